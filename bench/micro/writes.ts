@@ -6,7 +6,7 @@
  * Each figure is the CPU time of the process for one request, the lowest of the rounds: what else runs on the machine only adds.
  */
 import { parseArgs } from 'node:util'
-import type { Answer, Registry, VerbRequest } from '../../src/registry/answer.ts'
+import type { Answer, Registry, VerbRequest } from '../../src/registry/calls/answer.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 import { systemClock } from '../../fixtures/system.ts'
 

@@ -1,10 +1,10 @@
 import { forbidden } from '../api/api-errors.ts'
 import { equalJson, objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
-import type { AdmissionRequest } from '../registry/admission.ts'
-import { resourceOf } from '../registry/definition.ts'
-import type { AnyObject } from '../registry/definition.ts'
-import type { Reviewers } from '../registry/reviewers.ts'
+import type { AdmissionRequest } from '../registry/calls/admission.ts'
+import { resourceOf } from '../registry/kinds/definition.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import type { Reviewers } from '../registry/kinds/reviewers.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Operation } from '../store/command.ts'
-import type { AskedAbout } from '../registry/admission-context.ts'
-import type { Admission, AdmissionRequest } from '../registry/admission.ts'
-import type { AnyObject } from '../registry/definition.ts'
+import type { AskedAbout } from '../registry/calls/admission-context.ts'
+import type { Admission, AdmissionRequest } from '../registry/calls/admission.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
 
 /** One admission plugin. Each of its parts may be missing. */
 export type AdmissionPlugin = LocalPlugin | RemotePlugin

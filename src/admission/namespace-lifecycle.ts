@@ -1,8 +1,8 @@
 import { forbidden } from '../api/api-errors.ts'
 import type { Names } from '../api/names.ts'
-import type { AdmissionRequest } from '../registry/admission.ts'
-import { resourceOf } from '../registry/definition.ts'
-import { NamespaceStates, namespaceRefusal } from '../registry/namespace-state.ts'
+import type { AdmissionRequest } from '../registry/calls/admission.ts'
+import { resourceOf } from '../registry/kinds/definition.ts'
+import { NamespaceStates, namespaceRefusal } from '../registry/kinds/namespace-state.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**

@@ -16,8 +16,8 @@ import type { TrustStore } from '../auth/trust-store.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
-import type { Admission } from '../registry/admission.ts'
-import type { Reviewers } from '../registry/reviewers.ts'
+import type { Admission } from '../registry/calls/admission.ts'
+import type { Reviewers } from '../registry/kinds/reviewers.ts'
 import { StartFailure } from '../config/start-failure.ts'
 
 /** Whom this server believes, and what it lets them do, as its flags say. */

@@ -1,7 +1,7 @@
 import { nearest } from '../config/nearest.ts'
 import type { RuntimeConfig } from '../config/runtime-config.ts'
-import { apiVersionOf } from '../registry/definition.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import { apiVersionOf } from '../registry/kinds/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { StartFailure } from '../config/start-failure.ts'
 
 /**

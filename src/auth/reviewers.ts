@@ -1,5 +1,5 @@
 import type { UserInfo } from '../api/object.ts'
-import type { KnownRules, Recognized, Reviewers, Verdict } from '../registry/reviewers.ts'
+import type { KnownRules, Recognized, Reviewers, Verdict } from '../registry/kinds/reviewers.ts'
 import { rulesOfMode } from './authorize.ts'
 import type { AuthenticationMethod, Credentials } from './credentials.ts'
 import type { Authorizer, Decision } from './decision.ts'

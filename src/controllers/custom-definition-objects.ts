@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { DefinitionSummary } from './custom-definition-summary.ts'
 
 /**

@@ -4,8 +4,8 @@ import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { keyOf, prefixOf } from '../store/key.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
-import type { AnyObject } from '../registry/definition.ts'
-import { parseBytes } from '../registry/encode.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
+import { parseBytes } from '../registry/kinds/encode.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
 /** What a definition's kind is called in paths, objects and on command lines. */

@@ -4,9 +4,9 @@ import type { Names } from '../api/names.ts'
 import { objectsOf } from './custom-definition-objects.ts'
 import { isEstablished } from './custom-definition-summary.ts'
 import type { DefinitionNames, KnownDefinition } from './custom-definition-summary.ts'
-import type { Catalog } from '../registry/catalog.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
-import { parseBytes } from '../registry/encode.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
+import { parseBytes } from '../registry/kinds/encode.ts'
 import type { Informer, InformerChange } from '../registry/informer.ts'
 
 export type CustomKindSyncParts = {

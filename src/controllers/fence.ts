@@ -1,6 +1,6 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { serviceUnavailable } from '../api/api-errors.ts'
-import { encode } from '../registry/encode.ts'
+import { encode } from '../registry/kinds/encode.ts'
 import type { OtherRevision } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'

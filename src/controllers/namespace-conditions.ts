@@ -2,7 +2,7 @@ import { setCondition } from '../api/conditions.ts'
 import type { Condition } from '../api/conditions.ts'
 import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 
 /** Objects of one kind that are still there. */
 export type Remaining = {

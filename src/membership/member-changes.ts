@@ -12,7 +12,7 @@ import type {
 import { ApiError } from '../api/api-error.ts'
 import { conflict, forbidden, serviceUnavailable, timeout, tooManyRequests } from '../api/api-errors.ts'
 import type { Names } from '../api/names.ts'
-import type { MembershipChange, MembershipChanges } from '../registry/membership-changes.ts'
+import type { MembershipChange, MembershipChanges } from '../registry/shared/membership-changes.ts'
 
 export type MemberChangesParts = {
   readonly consensus: Pick<Consensus<never>, 'onApplied'> & MembershipPort

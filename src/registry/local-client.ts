@@ -7,9 +7,9 @@ import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
 import type { OtherRevision } from '../store/command.ts'
-import type { Answer, Registry, VerbRequest } from './answer.ts'
-import type { AnyObject, ResourceDefinition } from './definition.ts'
-import type { Target } from './request.ts'
+import type { Answer, Registry, VerbRequest } from './calls/answer.ts'
+import type { AnyObject, ResourceDefinition } from './kinds/definition.ts'
+import type { Target } from './calls/request.ts'
 
 export type LocalClientParts = {
   readonly registry: Registry

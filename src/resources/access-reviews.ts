@@ -4,7 +4,7 @@ import { memberOf, objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { part, struct } from '../api/schema/build.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import {
   answerAccess,
   checkAction,

@@ -12,7 +12,7 @@ import type {
   OperationSubresource,
   ResourceDefinition,
   Writing,
-} from '../registry/definition.ts'
+} from '../registry/kinds/definition.ts'
 import { objectReferenceSchema } from './parts/object-reference.ts'
 
 const bindingSchema = struct(

@@ -4,7 +4,7 @@ import { textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { parseTime } from '../api/time.ts'
-import type { AnyObject } from '../registry/definition.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
 
 /** The rules of a Secret that lets new members of the platform in. @source spec 2.4 */
 export function checkBootstrapToken(

@@ -1,6 +1,6 @@
 import type { Names } from '../api/names.ts'
 import { struct } from '../api/schema/build.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { bindingBasics, bindingMembers } from './parts/role-bindings.ts'
 
 /** Gives a cluster role to somebody in the whole cluster. @source spec 5.7 */

@@ -4,7 +4,7 @@ import { objectMember, objectsMember } from '../api/json.ts'
 import { checkPathSegment } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { listOf, maybe, struct } from '../api/schema/build.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './parts/rbac.ts'
 import { selectorSchema } from './parts/selector.ts'
 

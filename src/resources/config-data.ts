@@ -3,7 +3,7 @@ import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { equalJson, isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { checkConfigKey } from '../api/name-rules.ts'
-import type { AnyObject, Column } from '../registry/definition.ts'
+import type { AnyObject, Column } from '../registry/kinds/definition.ts'
 
 /** What ConfigMap and Secret share: maps of keys that become file names, and `immutable`. */
 

@@ -4,8 +4,8 @@ import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { utf8Length } from '../api/utf8.ts'
-import { ageColumn, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, DefinitionFor, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, DefinitionFor, ResourceDefinition } from '../registry/kinds/definition.ts'
 import {
   checkImmutable,
   checkKeys,

@@ -8,8 +8,8 @@ import { int32, listOf, maybe, part, struct, text, texts } from '../api/schema/b
 import { equalUnder } from '../api/schema/equal.ts'
 import { fieldAt } from '../api/schema/path.ts'
 import type { Path } from '../api/schema/path.ts'
-import { ageColumn, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkDriverName } from './parts/volume-csi.ts'
 
 /** Which storage drivers a node has; named as the node. */

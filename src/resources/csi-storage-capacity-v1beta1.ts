@@ -1,5 +1,5 @@
 import type { Names } from '../api/names.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 
 /** As clients of older releases ask for it: stored as `v1`, whose shape it has. */

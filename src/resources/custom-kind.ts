@@ -15,7 +15,7 @@ import {
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
-import type { DefinitionBasis } from '../registry/definition-basis.ts'
+import type { DefinitionBasis } from '../registry/kinds/definition-basis.ts'
 import type {
   AnyObject,
   Deprecation,
@@ -24,7 +24,7 @@ import type {
   StoredVersion,
   SubresourceDefinition,
   Verb,
-} from '../registry/definition.ts'
+} from '../registry/kinds/definition.ts'
 import { keyOf } from '../store/key.ts'
 import { customColumns } from './definitions/custom-columns.ts'
 import { isTrue } from './definitions/definition-conditions.ts'

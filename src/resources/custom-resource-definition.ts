@@ -1,7 +1,7 @@
 import { objectMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
-import type { AnyObject, ResourceDefinition } from '../registry/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { isTrue } from './definitions/definition-conditions.ts'
 import { customKindsLevel } from '../store/machine/feature-level.ts'
 import { clientAliases } from './definitions/client-alias.ts'

@@ -1,6 +1,6 @@
 import { numberMember, objectMember, textMember } from '../api/json.ts'
-import { nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column } from '../registry/definition.ts'
+import { nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column } from '../registry/kinds/definition.ts'
 import { textColumn } from './parts/text-column.ts'
 
 /** Of an event as the core group has it. @source upstream's `pkg/printers/internalversion` printEvent */

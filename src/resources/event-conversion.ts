@@ -1,7 +1,7 @@
 import type { JsonObject } from '../api/json.ts'
 import { applyDefaults } from '../api/schema/default.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import type { AnyObject, StoredVersion } from '../registry/definition.ts'
+import type { AnyObject, StoredVersion } from '../registry/kinds/definition.ts'
 import { eventSchema, groupedEventSchema } from './event-schema.ts'
 
 /** Members that the two groups call by different names: core, events. */

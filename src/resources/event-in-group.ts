@@ -1,6 +1,6 @@
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { coreEventOf, eventConversion } from './event-conversion.ts'
 import { checkEvent, checkGroupedEventUpdate, checkNewGroupedEvent } from './event-rules.ts'
 import { betaEventSchema, groupedEventSchema } from './event-schema.ts'

@@ -5,7 +5,7 @@ import type { JsonObject } from '../api/json.ts'
 import { checkQualifiedName } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { utf8Length } from '../api/utf8.ts'
-import type { AnyObject } from '../registry/definition.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
 import { eventSchema } from './event-schema.ts'
 import { checkImmutable, isChanged } from './parts/immutable.ts'
 

@@ -1,6 +1,6 @@
 import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { eventColumns } from './event-columns.ts'
 import { checkEvent } from './event-rules.ts'
 import { eventSchema } from './event-schema.ts'

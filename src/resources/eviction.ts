@@ -1,7 +1,7 @@
 import { objectMember } from '../api/json.ts'
 import { maybe, struct } from '../api/schema/build.ts'
 import { deleteOptionsSchema } from '../api/schema/shared.ts'
-import type { OperationSubresource } from '../registry/definition.ts'
+import type { OperationSubresource } from '../registry/kinds/definition.ts'
 
 /**
  * `pods/eviction`: a deletion that may be refused to keep enough Pods of a kind running. Budgets that say how many are

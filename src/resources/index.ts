@@ -1,5 +1,5 @@
 import type { Names } from '../api/names.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import {
   localSubjectAccessReviewDefinition,
   selfSubjectAccessReviewDefinition,

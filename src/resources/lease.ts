@@ -4,8 +4,8 @@ import { numberMember, objectMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { int32, microTime, part, struct, text } from '../api/schema/build.ts'
-import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 
 /** Who holds something for a while: leaders among programs, and signs of life of nodes. */
 export function leaseDefinition(names: Names): ResourceDefinition {

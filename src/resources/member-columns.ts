@@ -1,5 +1,5 @@
-import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
-import type { Cell, Column } from '../registry/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
+import type { Cell, Column } from '../registry/kinds/definition.ts'
 import { lagDescription } from './member-schema.ts'
 
 /** `kubectl get members` shows who leads at a glance, `-o wide` how to reach everyone. */

@@ -7,8 +7,8 @@ import type { ObjectMeta } from '../api/object.ts'
 import type { Names } from '../api/names.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { shortJson } from '../api/short-text.ts'
-import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { selectableName } from './parts/selectable-name.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { memberOf, objectMember, objectsMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
-import { ageColumn, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column } from '../registry/definition.ts'
+import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column } from '../registry/kinds/definition.ts'
 
 /** As people know them from their command line tool. */
 export function nodeColumns(names: Names): readonly Column[] {

@@ -2,7 +2,7 @@ import type { Findings } from '../api/findings.ts'
 import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
 import { objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
-import type { AnyObject } from '../registry/definition.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
 import { checkDeletionCost } from './parts/deletion-cost.ts'
 import { checkProfileAnnotations } from './parts/profile-annotations.ts'
 

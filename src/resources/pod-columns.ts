@@ -2,8 +2,8 @@ import { isConditionTrue } from '../api/conditions.ts'
 import type { JsonObject } from '../api/json.ts'
 import { memberOf, numberMember, objectMember, objectsMember, textMember } from '../api/json.ts'
 import { parseTimeMs } from '../api/time.ts'
-import { ageColumn, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Cell, Column } from '../registry/definition.ts'
+import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Cell, Column } from '../registry/kinds/definition.ts'
 
 /** As people know them from `kubectl get pods`. @source facts tablecolumns; printers of core, printPod */
 export const podColumns: readonly Column[] = [

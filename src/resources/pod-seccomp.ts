@@ -1,7 +1,7 @@
 import type { JsonObject } from '../api/json.ts'
 import { isJsonList, isJsonObject, memberOf, objectMember, textMember } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
-import type { AnyObject } from '../registry/definition.ts'
+import type { AnyObject } from '../registry/kinds/definition.ts'
 
 /**
  * Which system calls a Pod and its containers may make was said in annotations before there were fields for it. A new

@@ -3,8 +3,8 @@ import { objectMember, objectsMember, textMember } from '../api/json.ts'
 import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { part, struct } from '../api/schema/build.ts'
-import { nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import {
   checkPodTemplate,
   fillPodTemplate,

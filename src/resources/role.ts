@@ -1,7 +1,7 @@
 import { checkPathSegment } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './parts/rbac.ts'
 
 /** What may be done within one namespace; a binding gives it to somebody. @source spec 5.7 */

@@ -6,8 +6,8 @@ import { checkDns1123Subdomain } from '../api/name-rules.ts'
 import type { Names } from '../api/names.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import { ageColumn, cellAt, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkBootstrapToken } from './bootstrap-token.ts'
 import {
   checkImmutable,

@@ -3,7 +3,7 @@ import { objectMember, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { flag, listOf, part, struct, text, texts } from '../api/schema/build.ts'
-import type { AnyObject, Asking, ResourceDefinition } from '../registry/definition.ts'
+import type { AnyObject, Asking, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { reviewBasics } from './parts/review.ts'
 
 /** What the caller may do in a namespace, as far as that can be listed. @source spec 2.12 */

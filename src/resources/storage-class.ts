@@ -8,8 +8,8 @@ import { flag, listOf, struct, text, textMap, texts } from '../api/schema/build.
 import type { Path } from '../api/schema/path.ts'
 import { fieldAt } from '../api/schema/path.ts'
 import { utf8Length } from '../api/utf8.ts'
-import { ageColumn, nameColumn } from '../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../registry/definition.ts'
+import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkImmutable, isChanged } from './parts/immutable.ts'
 import { textColumn } from './parts/text-column.ts'
 

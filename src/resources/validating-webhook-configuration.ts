@@ -1,6 +1,6 @@
 import type { Names } from '../api/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkWebhook, webhookConfigurationBasics, webhookFields } from './parts/webhook.ts'
 
 /** Who may refuse requests besides this server. @source spec 4.6 */

@@ -2,11 +2,11 @@ import { ApiError } from '../api/api-error.ts'
 import type { Encoding } from '../api/codec/document.ts'
 import { ENCODINGS_SERVED, JSON_SERVED, negotiate } from '../api/media-type.ts'
 import { namesOf } from '../api/names.ts'
-import { hasProtobuf, STORED_FORM } from '../registry/representation.ts'
-import type { Representation } from '../registry/representation.ts'
-import type { ResourceDefinition, Verb } from '../registry/definition.ts'
-import { readIncludeObject } from '../registry/options.ts'
-import type { Query } from '../registry/options.ts'
+import { hasProtobuf, STORED_FORM } from '../registry/representations/representation.ts'
+import type { Representation } from '../registry/representations/representation.ts'
+import type { ResourceDefinition, Verb } from '../registry/kinds/definition.ts'
+import { readIncludeObject } from '../registry/calls/options.ts'
+import type { Query } from '../registry/calls/options.ts'
 
 /** How an answer is written, and what its `Content-Type` says. */
 export type Wanted = { readonly encoding: Encoding; readonly contentType: string }

@@ -1,5 +1,5 @@
 import { formatGroupVersion } from '../api/group-version.ts'
-import type { ResourceDefinition } from '../registry/definition.ts'
+import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 
 /**
  * What a client of a version is told that goes away. null: this one stays.

@@ -1,5 +1,5 @@
 import { limits } from '../config/limits.ts'
-import type { Catalog } from '../registry/catalog.ts'
+import type { Catalog } from '../registry/kinds/catalog.ts'
 
 /**
  * Which resources are counted by their names: metrics keep a series for ever, so of kinds that come and go there may only be

@@ -1,6 +1,6 @@
 import { Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
-import type { ProvenMode, ReadProof } from '../registry/consistency.ts'
+import type { ProvenMode, ReadProof } from '../registry/calls/consistency.ts'
 
 const modes = {
   linearizable: 0,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { namesOf } from '../../src/api/names.ts'
-import { apiVersionOf } from '../../src/registry/definition.ts'
+import { apiVersionOf } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { Kubectl } from '../support/kubectl.ts'
 import type { KubectlResult } from '../support/kubectl.ts'

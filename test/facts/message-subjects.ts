@@ -7,7 +7,7 @@ import {
   wholeObject,
 } from '../../src/api/schema/shared.ts'
 import type { ObjectSchema } from '../../src/api/schema/schema.ts'
-import { hasProtobuf } from '../../src/registry/representation.ts'
+import { hasProtobuf } from '../../src/registry/representations/representation.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import type { MessageTable } from './message-table.ts'
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { nodeId } from '../../raft/index.ts'
-import { Catalog } from '../../src/registry/catalog.ts'
+import { Catalog } from '../../src/registry/kinds/catalog.ts'
 import { FakeRegistry } from '../support/fake-registry.ts'
 import { ADMIN, serverAround } from '../../fixtures/server-fixture.ts'
 

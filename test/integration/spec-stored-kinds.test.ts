@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../src/api/names.ts'
-import { apiVersionOf, isStored, listKindOf } from '../../src/registry/definition.ts'
+import { apiVersionOf, isStored, listKindOf } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { collectionOf } from '../support/kind-path.ts'
 import { SpecServer, objectOf } from '../support/spec-server.ts'

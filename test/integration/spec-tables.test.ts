@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultColumns } from '../../src/registry/columns.ts'
+import { defaultColumns } from '../../src/registry/kinds/columns.ts'
 import { KINDS, SpecServer, objectOf } from '../support/spec-server.ts'
 import type { Doc } from '../support/spec-server.ts'
 

@@ -1,4 +1,4 @@
-import type { ProvenMode } from '../../src/registry/consistency.ts'
+import type { ProvenMode } from '../../src/registry/calls/consistency.ts'
 import { deedKinds } from './plan.ts'
 import type { DeedKind } from './plan.ts'
 import { membershipEvents } from './checkers/memberships.ts'

@@ -1,4 +1,4 @@
-import type { Reviewers } from '../../src/registry/reviewers.ts'
+import type { Reviewers } from '../../src/registry/kinds/reviewers.ts'
 
 /** Every caller may do everything, and no token means anybody. */
 export const allowsEverything: Reviewers = {

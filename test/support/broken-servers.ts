@@ -1,4 +1,4 @@
-import type { Answer, Registry, VerbRequest, WatchStream } from '../../src/registry/answer.ts'
+import type { Answer, Registry, VerbRequest, WatchStream } from '../../src/registry/calls/answer.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /*

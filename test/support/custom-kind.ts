@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/api/json.ts'
-import type { ResourceDefinition } from '../../src/registry/definition.ts'
+import type { ResourceDefinition } from '../../src/registry/kinds/definition.ts'
 
 type Words = Pick<ResourceDefinition, 'group' | 'plural' | 'kind'> &
   Partial<ResourceDefinition> & {

@@ -1,8 +1,8 @@
 import type { ApiError } from '../../src/api/api-error.ts'
 import { notFound } from '../../src/api/api-errors.ts'
-import type { Answer, Registry, VerbRequest, WatchStream } from '../../src/registry/answer.ts'
-import { Catalog } from '../../src/registry/catalog.ts'
-import type { ResourceDefinition } from '../../src/registry/definition.ts'
+import type { Answer, Registry, VerbRequest, WatchStream } from '../../src/registry/calls/answer.ts'
+import { Catalog } from '../../src/registry/kinds/catalog.ts'
+import type { ResourceDefinition } from '../../src/registry/kinds/definition.ts'
 
 /** What a verb was called with, and what it is to answer: the server's side of the contract, nothing more. */
 export class FakeRegistry {

@@ -10,8 +10,8 @@ import type {
   Schema,
   StringSchema,
 } from '../../src/api/schema/schema.ts'
-import { apiVersionOf, isStored } from '../../src/registry/definition.ts'
-import type { ResourceDefinition } from '../../src/registry/definition.ts'
+import { apiVersionOf, isStored } from '../../src/registry/kinds/definition.ts'
+import type { ResourceDefinition } from '../../src/registry/kinds/definition.ts'
 import { hints, mends, namesOfKinds, unions } from './full-object-hints.ts'
 import { hostileTexts } from './hostile-texts.ts'
 

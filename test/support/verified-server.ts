@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { namesOf } from '../../src/api/names.ts'
-import type { Registry } from '../../src/registry/answer.ts'
+import type { Registry } from '../../src/registry/calls/answer.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'

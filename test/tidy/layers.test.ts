@@ -141,6 +141,20 @@ const composers: Readonly<Record<string, readonly string[]>> = {
   'bench/starts': tests,
   fixtures: ['src/cli', 'tools/', 'bench/', ...tests],
 }
+/**
+ * The folders inside a module, lowest first, and the folders that each may import. Files directly in the module are
+ * its top: they may import every folder, and no folder imports them.
+ */
+const maySeeWithin: Readonly<Record<string, readonly string[]>> = {
+  'src/registry/shared': [],
+  'src/registry/kinds': ['shared'],
+  'src/registry/representations': ['shared', 'kinds'],
+  'src/registry/calls': ['shared', 'kinds', 'representations'],
+  'src/registry/reading': ['shared', 'kinds', 'representations', 'calls'],
+  'src/registry/writing': ['shared', 'kinds', 'representations', 'calls'],
+  'src/registry/verbs': ['shared', 'kinds', 'representations', 'calls', 'reading', 'writing'],
+}
+
 /** Leaves with no imports of their own, seen by everyone in src. */
 const leaves = new Set(['src/version', 'src/build-info'])
 
@@ -247,6 +261,30 @@ void test('nobody imports a room it may not see', () => {
     }
   }
   assert.ok(checked > 100, 'imports were found')
+  assert.deepEqual(wrong, [])
+})
+
+void test('the folders inside a module import each other in one order', () => {
+  const wrong: string[] = []
+  let checked = 0
+  for (const path of [...sourcesUnder('raft'), ...sourcesUnder('src')]) {
+    const within = maySeeWithin[dirname(path)]
+    if (within === undefined) {
+      const listed = Object.keys(maySeeWithin).some((folder) => roomOf(folder) === roomOf(path))
+      if (listed && dirname(path) !== roomOf(path)) wrong.push(`${path} is in a folder that is not listed`)
+      continue
+    }
+    for (const [, target] of readFileSync(join(root, path), 'utf8').matchAll(
+      /(?:from|import)\s*\(?\s*'(\.[^']+)'/g,
+    )) {
+      const seen = dirname(relative(root, join(root, dirname(path), target as string)))
+      if (seen === dirname(path) || !seen.startsWith(roomOf(path))) continue
+      checked++
+      if (!within.some((folder) => seen === `${roomOf(path)}/${folder}`))
+        wrong.push(`${path} imports ${seen}`)
+    }
+  }
+  assert.ok(checked > 100, 'imports between folders were found')
   assert.deepEqual(wrong, [])
 })
 

@@ -2,7 +2,7 @@ import { withChildren } from '../../api/custom/schema-children.ts'
 import { objectMember, setMember } from '../../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
-import type { AnyObject, ResourceDefinition } from '../../registry/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { definitionSchema } from './definition-schema.ts'
 import { withVersionSchemas } from './version-schemas.ts'
 

@@ -3,8 +3,8 @@ import { compileColumnPath } from '../../api/custom/column-path.ts'
 import { customLimits } from '../../api/custom/limits.ts'
 import { numberMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { nameColumn } from '../../registry/columns.ts'
-import type { Column } from '../../registry/definition.ts'
+import { nameColumn } from '../../registry/kinds/columns.ts'
+import type { Column } from '../../registry/kinds/definition.ts'
 
 /**
  * The columns that a version of a definition says, behind the name; without any the age.

@@ -3,7 +3,7 @@ import { invalid, required } from '../../api/field-error.ts'
 import { objectMember, textMember } from '../../api/json.ts'
 import { keyPath } from '../../api/field-error.ts'
 import type { Names } from '../../api/names.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
  * Groups of the platform itself are not for everybody: who defines a kind in one says where that was approved, or that it

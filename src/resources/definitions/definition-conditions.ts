@@ -1,7 +1,7 @@
 import { isConditionTrue, setCondition } from '../../api/conditions.ts'
 import type { Condition } from '../../api/conditions.ts'
 import { objectMember, objectsMember } from '../../api/json.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /** What is or is not so of a definition. @source apiextensions/v1 CustomResourceDefinitionConditionType */
 export type DefinitionConditionType =

@@ -1,6 +1,6 @@
 import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { keeping } from '../parts/status.ts'
 import { withCondition } from './definition-conditions.ts'
 

@@ -10,7 +10,7 @@ import { checkDns1035Label, checkDns1123Subdomain } from '../../api/name-rules.t
 import type { Names } from '../../api/names.ts'
 import { fieldAt, listIndex, member } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { checkApproval } from './definition-approval.ts'
 import { isTrue } from './definition-conditions.ts'
 import { checkConversion } from './definition-conversion.ts'

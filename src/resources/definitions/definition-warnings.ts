@@ -4,7 +4,7 @@ import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import { listIndex, member, spellPath } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { notEnforcedYet } from '../parts/not-enforced.ts'
 import { isByWebhook } from './definition-conversion.ts'
 

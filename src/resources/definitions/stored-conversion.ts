@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/api-error.ts'
 import type { CompiledSchema } from '../../api/custom/structural-schema.ts'
 import type { JsonObject } from '../../api/json.ts'
-import type { AnyObject, StoredVersion } from '../../registry/definition.ts'
+import type { AnyObject, StoredVersion } from '../../registry/kinds/definition.ts'
 
 type Versions = {
   /** By name of the version: also those that are not served. */

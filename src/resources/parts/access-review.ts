@@ -6,8 +6,8 @@ import type { JsonObject } from '../../api/json.ts'
 import type { UserInfo } from '../../api/object.ts'
 import { flag, mapOf, maybe, struct, text, texts } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
-import type { AnyObject, Asking } from '../../registry/definition.ts'
-import type { Verdict } from '../../registry/reviewers.ts'
+import type { AnyObject, Asking } from '../../registry/kinds/definition.ts'
+import type { Verdict } from '../../registry/kinds/reviewers.ts'
 import { extraValueSchema } from './extra-value.ts'
 
 /** What the reviews of access have in common. @source spec 2.12; upstream `pkg/apis/authorization/validation` */

@@ -4,7 +4,7 @@ import { objectsMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
 import { struct, texts } from '../../api/schema/build.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { notEnforcedYet } from './not-enforced.ts'
 
 /** What both kinds of roles have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */

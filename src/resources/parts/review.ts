@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /** What kinds that ask something have in common: they can only be created, and are not stored. */
 export const reviewBasics = {

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../api/json.ts'
 import { checkDns1123Subdomain, checkPathSegment } from '../../api/name-rules.ts'
 import type { Names } from '../../api/names.ts'
 import { listOf, part, struct, text } from '../../api/schema/build.ts'
-import { ageColumn, nameColumn } from '../../registry/columns.ts'
-import type { AnyObject, Column, ResourceDefinition } from '../../registry/definition.ts'
+import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
+import type { AnyObject, Column, ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { roleGroup, rolesNotEnforced } from './rbac.ts'
 
 /** What both kinds of bindings have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../api/json.ts'
 import { readCertificateDer } from '../../pki/certificate.ts'
 import { PkiFailure } from '../../pki/errors.ts'
 import { pemBlocks } from '../../pki/pem.ts'
-import type { AnyObject } from '../../registry/definition.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /** What became of a certificate signing request, and through which path that may be said. @source spec 3.2 */
 

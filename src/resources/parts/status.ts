@@ -1,6 +1,6 @@
 import type { JsonObjectDraft } from '../../api/json.ts'
 import { memberOf, setMember } from '../../api/json.ts'
-import type { AnyObject, PartSubresource, ResourceHooks } from '../../registry/definition.ts'
+import type { AnyObject, PartSubresource, ResourceHooks } from '../../registry/kinds/definition.ts'
 
 /** The object with these members as `current` has them, and without those that it has not. */
 export function keeping(object: AnyObject, current: AnyObject, ...names: readonly string[]): AnyObject {

@@ -1,7 +1,7 @@
 import { memberOf, objectMember, textMember, textsMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
-import type { AnyObject, Column } from '../../registry/definition.ts'
+import type { AnyObject, Column } from '../../registry/kinds/definition.ts'
 
 /** Cells that claims and persistent volumes have alike. */
 

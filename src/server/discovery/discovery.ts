@@ -1,5 +1,5 @@
 import type { Names } from '../../api/names.ts'
-import type { Catalog } from '../../registry/catalog.ts'
+import type { Catalog } from '../../registry/kinds/catalog.ts'
 import { contentHash } from '../content-hash.ts'
 import { jsonBytes } from '../json-reply.ts'
 import type { StaticDocument } from '../static-document.ts'

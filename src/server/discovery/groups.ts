@@ -1,5 +1,5 @@
 import { compareVersions } from '../../api/group-version.ts'
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /** A group with its versions, the preferred one first. */
 export type DiscoveredGroup = {

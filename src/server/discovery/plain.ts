@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { DiscoveredGroup, DiscoveredVersion } from './groups.ts'
 import { storageVersionHash } from './storage-version-hash.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { storedTypeOf } from '../../registry/definition.ts'
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import { storedTypeOf } from '../../registry/kinds/definition.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /**
  * Names the group, version and kind that objects are stored as, so that whoever moves stored objects to another

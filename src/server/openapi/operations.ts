@@ -1,7 +1,7 @@
 import type { Names } from '../../api/names.ts'
 import { formatGroupVersion } from '../../api/group-version.ts'
-import type { BodyKind, PartVerb, ResourceDefinition, Verb } from '../../registry/definition.ts'
-import { hasProtobuf } from '../../registry/representation.ts'
+import type { BodyKind, PartVerb, ResourceDefinition, Verb } from '../../registry/kinds/definition.ts'
+import { hasProtobuf } from '../../registry/representations/representation.ts'
 import * as parameters from './parameters.ts'
 import type { Parameter } from './parameters.ts'
 

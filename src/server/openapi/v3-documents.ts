@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { jsonText } from '../../api/codec/json-text.ts'
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { StaticDocument } from '../static-document.ts'
 import { contentHash } from '../content-hash.ts'
 import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'

@@ -1,7 +1,7 @@
 import { formatGroupVersion } from '../../api/group-version.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
-import type { ResourceDefinition } from '../../registry/definition.ts'
+import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { Definitions } from './definitions.ts'
 import { addBody, addCommon, addKind } from './kinds.ts'
 import type { KindShapes } from './kinds.ts'

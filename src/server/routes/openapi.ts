@@ -1,6 +1,6 @@
 import { pathNotFound } from '../../api/api-errors.ts'
 import { negotiate } from '../../api/media-type.ts'
-import type { Registry } from '../../registry/answer.ts'
+import type { Registry } from '../../registry/calls/answer.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { sendDocument } from '../static-document.ts'

@@ -15,7 +15,7 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'list-without-barrier',
-    file: 'src/registry/read-state.ts',
+    file: 'src/registry/reading/read-state.ts',
     edits: [
       {
         find: "    case 'most-recent':\n",
@@ -26,22 +26,22 @@ export const readMutants: readonly Mutant[] = [
     breaks: 'a most-recent list or get is served from local memory as it is',
     standsFor: 'spec 4.8; stale reads, consul#54',
     invariant: 'I16',
-    killedBy: tests('unit/src/registry/races'),
+    killedBy: tests('unit/src/registry/writing/races'),
     seeds: 20,
   },
   {
     id: 'refused-on-stale-memory',
-    file: 'src/registry/retry-on-conflict.ts',
+    file: 'src/registry/writing/retry-on-conflict.ts',
     edits: [{ find: 'await fromStore(parts.store.barrier(request.context.deadlineMs))', replace: '' }],
     breaks: '404, 409 and the like are answered from memory that may be behind',
     standsFor: 'decision 15',
     invariant: 'I16',
-    killedBy: tests('unit/src/registry/stale-memory'),
+    killedBy: tests('unit/src/registry/reading/stale-memory'),
     seeds: 20,
   },
   {
     id: 'stale-evaluation-stands',
-    file: 'src/registry/read-set.ts',
+    file: 'src/registry/shared/read-set.ts',
     edits: [
       {
         find: 'if ((view.get(read.key)?.revision ?? null) !== read.revision) return false',
@@ -51,7 +51,7 @@ export const readMutants: readonly Mutant[] = [
     breaks: 'a refusal stands although what it was evaluated on has changed behind the barrier',
     standsFor: 'decision 15',
     invariant: 'I16',
-    killedBy: tests('unit/src/registry/stale-memory'),
+    killedBy: tests('unit/src/registry/reading/stale-memory'),
   },
   {
     id: 'read-before-own-commit',
@@ -166,21 +166,21 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'not-older-than-not-waited-for',
-    file: 'src/registry/read-state.ts',
+    file: 'src/registry/reading/read-state.ts',
     edits: [{ find: 'if (store.view().revision >= wanted) return', replace: 'if (wanted >= 0) return' }],
     breaks: 'a read that must not be older than a revision is served before memory is there',
     standsFor: 'spec 4.8, NotOlderThan',
     invariant: 'I18',
-    killedBy: tests('unit/src/registry/list'),
+    killedBy: tests('unit/src/registry/verbs/list'),
   },
   {
     id: 'page-of-another-revision',
-    file: 'src/registry/slices.ts',
+    file: 'src/registry/reading/slices.ts',
     edits: [{ find: 'return view.revision === revision', replace: 'return view.revision >= revision' }],
     breaks: 'the next page of a list shows a newer state than the first',
     standsFor: 'spec 4.8, consistent pages',
     invariant: 'I19',
-    killedBy: tests('unit/src/registry/list'),
+    killedBy: tests('unit/src/registry/verbs/list'),
     seeds: 20,
   },
   {

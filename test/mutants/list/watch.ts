@@ -32,7 +32,7 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     id: 'watch-of-the-future-begins-now',
-    file: 'src/registry/watch.ts',
+    file: 'src/registry/verbs/watch.ts',
     edits: [
       {
         find: 'const cursor = after > view.revision ? null : store.watch(prefix, after, interest)',
@@ -42,20 +42,20 @@ export const watchMutants: readonly Mutant[] = [
     breaks: 'a watch at a revision that this member has not reached tells what came before it',
     standsFor: 'etcd#20221: a watch on a future revision',
     invariant: 'I22',
-    killedBy: tests('unit/src/registry/watch'),
+    killedBy: tests('unit/src/registry/verbs/watch'),
   },
   {
     id: 'first-events-out-of-order',
-    file: 'src/registry/written-order.ts',
+    file: 'src/registry/reading/written-order.ts',
     edits: [{ find: 'selected.toSorted((a, b) => a.revision - b.revision)', replace: 'selected' }],
     breaks: 'what is there is told in the order of names: who is cut off goes on behind what it was not told',
     standsFor: 'spec 6.1, resumable',
     invariant: 'I22',
-    killedBy: tests('unit/src/registry/long-collections'),
+    killedBy: tests('unit/src/registry/reading/long-collections'),
   },
   {
     id: 'bookmark-before-events',
-    file: 'src/registry/object-watch.ts',
+    file: 'src/registry/reading/object-watch.ts',
     edits: [
       {
         find: 'framing.bookmark(cursor.revision, null)',
@@ -65,7 +65,7 @@ export const watchMutants: readonly Mutant[] = [
     breaks: 'a bookmark names a revision whose events were not sent yet',
     standsFor: 'etcd#15220: progress told ahead of events',
     invariant: 'I22',
-    killedBy: tests('unit/src/registry/races'),
+    killedBy: tests('unit/src/registry/writing/races'),
   },
   {
     id: 'position-of-unseen-events',
@@ -146,27 +146,27 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     id: 'selector-departure-missing',
-    file: 'src/registry/object-watch.ts',
+    file: 'src/registry/reading/object-watch.ts',
     edits: [{ find: "return matched ? 'DELETED' : null", replace: 'return null' }],
     breaks: 'an object that stops matching a selector is not told as DELETED',
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
-    killedBy: tests('unit/src/registry/watch'),
+    killedBy: tests('unit/src/registry/verbs/watch'),
     seeds: 20,
   },
   {
     id: 'selector-arrival-as-change',
-    file: 'src/registry/object-watch.ts',
+    file: 'src/registry/reading/object-watch.ts',
     edits: [{ find: "matched ? 'MODIFIED' : 'ADDED'", replace: "matched ? 'MODIFIED' : 'MODIFIED'" }],
     breaks: 'an object that begins to match a selector is told as MODIFIED',
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
-    killedBy: tests('unit/src/registry/watch'),
+    killedBy: tests('unit/src/registry/verbs/watch'),
     seeds: 20,
   },
   {
     id: 'uid-precondition-ignored',
-    file: 'src/registry/delete.ts',
+    file: 'src/registry/verbs/delete.ts',
     edits: [
       {
         find: 'if (options.uid !== null && options.uid !== uid) {',
@@ -176,11 +176,11 @@ export const watchMutants: readonly Mutant[] = [
     breaks: 'a deletion meant for one object removes its namesake',
     standsFor: 'spec 3.1, preconditions',
     invariant: 'I17',
-    killedBy: tests('unit/src/registry/delete'),
+    killedBy: tests('unit/src/registry/verbs/delete'),
   },
   {
     id: 'update-without-condition',
-    file: 'src/registry/rewrite.ts',
+    file: 'src/registry/writing/rewrite.ts',
     edits: [
       {
         find: "return { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object }",
@@ -190,12 +190,12 @@ export const watchMutants: readonly Mutant[] = [
     breaks: 'an update is proposed without the version it was made from',
     standsFor: 'lost updates between the read and the write of a PATCH',
     invariant: 'I17',
-    killedBy: tests('unit/src/registry/update'),
+    killedBy: tests('unit/src/registry/verbs/update'),
     seeds: 20,
   },
   {
     id: 'removal-without-condition',
-    file: 'src/registry/finalize.ts',
+    file: 'src/registry/writing/finalize.ts',
     edits: [
       {
         find: 'if (definition.holdsNamespaces !== true) return [unchanged]',
@@ -205,6 +205,6 @@ export const watchMutants: readonly Mutant[] = [
     breaks: 'a deletion removes a version that its preconditions did not see',
     standsFor: 'spec 3.1, preconditions; decision 13',
     invariant: 'I17',
-    killedBy: tests('unit/src/registry/races'),
+    killedBy: tests('unit/src/registry/writing/races'),
   },
 ]

@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../../../raft/base/random.ts'
-import type { ReadProof } from '../../../src/registry/consistency.ts'
+import type { ReadProof } from '../../../src/registry/calls/consistency.ts'
 import type { World } from '../world.ts'
 import { ask } from './connection.ts'
 import type { Answer, Call, History, KnownVersion, Mode, Proof, Range, Request } from './history.ts'

@@ -1,4 +1,4 @@
-import type { ProvenMode } from '../../../src/registry/consistency.ts'
+import type { ProvenMode } from '../../../src/registry/calls/consistency.ts'
 import type { Shown } from './shown.ts'
 
 /** How old an answer may be. */

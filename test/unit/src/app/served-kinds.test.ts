@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { StartFailure } from '../../../../src/config/start-failure.ts'
 import { servedKinds } from '../../../../src/app/served-kinds.ts'
 import { runtimeConfigFlag } from '../../../../src/config/runtime-config.ts'
-import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
+import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
 
 function kind(group: string, version: string, plural: string): ResourceDefinition {
   return {

@@ -10,7 +10,7 @@ import { customDefinitionDeletion } from '../../../../src/controllers/custom-def
 import { customDefinitionNames } from '../../../../src/controllers/custom-definition-names.ts'
 import { definitionsPrefix, knownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
-import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
+import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
 import { LocalClient } from '../../../../src/registry/local-client.ts'
 import { customKinds } from '../../../../src/resources/custom-kind.ts'
 import { customResourceDefinitionDefinition } from '../../../../src/resources/custom-resource-definition.ts'

@@ -17,7 +17,7 @@ import { ApiError } from '../../../../src/api/api-error.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import { httpCodeOf } from '../../../../src/api/status.ts'
 import { MemberChanges } from '../../../../src/membership/member-changes.ts'
-import type { MembershipChange } from '../../../../src/registry/membership-changes.ts'
+import type { MembershipChange } from '../../../../src/registry/shared/membership-changes.ts'
 import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 

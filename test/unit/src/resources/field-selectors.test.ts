@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../../../src/api/names.ts'
-import { apiVersionOf } from '../../../../src/registry/definition.ts'
+import { apiVersionOf } from '../../../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import { createPod, updateStatus } from './pod-samples.ts'

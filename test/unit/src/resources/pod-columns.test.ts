@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
-import { rowOf, rowText } from '../../../../src/registry/table.ts'
+import { rowOf, rowText } from '../../../../src/registry/representations/table.ts'
 import { podDefinition } from '../../../../src/resources/pod.ts'
 
 const definition = podDefinition(namesOf('orch.io'))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareVersions } from '../../../../src/api/group-version.ts'
 import { namesOf } from '../../../../src/api/names.ts'
-import type { ResourceDefinition } from '../../../../src/registry/definition.ts'
+import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { Fixture } from '../registry/fixture.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mergePatch } from '../../../../../src/api/patch/merge-patch.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import type { AnyObject } from '../../../../../src/registry/definition.ts'
+import type { AnyObject } from '../../../../../src/registry/kinds/definition.ts'
 import { causes, refused } from '../../registry/fixture.ts'
 import type { Call, Fixture } from '../../registry/fixture.ts'
 

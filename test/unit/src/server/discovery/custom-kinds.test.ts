@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../../../../src/api/names.ts'
-import { Catalog } from '../../../../../src/registry/catalog.ts'
+import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { Discovery } from '../../../../../src/server/discovery/discovery.ts'
 import type { StaticDocument } from '../../../../../src/server/static-document.ts'

@@ -9,9 +9,12 @@ import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { isJsonList, isJsonObject, objectMember } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
 import type { Names } from '../../../../../src/api/names.ts'
-import { Catalog } from '../../../../../src/registry/catalog.ts'
+import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
 import type { ObjectSchema, Schema } from '../../../../../src/api/schema/schema.ts'
-import type { ResourceDefinition, SubresourceDefinition } from '../../../../../src/registry/definition.ts'
+import type {
+  ResourceDefinition,
+  SubresourceDefinition,
+} from '../../../../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
 import type { StaticDocument } from '../../../../../src/server/static-document.ts'

@@ -15,7 +15,7 @@ import { hashText } from '../../../../../src/store/machine/hash.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { memberKey, memberPrefix } from '../../../../../src/store/machine/member-objects.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
-import { parseStored } from '../../../../../src/registry/encode.ts'
+import { parseStored } from '../../../../../src/registry/kinds/encode.ts'
 import { bootstrapOf, randomCommand } from '../../../../../fixtures/store-commands.ts'
 import { LogWriter, ownSession, write } from '../../../../../fixtures/store-kit.ts'
 

@@ -1,0 +1,73 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { keyOf, partsOf } from '../../store/key.ts'
+import type { Key, KeyPrefix } from '../../store/key.ts'
+import { revision } from '../../store/revision.ts'
+import type { Revision } from '../../store/revision.ts'
+import { malformed } from './options.ts'
+
+/** Where a page ended, at which revision: all that the next page needs, so no member keeps anything. */
+export type PagePosition = {
+  /** null: the newest there is, for a list whose own revision is no longer kept. */
+  readonly revision: Revision | null
+  /** The last object of the page. */
+  readonly after: Key
+  /** Objects behind it, where that is known. */
+  readonly remaining: number | null
+}
+
+/** What a list is of: its pages have all of it in common. */
+export type ListScope = {
+  /** As the path has it; null: all. */
+  readonly namespace: string | null
+  readonly prefix: KeyPrefix
+  /** As they were sent. */
+  readonly labelSelector: string
+  readonly fieldSelector: string
+}
+
+/**
+ * The position as clients carry it: base64url of a tag and JSON. The tag covers the collection and the selectors too, so
+ * a token is good for the list it came from, on every member, and cannot be made up.
+ *
+ * @param key the cluster's `continueTokenKey`
+ */
+export function writeContinueToken(position: PagePosition, scope: ListScope, key: Uint8Array): string {
+  const { namespace, name } = partsOf(position.after)
+  const payload = Buffer.from(JSON.stringify([position.revision, namespace, name, position.remaining]))
+  return Buffer.concat([tagOf(payload, scope, key), payload]).toString('base64url')
+}
+
+/** @throws ApiError `BadRequest` unless this cluster made the token for this list */
+export function readContinueToken(
+  token: string,
+  scope: ListScope,
+  options: { readonly key: Uint8Array; readonly bytesMax: number },
+): PagePosition {
+  const bytes = token.length > options.bytesMax ? Buffer.alloc(0) : Buffer.from(token, 'base64url')
+  const tag = bytes.subarray(0, tagBytes)
+  const payload = bytes.subarray(tagBytes)
+  if (tag.length < tagBytes || !timingSafeEqual(tag, tagOf(payload, scope, options.key))) {
+    const rule = 'continue key is not valid: it was not made by this cluster for this list and its selectors'
+    throw malformed('continue', token, rule)
+  }
+  // The tag proves that the payload is ours.
+  const [at, namespace, name, remaining] = JSON.parse(payload.toString()) as Payload
+  const [group, plural] = scope.prefix.split('/') as [string, string]
+  return {
+    revision: at === null ? null : revision(at),
+    after: keyOf({ group, plural, namespace, name }),
+    remaining,
+  }
+}
+
+type Payload = readonly [revision: number | null, namespace: string, name: string, remaining: number | null]
+
+/** 128 bits of tag: guessing is hopeless and URLs stay short. */
+const tagBytes = 16
+
+function tagOf(payload: Uint8Array, scope: ListScope, key: Uint8Array): Buffer {
+  const { prefix, namespace, labelSelector, fieldSelector } = scope
+  const list = JSON.stringify([prefix, namespace, labelSelector, fieldSelector])
+  const hmac = createHmac('sha256', key).update(`continue ${list}\n`).update(payload)
+  return hmac.digest().subarray(0, tagBytes)
+}

@@ -1,0 +1,262 @@
+import { badRequest } from '../../api/api-errors.ts'
+import { causesOf } from '../../api/findings.ts'
+import { validateFieldManager } from '../../api/object-meta.ts'
+import { revision } from '../../store/revision.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { IncludeObject } from '../representations/table.ts'
+
+export type Query = ReadonlyMap<string, readonly string[]>
+
+/** Spec 4.8: how old an answer may be. */
+export type WantedRevision =
+  | { readonly kind: 'most-recent' }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'not-older-than'; readonly revision: Revision }
+  | { readonly kind: 'exact'; readonly revision: Revision }
+
+export type ListOptions = {
+  readonly wanted: WantedRevision
+  /** null: all. */
+  readonly limit: number | null
+  /** null: from the start. */
+  readonly continueToken: string | null
+  readonly labelSelector: string
+  readonly fieldSelector: string
+}
+
+export type WatchOptions = {
+  /** `exact` here means: events after that revision, without the state at it. */
+  readonly start: WantedRevision
+  /** Whether what is there at the start is told first. */
+  readonly initialEvents: boolean
+  readonly labelSelector: string
+  readonly fieldSelector: string
+  readonly bookmarks: boolean
+  /** Close the initial events with an annotated bookmark. */
+  readonly initialEventsEnd: boolean
+  /** null: the server chooses. */
+  readonly timeoutMs: number | null
+}
+
+export type WriteOptions = {
+  readonly dryRun: boolean
+  readonly fieldManager: string
+  readonly fieldValidation: FieldValidation
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+/** @throws ApiError `BadRequest` */
+export function readGetOptions(query: Query): WantedRevision {
+  const wanted = readRevision(query)
+  if (wanted === null) return { kind: 'most-recent' }
+  return wanted === 0 ? { kind: 'any' } : { kind: 'not-older-than', revision: wanted }
+}
+
+/**
+ * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that spec 4.8 calls invalid
+ * @source spec 4.8.3
+ */
+export function readListOptions(query: Query): ListOptions {
+  // Below zero is no limit, as upstream has it.
+  const limit = readInteger(query, 'limit') ?? 0
+  readInteger(query, 'timeoutSeconds')
+  const continueToken = readText(query, 'continue')
+  if (query.has('sendInitialEvents')) {
+    throw badRequest('sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list')
+  }
+  return {
+    wanted: readListRevision(query, limit > 0, continueToken !== ''),
+    limit: limit > 0 ? limit : null,
+    continueToken: continueToken === '' ? null : continueToken,
+    labelSelector: readText(query, 'labelSelector'),
+    fieldSelector: readText(query, 'fieldSelector'),
+  }
+}
+
+function readListRevision(query: Query, limited: boolean, continued: boolean): WantedRevision {
+  const wanted = readRevision(query)
+  const match = readMatch(query)
+  if (match !== null) {
+    if (continued) throw forbiddenMatch('resourceVersionMatch is forbidden when continue is provided')
+    if (wanted === null) {
+      throw forbiddenMatch('resourceVersionMatch is forbidden unless resourceVersion is provided')
+    }
+    if (match === 'Exact') {
+      if (wanted === 0)
+        throw forbiddenMatch('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
+      return { kind: 'exact', revision: wanted }
+    }
+  }
+  if (wanted === null) return { kind: 'most-recent' }
+  if (wanted === 0) return { kind: 'any' }
+  if (continued) {
+    throw badRequest(
+      'resourceVersion: Forbidden: specifying resource version is not allowed when using continue',
+    )
+  }
+  if (limited && match === null) return { kind: 'exact', revision: wanted }
+  return { kind: 'not-older-than', revision: wanted }
+}
+
+/** @source spec 4.8.4; `sendInitialEvents` as upstream */
+export function readWatchOptions(query: Query): WatchOptions {
+  const wanted = readRevision(query)
+  const match = readMatch(query)
+  const initial = query.has('sendInitialEvents') ? readBoolean(query, 'sendInitialEvents') : null
+  if (readText(query, 'continue') !== '')
+    throw badRequest('continue: Forbidden: continue is forbidden for watch')
+  if (initial === null) {
+    if (match !== null) throw forbiddenMatch('resourceVersionMatch is forbidden for watch')
+  } else if (match !== 'NotOlderThan') {
+    throw forbiddenMatch(
+      'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, ' +
+        'and resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    )
+  }
+  readInteger(query, 'limit')
+  const seconds = readInteger(query, 'timeoutSeconds') ?? 0
+  const bookmarks = readBoolean(query, 'allowWatchBookmarks')
+  const start = watchStart(wanted, initial)
+  return {
+    start,
+    initialEvents: initial ?? start.kind !== 'exact',
+    labelSelector: readText(query, 'labelSelector'),
+    fieldSelector: readText(query, 'fieldSelector'),
+    bookmarks,
+    initialEventsEnd: initial === true && bookmarks,
+    timeoutMs: seconds > 0 ? Math.min(seconds, secondsMax) * 1000 : null,
+  }
+}
+
+/** Longer watches than a day are nobody's need, and timers count in 32 bits. */
+const secondsMax = 24 * 60 * 60
+
+function watchStart(wanted: Revision | null, initial: boolean | null): WantedRevision {
+  if (wanted === null) return { kind: 'most-recent' }
+  if (wanted === 0) return { kind: 'any' }
+  return initial === true ? { kind: 'not-older-than', revision: wanted } : { kind: 'exact', revision: wanted }
+}
+
+/** Whether an object names no version: then a write of it replaces any. @source apiserver, ObjectResourceVersion */
+export function isUnversioned(resourceVersion: string | undefined): boolean {
+  return resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0'
+}
+
+/** @throws ApiError `BadRequest` */
+function checkFieldManager(fieldManager: string): void {
+  const [wrong] = causesOf((found) => {
+    validateFieldManager(fieldManager, 'fieldManager', found)
+  })
+  if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`)
+}
+
+/** @throws ApiError `BadRequest` */
+export function readWriteOptions(query: Query): WriteOptions {
+  const fieldManager = readText(query, 'fieldManager')
+  if (fieldManager !== '') checkFieldManager(fieldManager)
+  return { dryRun: readDryRun(query), fieldManager, fieldValidation: readFieldValidation(query) }
+}
+
+/** @throws ApiError `BadRequest` for anything but `All` and empty */
+export function readDryRun(query: Query): boolean {
+  return (query.get('dryRun') ?? []).map(isDryRun).includes(true)
+}
+
+/** @throws ApiError `BadRequest` */
+export function isDryRun(value: string): boolean {
+  if (value !== '' && value !== 'All') throw unsupported('dryRun', value, ['All'])
+  return value === 'All'
+}
+
+/** How much of its object each row of a table carries. @throws ApiError `BadRequest` */
+export function readIncludeObject(query: Query): IncludeObject {
+  const value = readText(query, 'includeObject')
+  switch (value) {
+    case '':
+      return 'Metadata'
+    case 'None':
+    case 'Metadata':
+    case 'Object':
+      return value
+    default:
+      throw unsupported('includeObject', value, ['None', 'Metadata', 'Object'])
+  }
+}
+
+function readFieldValidation(query: Query): FieldValidation {
+  const value = readText(query, 'fieldValidation')
+  switch (value) {
+    case '':
+      return 'Warn'
+    case 'Ignore':
+    case 'Warn':
+    case 'Strict':
+      return value
+    default:
+      throw unsupported('fieldValidation', value, ['Ignore', 'Warn', 'Strict'])
+  }
+}
+
+function readMatch(query: Query): 'Exact' | 'NotOlderThan' | null {
+  const value = readText(query, 'resourceVersionMatch')
+  if (value === '') return null
+  if (value === 'Exact' || value === 'NotOlderThan') return value
+  throw unsupported('resourceVersionMatch', value, ['Exact', 'NotOlderThan'])
+}
+
+/** null: unset. */
+function readRevision(query: Query): Revision | null {
+  const value = readText(query, 'resourceVersion')
+  if (value === '') return null
+  const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN
+  if (!Number.isSafeInteger(number))
+    throw malformed('resourceVersion', value, 'must be a decimal number up to 2^53-1, as answers carry it')
+  return revision(number)
+}
+
+/**
+ * A whole number of 64 bits; one beyond 2^53 counts as that. null: absent. Empty is none, as upstream has it.
+ *
+ * @throws ApiError `BadRequest`
+ */
+export function readInteger(query: Query, name: string): number | null {
+  const value = query.get(name)?.[0]
+  if (value === undefined) return null
+  const number = /^[+-]?[0-9]{1,32}$/.test(value) ? BigInt(value.replace('+', '')) : null
+  if (number === null || BigInt.asIntN(64, number) !== number) {
+    throw malformed(name, value, 'must be a whole number')
+  }
+  const most = Number.MAX_SAFE_INTEGER
+  return Math.min(Math.max(Number(number), -most), most)
+}
+
+/** Upstream's rule: absent, `false` and `0` are false, all else is true. */
+export function readBoolean(query: Query, name: string): boolean {
+  const value = query.get(name)?.[0]?.toLowerCase()
+  return value !== undefined && value !== 'false' && value !== '0'
+}
+
+/** The first value; empty when absent. */
+export function readText(query: Query, name: string): string {
+  return query.get(name)?.[0] ?? ''
+}
+
+/** @param rule what is wrong with it, or what it has to be; cut when it is long */
+export function malformed(name: string, value: string, rule: string): Error {
+  const why = rule.length > 1024 ? `${rule.slice(0, 1024)}...` : rule
+  return badRequest(`${name}: Invalid value: ${shown(value)}: ${why}`)
+}
+
+export function unsupported(name: string, value: string, supported: readonly string[]): Error {
+  const list = supported.map((text) => JSON.stringify(text)).join(', ')
+  return badRequest(`${name}: Unsupported value: ${shown(value)}: supported values: ${list}`)
+}
+
+function forbiddenMatch(rule: string): Error {
+  return badRequest(`resourceVersionMatch: Forbidden: ${rule}`)
+}
+
+function shown(value: string): string {
+  return JSON.stringify(value.length > 256 ? `${value.slice(0, 256)}...` : value)
+}

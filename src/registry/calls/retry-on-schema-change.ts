@@ -1,0 +1,92 @@
+import { ApiError } from '../../api/api-error.ts'
+import { pathNotFound, serviceUnavailable } from '../../api/api-errors.ts'
+import type { ObjectStore } from '../../store/object-store.ts'
+import type { Answer, VerbRequest } from './answer.ts'
+import type { Catalog } from '../kinds/catalog.ts'
+import { basisOf, DefinitionChanged } from '../kinds/definition-basis.ts'
+import type { DefinitionStates } from '../kinds/definition-basis.ts'
+import type { ResourceDefinition, Verb } from '../kinds/definition.ts'
+import { fromStore } from '../shared/store-errors.ts'
+
+export type SchemaChangeParts = {
+  readonly store: Pick<ObjectStore, 'barrier'>
+  readonly catalog: Catalog
+  readonly states: DefinitionStates
+  /** Resolves once the catalog has all definitions that memory has. Unset: it always has. */
+  readonly definitionsTakenIn?: () => Promise<void>
+}
+
+/** Definitions that one request is answered by, one after the other. More: 503. */
+const triesMax = 4
+
+/**
+ * Answers a request of a custom kind by its current definition, whichever this member knew when the request came: a refusal
+ * that an older definition caused, or an object read by it, is evaluated again with the newer one. Writes check the definition
+ * themselves, and their command carries the version that they were decided by.
+ *
+ * @param isConfirmed whether a refusal was checked behind a barrier already, definition included
+ * @param run answers by the definition that the request has
+ * @throws ApiError
+ */
+export async function retryOnSchemaChange(
+  parts: SchemaChangeParts,
+  verb: Verb,
+  request: VerbRequest,
+  isConfirmed: (refusal: ApiError) => boolean,
+  run: (definition: ResourceDefinition) => Promise<Answer>,
+): Promise<Answer> {
+  let { definition } = request
+  for (let tries = 1; tries <= triesMax; tries++) {
+    let refusal: ApiError | null = null
+    try {
+      check(parts, definition)
+      const answer = await run(definition)
+      if (verb === 'get' || verb === 'list') check(parts, definition)
+      return answer
+    } catch (cause) {
+      if (!(cause instanceof DefinitionChanged)) {
+        if (!mayBeOfDefinition(cause, request) || isConfirmed(cause)) throw cause
+        await fromStore(parts.store.barrier(request.context.deadlineMs))
+        refusal = cause
+      }
+    }
+    await fromStore(parts.definitionsTakenIn?.() ?? Promise.resolve())
+    const current = lookedUp(parts, definition)
+    if (refusal !== null && current === definition) throw refusal
+    definition = current
+  }
+  throw serviceUnavailable(`the definition of ${definition.plural} is being changed`, soon)
+}
+
+const soon = { retryAfterSeconds: 1 }
+
+/** @throws DefinitionChanged */
+function check({ states }: SchemaChangeParts, definition: ResourceDefinition): void {
+  const basis = basisOf(definition)
+  if (basis !== undefined) states.now(basis)
+}
+
+/** Whether a newer definition might have allowed it: a refusal that only the definition decides. */
+function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is ApiError {
+  if (!(cause instanceof ApiError)) return false
+  switch (cause.code) {
+    case 'BadRequest':
+    case 'Invalid':
+    case 'MethodNotAllowed':
+    case 'NotImplemented':
+      return true
+    case 'NotFound':
+      return target.subresource !== null
+    default:
+      return false
+  }
+}
+
+/** @throws ApiError `NotFound` */
+function lookedUp({ catalog }: SchemaChangeParts, before: ResourceDefinition): ResourceDefinition {
+  const { group, version, plural, scope } = before
+  const found = catalog.find(group, version, plural)
+  // With another scope it has other paths.
+  if (found === null || found.scope !== scope) throw pathNotFound()
+  return found
+}

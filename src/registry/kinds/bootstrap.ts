@@ -1,0 +1,37 @@
+import { assert } from '../../../raft/base/assert.ts'
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Random } from '../../../raft/base/random.ts'
+import { causesOf } from '../../api/findings.ts'
+import { validateMetaOnCreate } from '../../api/object-meta.ts'
+import { formatTime } from '../../api/time.ts'
+import type { Operation } from '../../store/command.ts'
+import { keyOf } from '../../store/key.ts'
+import { apiVersionOf, placeOf } from './definition.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+import { encode } from './encode.ts'
+import { stampCreated } from './metadata.ts'
+
+/** An object that a cluster begins with, as an operation of its first command. */
+export function bootstrapOperation(
+  definition: ResourceDefinition,
+  target: { readonly name: string; readonly namespace: string | null },
+  parts: { readonly clock: Clock; readonly random: Random },
+): Operation {
+  const { plural, kind, hooks } = definition
+  const { name, namespace } = target
+  const bare: AnyObject = { kind, apiVersion: apiVersionOf(definition), metadata: { name } }
+  const stamped = stampCreated(bare, namespace, { ...parts, definition })
+  const writing = { user: nobody, time: formatTime(parts.clock.wallMs()) }
+  const object = hooks.prepareForCreate?.(stamped, writing) ?? stamped
+  const rules = { namespaced: namespace !== null, validateName: definition.validateName }
+  const wrong = causesOf((found) => {
+    validateMetaOnCreate(object.metadata, rules, found)
+    hooks.validate?.(object, found)
+  })
+  assert(wrong.length === 0, `${plural} ${name} follows the rules of its kind`)
+  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
+  return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }
+}
+
+/** Such objects are there before anybody asks for anything. */
+const nobody = Object.freeze({ name: '', uid: '', groups: [], extra: {} })

@@ -1,0 +1,58 @@
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Catalog } from './catalog.ts'
+import type { ResourceDefinition } from './definition.ts'
+
+/** Watches told in one turn that their kind is gone; then others have theirs. */
+const endedPerTurn = 100
+
+/**
+ * Ends the watches of a custom kind when it is gone, as upstream does: a kind that is made again is another one. Where only
+ * its definition changed they go on by the one they began with. It holds as much as there are watches of custom kinds.
+ */
+export class KindWatches {
+  readonly #catalog: Catalog
+  readonly #clock: Clock
+  readonly #ends = new Map<ResourceDefinition, Set<() => void>>()
+
+  constructor(catalog: Catalog, clock: Clock) {
+    this.#catalog = catalog
+    this.#clock = clock
+    catalog.onChange(() => this.#look())
+  }
+
+  /** @param end called once, when the kind is gone; soon, where it is gone already. @returns takes the watch off again */
+  add(definition: ResourceDefinition, end: () => void): () => void {
+    if (definition.custom === undefined) return nothing
+    const ends = this.#ends.get(definition) ?? new Set()
+    this.#ends.set(definition, ends)
+    ends.add(end)
+    if (!this.#isThere(definition)) this.#clock.soon(() => this.#look())
+    return () => {
+      ends.delete(end)
+      if (ends.size === 0 && this.#ends.get(definition) === ends) this.#ends.delete(definition)
+    }
+  }
+
+  #look(): void {
+    const gone: (() => void)[] = []
+    for (const [definition, ends] of this.#ends) {
+      if (this.#isThere(definition)) continue
+      for (const end of ends) gone.push(end)
+      this.#ends.delete(definition)
+    }
+    this.#end(gone, 0)
+  }
+
+  #end(gone: readonly (() => void)[], from: number): void {
+    for (const end of gone.slice(from, from + endedPerTurn)) end()
+    const next = from + endedPerTurn
+    if (next < gone.length) this.#clock.soon(() => this.#end(gone, next))
+  }
+
+  #isThere({ group, version, plural, kind, scope, custom }: ResourceDefinition): boolean {
+    const now = this.#catalog.find(group, version, plural)
+    return now !== null && now.custom?.uid === custom?.uid && now.kind === kind && now.scope === scope
+  }
+}
+
+const nothing = (): void => undefined

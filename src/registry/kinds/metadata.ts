@@ -1,0 +1,142 @@
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Random } from '../../../raft/base/random.ts'
+import { generateName } from '../../api/generate-name.ts'
+import type { ObjectMeta } from '../../api/object.ts'
+import { formatTime, parseTimeMs } from '../../api/time.ts'
+import { equalJson } from '../../api/json.ts'
+import type { AnyObject, ResourceDefinition } from './definition.ts'
+
+type Stamping = {
+  readonly definition: ResourceDefinition
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/**
+ * Gives a new object what only the server gives: uid, creation time, first generation, and a name where
+ * it asked for one. Drops what a client cannot say of an object that does not exist yet.
+ *
+ * @param namespace of the request; null for cluster-scoped kinds
+ */
+export function stampCreated(object: AnyObject, namespace: string | null, parts: Stamping): AnyObject {
+  const { clock, random, definition } = parts
+  const { name, generateName: prefix, generation = 0 } = object.metadata
+  const named = !name && prefix ? generateName(prefix, random) : name
+  const metadata: ObjectMeta = {
+    ...(named ? { name: named } : {}),
+    ...(prefix ? { generateName: prefix } : {}),
+    ...(namespace === null ? {} : { namespace }),
+    uid: randomUid(random),
+    ...(definition.tracksGeneration ? { generation: 1 } : {}),
+    // Kept so that validation finds it.
+    ...(!definition.tracksGeneration && generation < 0 ? { generation } : {}),
+    creationTimestamp: formatTime(clock.wallMs()),
+    ...ownedByClients(object.metadata),
+  }
+  return { ...object, metadata }
+}
+
+/** What admission made of a new object, with what only the server gives as it was. */
+export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObject {
+  if (mutated === stamped) return mutated
+  const { name, generateName: prefix, namespace, uid, generation, creationTimestamp } = stamped.metadata
+  const metadata: ObjectMeta = {
+    ...(name === undefined ? {} : { name }),
+    ...(prefix === undefined ? {} : { generateName: prefix }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(generation === undefined ? {} : { generation }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    ...ownedByClients(mutated.metadata),
+  }
+  return { ...mutated, kind: stamped.kind, apiVersion: stamped.apiVersion, metadata }
+}
+
+/**
+ * Keeps what no update may change; counts the generation on. Of an object that is not being deleted, what is said of its
+ * deletion stays as it was sent, so that validation finds it.
+ *
+ * @source apiserver `pkg/registry/rest/update.go`, BeforeUpdate
+ */
+export function stampUpdated(
+  object: AnyObject,
+  current: AnyObject,
+  definition: ResourceDefinition,
+): AnyObject {
+  const { generateName: prefix } = object.metadata
+  const old = current.metadata
+  const deletionTimestamp = old.deletionTimestamp ?? object.metadata.deletionTimestamp
+  const seconds = object.metadata.deletionGracePeriodSeconds ?? old.deletionGracePeriodSeconds
+  const metadata: ObjectMeta = {
+    ...(old.name === undefined ? {} : { name: old.name }),
+    ...(prefix ? { generateName: prefix } : {}),
+    ...(old.namespace === undefined ? {} : { namespace: old.namespace }),
+    ...(old.uid === undefined ? {} : { uid: old.uid }),
+    ...(definition.tracksGeneration ? { generation: nextGeneration(object, current, definition) } : {}),
+    ...(old.creationTimestamp === undefined ? {} : { creationTimestamp: old.creationTimestamp }),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(seconds === undefined ? {} : { deletionGracePeriodSeconds: seconds }),
+    ...ownedByClients(object.metadata),
+  }
+  return { ...object, kind: current.kind, apiVersion: current.apiVersion, metadata }
+}
+
+/**
+ * Marks an object as being deleted, or one that is so already as having less time for it.
+ *
+ * @param seconds it has, from when deletion was asked for first
+ */
+export function stampDeleted(object: AnyObject, seconds: number, parts: Stamping): AnyObject {
+  const { generation, deletionTimestamp, deletionGracePeriodSeconds: before = 0 } = object.metadata
+  const endsMs = typeof deletionTimestamp === 'string' ? parseTimeMs(deletionTimestamp) : null
+  const askedMs = endsMs === null ? parts.clock.wallMs() : endsMs - before * 1000
+  const isFirst = typeof deletionTimestamp !== 'string'
+  const metadata: ObjectMeta = {
+    ...object.metadata,
+    deletionTimestamp: formatTime(askedMs + seconds * 1000),
+    deletionGracePeriodSeconds: seconds,
+    ...(isFirst && parts.definition.tracksGeneration ? { generation: (generation ?? 0) + 1 } : {}),
+  }
+  return { ...object, metadata }
+}
+
+/** What clients say of an object. Absent and empty mean the same, so empty is not kept. */
+function ownedByClients(metadata: ObjectMeta): ObjectMeta {
+  const { labels, annotations, ownerReferences, finalizers } = metadata
+  return {
+    ...(hasMembers(labels) ? { labels } : {}),
+    ...(hasMembers(annotations) ? { annotations } : {}),
+    ...(ownerReferences && ownerReferences.length > 0 ? { ownerReferences } : {}),
+    ...(finalizers && finalizers.length > 0 ? { finalizers } : {}),
+  }
+}
+
+function hasMembers<T extends object>(map: T | undefined): map is T {
+  for (const _ in map) return true
+  return false
+}
+
+/** Counts changes of what the object shall be: everything but metadata and, for most kinds, status. */
+function nextGeneration(
+  object: AnyObject,
+  current: AnyObject,
+  { tracksGeneration }: ResourceDefinition,
+): number {
+  const before = current.metadata.generation ?? 0
+  const names = new Set([...Object.keys(object), ...Object.keys(current)])
+  for (const name of names) {
+    if (name === 'metadata' || (name === 'status' && tracksGeneration !== 'status-too')) continue
+    if (!equalJson(object[name], current[name])) return before + 1
+  }
+  return before
+}
+
+/** @source RFC 9562 section 5.4: version 4, variant 10 */
+export function randomUid(random: Random): string {
+  const bytes = random.bytes(16)
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+  const hex = Buffer.from(bytes).toString('hex')
+  const cuts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
+  return cuts.join('-')
+}

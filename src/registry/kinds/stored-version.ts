@@ -1,0 +1,251 @@
+import { encodeObject } from '../../api/codec/object-json.ts'
+import type { Command, EncodedObject, Operation, Outcome } from '../../store/command.ts'
+import { prefixOf } from '../../store/key.ts'
+import type { Key, KeyPrefix } from '../../store/key.ts'
+import type {
+  ObjectStore,
+  PastView,
+  StoredObject,
+  StoreEvent,
+  View,
+  WatchCursor,
+  WatchInterest,
+} from '../../store/object-store.ts'
+import { revision as revisionOf } from '../../store/revision.ts'
+import type { Revision } from '../../store/revision.ts'
+import { apiVersionOf, placeOf, storedTypeOf } from './definition.ts'
+import type { ResourceDefinition, StoredVersion } from './definition.ts'
+import { encode, parseStored, withRevision } from './encode.ts'
+
+/**
+ * A store as a version sees it in which objects are not stored: everything read comes out in that version, everything
+ * written goes in as it is stored. So the verbs know one version only, whichever it is.
+ *
+ * @param version of `definition`
+ * @source spec 9.5 item 2
+ */
+export class VersionedStore implements ObjectStore {
+  readonly #store: ObjectStore
+  readonly #version: Version
+  readonly #place: KeyPrefix
+  /** Each event once, however many watch this version; one lives as long as the store keeps the event. */
+  readonly #events = new WeakMap<StoreEvent, StoreEvent>()
+
+  constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
+    this.#store = store
+    const { kind } = definition
+    this.#place = prefixOf({ ...placeOf(definition), namespace: null })
+    const asked = { kind, apiVersion: apiVersionOf(definition) }
+    this.#version = {
+      ...(version.conversion === undefined ? {} : { conversion: version.conversion }),
+      ...{ asked, head: headOf(asked) },
+      stored: { kind, apiVersion: apiVersionOf(storedTypeOf(definition)) },
+      known: new WeakMap(),
+    }
+  }
+
+  get identity(): ObjectStore['identity'] {
+    return this.#store.identity
+  }
+
+  get settings(): ObjectStore['settings'] {
+    return this.#store.settings
+  }
+
+  get featureLevel(): number {
+    return this.#store.featureLevel
+  }
+
+  get storage(): ObjectStore['storage'] {
+    return this.#store.storage
+  }
+
+  get reads(): ObjectStore['reads'] {
+    return this.#store.reads
+  }
+
+  view(): View {
+    const view = this.#store.view()
+    return {
+      revision: view.revision,
+      get: (key) => this.#read(view.get(key)),
+      list: (prefix, options) => this.#slice(view.list(prefix, options)),
+      count: (prefix) => view.count(prefix),
+    }
+  }
+
+  viewAt(revision: Revision): PastView {
+    const view = this.#store.viewAt(revision)
+    return {
+      revision: view.revision,
+      get: async (key) => this.#read(await view.get(key)),
+      list: async (prefix, options) => this.#slice(await view.list(prefix, options)),
+      count: (prefix) => view.count(prefix),
+    }
+  }
+
+  barrier(deadlineMs: number): Promise<void> {
+    return this.#store.barrier(deadlineMs)
+  }
+
+  waitFor(revision: Revision, deadlineMs: number): Promise<void> {
+    return this.#store.waitFor(revision, deadlineMs)
+  }
+
+  write(command: Command, deadlineMs: number): Promise<Outcome> {
+    if (command.kind !== 'write') return this.#store.write(command, deadlineMs)
+    const operations = command.operations.map((operation) => this.#written(operation))
+    return this.#store.write({ ...command, operations }, deadlineMs)
+  }
+
+  /** An index would be of the objects as they are stored, and so is none of this version's. */
+  watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
+    const cursor = this.#store.watch(prefix, after, interest?.kind === 'key' ? interest : null)
+    const told = (events: readonly StoreEvent[]): readonly StoreEvent[] =>
+      events.map((event) => this.#event(event))
+    return {
+      get revision() {
+        return cursor.revision
+      },
+      next: (limit) => {
+        const events = cursor.next(limit)
+        return 'length' in events ? told(events) : events.then(told)
+      },
+      onMore: (wake) => cursor.onMore(wake),
+      close: () => cursor.close(),
+    }
+  }
+
+  #read(stored: StoredObject | null): StoredObject | null {
+    return stored === null ? null : new ConvertedObject(stored, this.#version, 'made-anew')
+  }
+
+  #slice({ objects, more }: ReturnType<View['list']>): ReturnType<View['list']> {
+    return {
+      objects: objects.map((stored) => new ConvertedObject(stored, this.#version, 'made-anew')),
+      more,
+    }
+  }
+
+  #event(event: StoreEvent): StoreEvent {
+    let told = this.#events.get(event)
+    if (told === undefined) {
+      const { previous } = event
+      told = {
+        ...event,
+        object: new ConvertedObject(event.object, this.#version, 'kept'),
+        previous: previous === null ? null : new ConvertedObject(previous, this.#version, 'kept'),
+      }
+      this.#events.set(event, told)
+    }
+    return told
+  }
+
+  #written(operation: Operation): Operation {
+    // A command may carry operations on objects of other kinds.
+    if (operation.kind !== 'put' || !operation.key.startsWith(this.#place)) return operation
+    return { ...operation, object: asStored(operation.object, this.#version) }
+  }
+}
+
+type Type = { readonly kind: string; readonly apiVersion: string }
+type Version = Pick<StoredVersion, 'conversion'> & {
+  readonly asked: Type
+  /** How objects of that begin. */
+  readonly head: Buffer
+  readonly stored: Type
+  /**
+   * What is the same in both, or but for the version that it says: so each object is read once to find out, as long as the
+   * store keeps that version of it, and not with every list.
+   */
+  readonly known: WeakMap<StoredObject, 'as-is' | 'other-head'>
+}
+
+/**
+ * A stored object in another version. Its bytes are made when they are asked for: a list of a whole collection holds
+ * none of them.
+ */
+class ConvertedObject implements StoredObject {
+  readonly #stored: StoredObject
+  readonly #version: Version
+  readonly #keeping: 'kept' | 'made-anew'
+  #bytes: Uint8Array | null = null
+
+  constructor(stored: StoredObject, version: Version, keeping: 'kept' | 'made-anew') {
+    this.#stored = stored
+    this.#version = version
+    this.#keeping = keeping
+  }
+
+  get key(): Key {
+    return this.#stored.key
+  }
+
+  get revision(): Revision {
+    return this.#stored.revision
+  }
+
+  get uid(): string {
+    return this.#stored.uid
+  }
+
+  get labels(): StoredObject['labels'] {
+    return this.#stored.labels
+  }
+
+  get terminating(): boolean {
+    return this.#stored.terminating
+  }
+
+  get itemOffset(): number {
+    return this.#version.head.byteLength
+  }
+
+  get bytes(): Uint8Array {
+    if (this.#bytes !== null) return this.#bytes
+    const bytes = asAsked(this.#stored, this.#version)
+    if (this.#keeping === 'kept') this.#bytes = bytes
+    return bytes
+  }
+}
+
+function asAsked(stored: StoredObject, { conversion, asked, head, known }: Version): Uint8Array {
+  const same = known.get(stored)
+  if (same === 'as-is') return stored.bytes
+  // Where only the name of the version differs, nothing needs to be read.
+  if (conversion === undefined || same === 'other-head') return withHead(head, stored)
+  const object = parseStored(stored)
+  const converted = conversion.fromStored(object)
+  if (converted === object) {
+    const isAsked = object.apiVersion === asked.apiVersion && object.kind === asked.kind
+    known.set(stored, isAsked ? 'as-is' : 'other-head')
+    return isAsked ? stored.bytes : withHead(head, stored)
+  }
+  const version = revisionOf(Number(object.metadata.resourceVersion))
+  return withRevision(encode({ ...converted, ...asked }), version)
+}
+
+function asStored(object: EncodedObject, { conversion, asked, stored }: Version): EncodedObject {
+  if (asked.apiVersion === stored.apiVersion) return object
+  if (conversion === undefined) {
+    const bytes = withHead(headOf(stored), object)
+    const longer = bytes.byteLength - object.bytes.byteLength
+    return {
+      ...object,
+      ...{ bytes, itemOffset: object.itemOffset + longer, revisionOffset: object.revisionOffset + longer },
+    }
+  }
+  const converted = { ...conversion.toStored(parseStored(object)), ...stored }
+  const { text, revisionOffset, itemOffset } = encodeObject(converted)
+  return { ...object, bytes: Buffer.from(text), revisionOffset, itemOffset }
+}
+
+function withHead(head: Buffer, of: { readonly bytes: Uint8Array; readonly itemOffset: number }): Uint8Array {
+  return Buffer.concat([head, of.bytes.subarray(of.itemOffset)])
+}
+
+/** See `encodeObject`. */
+/** How the stored bytes of an object begin. */
+export function headOf({ kind, apiVersion }: Type): Buffer {
+  return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`)
+}

@@ -1,0 +1,301 @@
+import { ApiError } from '../../api/api-error.ts'
+import { internal } from '../../api/api-errors.ts'
+import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import type { Clock, Timer } from '../../../raft/base/clock.ts'
+import { StoreFailure } from '../../store/errors.ts'
+import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../../store/object-store.ts'
+import { revision } from '../../store/revision.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { WatchStream } from '../calls/answer.ts'
+import type { EventType } from '../representations/event-frames.ts'
+import type { Framing } from '../representations/framing.ts'
+import type { RegistryLimits } from '../shared/limits.ts'
+import { ReadTurn, turnOfOthers } from '../shared/read-turn.ts'
+import type { Selection } from './selection.ts'
+import { readErrorOf } from '../shared/store-errors.ts'
+
+export type ObjectWatchParts = {
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly limits: RegistryLimits
+  readonly framing: Framing
+  readonly selection: Selection
+  /** Sent as ADDED first: what matches, in the order it was written. */
+  readonly initial: Iterator<StoredObject, void>
+  /** null: `after` does not exist yet. */
+  readonly cursor: WatchCursor | null
+  readonly after: number
+  readonly bookmarks: boolean
+  /** Annotation of the bookmark that closes the initial events; null: none. */
+  readonly initialEnd: string | null
+  readonly timeoutMs: number
+  /** Calls `end` when the watch has no more to follow. @returns called when the watch has ended, however */
+  readonly until: (end: () => void) => () => void
+}
+
+/** One watch: what its connection may send now, made when the connection asks. Nothing is queued here. */
+export class ObjectWatch implements WatchStream {
+  readonly #parts: Omit<ObjectWatchParts, 'initial' | 'cursor'>
+  readonly #end: Timer
+  #bookmark: Timer | null = null
+  #cursor: WatchCursor | null
+  /** null: all were sent. Not kept any longer, as it holds versions that may be superseded by then. */
+  #initial: Iterator<StoredObject, void> | null
+  #pending: readonly StoreEvent[] = []
+  #pendingAt = 0
+  #bookmarkDue = false
+  #timedOut = false
+  /** Ends once it has told what there is to tell. */
+  #ending = false
+  #closed = false
+  readonly #leave: () => void
+  #failure: ApiError | null = null
+  #wake: (() => void) | null = null
+
+  constructor({ initial, cursor, ...parts }: ObjectWatchParts) {
+    this.#parts = parts
+    this.#initial = initial
+    this.#cursor = cursor
+    this.#end = parts.clock.after(parts.timeoutMs, () => {
+      this.#timedOut = true
+      this.#wakeUp()
+    })
+    this.#leave = parts.until(() => {
+      this.#ending = true
+      this.#wakeUp()
+    })
+    this.#scheduleBookmark()
+    if (cursor === null) this.#openLater(revision(parts.after))
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    if (this.#closed) return null
+    if (this.#failure !== null) return this.fail(this.#failure)
+    if (this.#initial !== null) return this.#initialPiece(this.#initial)
+    if (this.#pendingAt < this.#pending.length) {
+      const piece = this.#pendingPiece()
+      if (piece instanceof Promise || piece.length > 0 || this.#pendingAt < this.#pending.length) return piece
+    }
+    return this.#pull()
+  }
+
+  onMore(wake: () => void): void {
+    this.#wake = wake
+    const pending = this.#initial !== null || this.#pendingAt < this.#pending.length
+    const ends = this.#closed || this.#failure !== null || this.#timedOut || this.#ending
+    if (pending || ends || this.#bookmarkDue) {
+      this.#parts.clock.soon(() => this.#wakeUp())
+      return
+    }
+    this.#cursor?.onMore(() => this.#wakeUp())
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#end.cancel()
+    this.#bookmark?.cancel()
+    this.#leave()
+    this.#cursor?.close()
+    this.#initial = null
+    this.#pending = []
+    this.#wakeUp()
+  }
+
+  fail(error: ApiError): Uint8Array {
+    this.close()
+    return this.#parts.framing.error(error)
+  }
+
+  /** Takes events until some of them concern this watch, or there are none. */
+  #pull(): Uint8Array | null | Promise<Uint8Array | null> {
+    const cursor = this.#cursor
+    if (cursor === null) return this.#quiet(null)
+    try {
+      for (let pulls = 0; pulls < pullsMax; pulls++) {
+        if (this.#timedOut) return this.#quiet(cursor)
+        const events = cursor.next(this.#parts.limits.watchEventsPerPull)
+        if (!('length' in events)) return this.#pullLater(events)
+        if (events.length === 0) return this.#quiet(cursor)
+        const piece = this.#take(events)
+        if (piece instanceof Promise || piece.length > 0) return piece
+        if (this.#pendingAt < this.#pending.length) return piece
+      }
+      return nothing
+    } catch (cause) {
+      return this.#failWith(cause)
+    }
+  }
+
+  async #pullLater(later: Promise<readonly StoreEvent[]>): Promise<Uint8Array | null> {
+    try {
+      const events = await later
+      if (this.#closed) return null
+      if (events.length > 0) return this.#take(events)
+      return this.#cursor === null ? nothing : this.#quiet(this.#cursor)
+    } catch (cause) {
+      return this.#failWith(cause)
+    }
+  }
+
+  #take(events: readonly StoreEvent[]): Uint8Array | Promise<Uint8Array | null> {
+    this.#pending = events
+    this.#pendingAt = 0
+    return this.#pendingPiece()
+  }
+
+  #pendingPiece(): Uint8Array | Promise<Uint8Array | null> {
+    const { clock, framing, limits, selection } = this.#parts
+    const piece = new Piece(limits.pieceBytes)
+    const turn = new ReadTurn(clock, limits)
+    while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isOver) {
+      const event = this.#pending[this.#pendingAt++] as StoreEvent
+      if (selection.reads || framing.reads)
+        turn.read(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
+      const type = this.#typeOf(event)
+      if (type !== null) piece.add(framing.frame(event, type))
+    }
+    if (this.#pendingAt >= this.#pending.length) this.#pending = []
+    return turn.isOver ? this.#afterTurn(piece.bytes()) : piece.bytes()
+  }
+
+  /** What an event is to this watch: selection by labels turns changes into arrivals and departures. */
+  #typeOf(event: StoreEvent): EventType | null {
+    const { selection } = this.#parts
+    if (selection.key !== null && event.key !== selection.key) return null
+    const matches = selection.matchesNow(event)
+    switch (event.kind) {
+      case 'created':
+        return matches ? 'ADDED' : null
+      case 'deleted':
+        return matches ? 'DELETED' : null
+      case 'updated': {
+        const matched = selection.matchedBefore(event)
+        if (matches) return matched ? 'MODIFIED' : 'ADDED'
+        return matched ? 'DELETED' : null
+      }
+    }
+  }
+
+  #initialPiece(initial: Iterator<StoredObject, void>): Uint8Array | null | Promise<Uint8Array | null> {
+    const { store, clock, framing, limits, initialEnd, after } = this.#parts
+    try {
+      // Who takes longer than the history lasts could not go on behind it: nothing is held for it any more.
+      if (this.#cursor !== null) store.viewAt(revision(after))
+    } catch (cause) {
+      return this.#failWith(cause)
+    }
+    const piece = new Piece(limits.pieceBytes)
+    const turn = new ReadTurn(clock, limits)
+    while (!piece.full) {
+      if (turn.isOver) return this.#afterTurn(piece.bytes())
+      const { done, value } = initial.next()
+      if (done === true) {
+        this.#initial = null
+        if (initialEnd !== null) piece.add(framing.bookmark(after, initialEnd))
+        if (piece.empty) return this.#pull()
+        break
+      }
+      if (framing.reads) turn.read(value.bytes.byteLength)
+      for (const part of framing.initial(value)) piece.add(part)
+    }
+    return piece.bytes()
+  }
+
+  /** Much was read for these few bytes: others have their turn before they are sent. */
+  async #afterTurn(piece: Uint8Array): Promise<Uint8Array | null> {
+    await turnOfOthers(this.#parts.clock)
+    return this.#closed ? null : piece
+  }
+
+  /** Nothing to tell: a bookmark where one is due, the end where it has come. */
+  #quiet(cursor: WatchCursor | null): Uint8Array | null {
+    const { bookmarks, framing } = this.#parts
+    const ends = this.#timedOut || this.#ending
+    if (!this.#bookmarkDue && !ends) return nothing
+    const bookmark = bookmarks && cursor !== null ? framing.bookmark(cursor.revision, null) : nothing
+    this.#bookmarkDue = false
+    if (ends) this.close()
+    else this.#scheduleBookmark()
+    return this.#closed && bookmark.length === 0 ? null : bookmark
+  }
+
+  #failWith(cause: unknown): Uint8Array {
+    if (cause instanceof BrokenInvariant) throw cause
+    const error = readErrorOf(cause)
+    return this.fail(error instanceof ApiError ? error : internal('the watch cannot go on', { cause }))
+  }
+
+  #scheduleBookmark(): void {
+    if (!this.#parts.bookmarks) return
+    this.#bookmark = this.#parts.clock.after(this.#parts.limits.watchBookmarkPeriodMs, () => {
+      this.#bookmarkDue = true
+      this.#wakeUp()
+    })
+  }
+
+  /** Spec 4.8.5: a watch on a version that is too new may wait until it times out. */
+  #openLater(after: Revision): void {
+    const { store, clock, selection, timeoutMs } = this.#parts
+    store.waitFor(after, clock.monotonicMs() + timeoutMs).then(
+      () => {
+        if (this.#closed) return
+        try {
+          this.#cursor = store.watch(selection.prefix, after, selection.interest)
+        } catch (cause) {
+          this.#failLater(cause)
+        }
+        this.#wakeUp()
+      },
+      (cause: unknown) => {
+        if (cause instanceof StoreFailure && cause.code === 'future') return
+        this.#failLater(cause)
+        this.#wakeUp()
+      },
+    )
+  }
+
+  #failLater(cause: unknown): void {
+    const error = readErrorOf(cause)
+    this.#failure = error instanceof ApiError ? error : internal('the watch cannot go on', { cause })
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+}
+
+/** Pulls in one turn of a watch that wants few of many events; then others have their turn. */
+const pullsMax = 16
+
+const nothing = new Uint8Array(0)
+
+/** Frames that leave together. One alone leaves as it is, shared by all who watch. */
+class Piece {
+  readonly #bytesMax: number
+  readonly #frames: Uint8Array[] = []
+  #length = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get full(): boolean {
+    return this.#length >= this.#bytesMax
+  }
+
+  get empty(): boolean {
+    return this.#length === 0
+  }
+
+  add(frame: Uint8Array): void {
+    this.#frames.push(frame)
+    this.#length += frame.length
+  }
+
+  bytes(): Uint8Array {
+    if (this.#frames.length <= 1) return this.#frames[0] ?? nothing
+    return Buffer.concat(this.#frames, this.#length)
+  }
+}

@@ -1,0 +1,85 @@
+import type { StoredObject } from '../../store/object-store.ts'
+import type { Batches } from './slices.ts'
+
+export type ListForm = {
+  /** Up to and with `"items":[`. */
+  readonly head: string
+  /** Whether each item has its kind and apiVersion. */
+  readonly typedItems: boolean
+}
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/**
+ * The JSON of a list, in pieces of about `pieceBytes`. Items are stored bytes, copied once into the piece
+ * that leaves; the next piece is made when it is asked for.
+ */
+export function listPieces(form: ListForm, batches: Batches, pieceBytes: number): Pieces {
+  const writer = new PieceWriter(form, pieceBytes)
+  return Symbol.iterator in batches ? piecesNow(writer, batches) : piecesLater(writer, batches)
+}
+
+function* piecesNow(
+  writer: PieceWriter,
+  batches: Iterable<readonly StoredObject[]>,
+): Generator<Uint8Array, void> {
+  for (const batch of batches) yield* writer.add(batch)
+  yield* writer.end()
+}
+
+async function* piecesLater(
+  writer: PieceWriter,
+  batches: AsyncIterable<readonly StoredObject[]>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const batch of batches) yield* writer.add(batch)
+  yield* writer.end()
+}
+
+/** Fills one piece after the other. */
+class PieceWriter {
+  readonly #pieceBytes: number
+  readonly #typedItems: boolean
+  #piece: Buffer
+  #at: number
+  #first = true
+
+  constructor({ head, typedItems }: ListForm, pieceBytes: number) {
+    this.#pieceBytes = pieceBytes
+    this.#typedItems = typedItems
+    this.#piece = Buffer.allocUnsafe(Math.max(pieceBytes, head.length * 3))
+    this.#at = this.#piece.write(head)
+  }
+
+  /** Pieces that are full. */
+  *add(batch: readonly StoredObject[]): Generator<Uint8Array, void> {
+    for (const { bytes, itemOffset } of batch) {
+      const from = this.#typedItems ? openBraceBytes : itemOffset
+      const length = bytes.length - from + 2
+      if (this.#at + length > this.#piece.length) {
+        yield this.#piece.subarray(0, this.#at)
+        this.#piece = Buffer.allocUnsafe(Math.max(this.#pieceBytes, length))
+        this.#at = 0
+      }
+      if (!this.#first) this.#piece[this.#at++] = comma
+      this.#first = false
+      this.#piece[this.#at++] = openBrace
+      this.#piece.set(bytes.subarray(from), this.#at)
+      this.#at += bytes.length - from
+    }
+  }
+
+  *end(): Generator<Uint8Array, void> {
+    if (this.#at + tail.length > this.#piece.length) {
+      yield this.#piece.subarray(0, this.#at)
+      yield tail
+      return
+    }
+    this.#piece.set(tail, this.#at)
+    yield this.#piece.subarray(0, this.#at + tail.length)
+  }
+}
+
+const comma = 0x2c
+const openBrace = 0x7b
+const openBraceBytes = 1
+const tail = Buffer.from(']}\n')

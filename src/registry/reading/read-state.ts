@@ -1,0 +1,177 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import { ApiError } from '../../api/api-error.ts'
+import { badRequest } from '../../api/api-errors.ts'
+import { StoreFailure } from '../../store/errors.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { ProvenMode, ReadMode } from '../calls/consistency.ts'
+import type { RequestContext } from '../calls/request.ts'
+import type { WantedRevision } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { fromRead, notReached, readErrorOf } from '../shared/store-errors.ts'
+
+/** What a read fixes, synchronously, once memory is new enough. */
+export type Take<T> = {
+  readonly take: () => T
+  /** Gives back what was taken and turned out to be too old. Unset: there is nothing to give back. */
+  readonly drop?: (value: T) => void
+}
+
+/**
+ * Waits until local memory is as new as the caller wants (`exact`: until the revision exists), fixes what the caller takes, and
+ * says in the context what is proven of it. What depends on time is looked at once the value is fixed, as this
+ * process may have stood still.
+ *
+ * @throws ApiError `Timeout` when memory is not new enough in time; `BadRequest` for lease reads where they are off
+ * @source spec 4.8.3, 4.8.5
+ */
+export async function readState<T>(
+  parts: VerbParts,
+  context: RequestContext,
+  wanted: WantedRevision | ReadMode,
+  { take, drop }: Take<T>,
+): Promise<T> {
+  const { store, clock } = parts
+  const read = new Reading(parts, context)
+  switch (wanted.kind) {
+    case 'most-recent':
+      await barrier(parts, context)
+      return read.prove('linearizable', take())
+    case 'any':
+      return read.prove('any', take())
+    case 'not-older-than':
+    case 'exact':
+      await reached(parts, context, wanted.revision)
+      return read.prove(wanted.kind, take(), wanted.kind === 'exact' ? wanted.revision : null)
+    case 'log':
+      await throughLog(parts, context)
+      return read.prove('log', take())
+    case 'bounded': {
+      const { boundMs } = wanted
+      if (ageMs(parts) > boundMs) await oneBarrier(parts, context, boundMs)
+      const value = take()
+      const age = ageMs(parts)
+      if (age > boundMs) {
+        drop?.(value)
+        throw boundNotMet(boundMs, `memory is proven to be at most ${Math.ceil(age)} ms behind`)
+      }
+      // So that whoever comes next need not wait.
+      if (2 * age > boundMs) store.reads.probe()
+      return read.prove('bounded', value)
+    }
+    case 'lease': {
+      await mustHaveLeases(parts, context)
+      const lease = store.reads.lease()
+      if (lease !== null) {
+        const beganMs = clock.monotonicMs()
+        await fromRead(store.reads.reached(lease.index, deadlineOf(parts, context)))
+        const value = take()
+        if (lease.holds()) return read.prove('lease', value, null, beganMs)
+        drop?.(value)
+      }
+      // Whoever does not lead by a lease asks the leader, and says so.
+      await barrier(parts, context)
+      return read.prove('linearizable', take())
+    }
+    default:
+      return assertNever(wanted)
+  }
+}
+
+/** What goes on from a version that is there: nothing else is read now. */
+export function startedAt<T>(parts: VerbParts, context: RequestContext, value: T, revision: number): T {
+  return new Reading(parts, context).prove('exact', value, revision)
+}
+
+/** One read, from its beginning to what it proves. */
+class Reading {
+  readonly #parts: VerbParts
+  readonly #context: RequestContext
+  readonly #beganMs: number
+
+  constructor(parts: VerbParts, context: RequestContext) {
+    this.#parts = parts
+    this.#context = context
+    this.#beganMs = parts.clock.monotonicMs()
+  }
+
+  /**
+   * @param revision of what was taken; null: of the newest state
+   * @param asOfMs since when nothing that was acknowledged is missing; null: as the latest barrier says
+   */
+  prove<T>(mode: ProvenMode, value: T, revision: number | null = null, asOfMs: number | null = null): T {
+    const { store, clock } = this.#parts
+    const { freshness, term } = store.reads
+    const fixedMs = clock.monotonicMs()
+    const since = asOfMs ?? freshness?.asOfMs ?? null
+    // An older revision than the newest is as old as it is.
+    const boundMs = since === null || mode === 'exact' ? null : Math.ceil(fixedMs - since)
+    const confirmedMs = Math.max(this.#beganMs, mode === 'lease' ? 0 : (freshness?.confirmedMs ?? 0))
+    this.#context.proven?.({
+      mode,
+      term,
+      revision: revision ?? store.view().revision,
+      boundMs,
+      waitedMs: { confirm: confirmedMs - this.#beganMs, apply: fixedMs - confirmedMs },
+      fixedMs,
+    })
+    return value
+  }
+}
+
+function deadlineOf({ clock, limits }: VerbParts, context: RequestContext): number {
+  return Math.min(context.deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
+}
+
+function barrier(parts: VerbParts, context: RequestContext): Promise<void> {
+  return fromRead(parts.store.barrier(deadlineOf(parts, context)))
+}
+
+/** Ms by which memory may be behind, now. */
+function ageMs({ store, clock }: VerbParts): number {
+  const { freshness } = store.reads
+  return freshness === null ? Infinity : clock.monotonicMs() - freshness.asOfMs
+}
+
+async function oneBarrier(parts: VerbParts, context: RequestContext, boundMs: number): Promise<void> {
+  const { store, clock, limits } = parts
+  try {
+    await store.barrier(Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs))
+  } catch (cause) {
+    const isLate = cause instanceof StoreFailure && cause.code === 'timed-out'
+    throw isLate ? boundNotMet(boundMs, 'no quorum answered in time') : readErrorOf(cause)
+  }
+}
+
+function boundNotMet(boundMs: number, why: string): ApiError {
+  return new ApiError('Timeout', `Timeout: Orch-Consistency: the bound of ${boundMs} ms is not met: ${why}`, {
+    retryAfterSeconds: 1,
+  })
+}
+
+/** An entry that does nothing: what this member has applied with it has everything before it. */
+async function throughLog(parts: VerbParts, context: RequestContext): Promise<void> {
+  // A read all the same: whether an entry without effect was written is nobody's question.
+  await fromRead(parts.store.write({ kind: 'write', operations: [] }, deadlineOf(parts, context)))
+}
+
+/** Nothing is refused on memory that may be behind. */
+async function mustHaveLeases(parts: VerbParts, context: RequestContext): Promise<void> {
+  const { store } = parts
+  if (store.settings.leaseReads === 1) return
+  await barrier(parts, context)
+  if (store.settings.leaseReads === 1) return
+  throw badRequest(
+    'Orch-Consistency: "lease" is switched off in this cluster: orchctl settings set --lease-reads on',
+  )
+}
+
+async function reached(parts: VerbParts, context: RequestContext, wanted: Revision): Promise<void> {
+  const { store, clock, limits } = parts
+  if (store.view().revision >= wanted) return
+  const deadlineMs = Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs)
+  try {
+    await store.waitFor(wanted, deadlineMs)
+  } catch (cause) {
+    throw notReached(wanted, store.view().revision, cause)
+  }
+}

@@ -1,0 +1,65 @@
+import type { Key, KeyPrefix } from '../../store/key.ts'
+import type { ListSlice, ObjectStore, StoredObject } from '../../store/object-store.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { turnOfOthers } from '../shared/read-turn.ts'
+import type { Selection } from './selection.ts'
+
+/**
+ * Some objects at a time, made when they are asked for: those of a long list are never held together. They may be walked
+ * more than once.
+ */
+export type Batches = Iterable<readonly StoredObject[]> | AsyncIterable<readonly StoredObject[]>
+
+/**
+ * Objects at one revision: the newest ones while it is the newest, which costs no more than copying pointers.
+ * @throws StoreFailure `compacted`
+ */
+export function sliceAt(
+  store: ObjectStore,
+  revision: Revision,
+  prefix: KeyPrefix,
+  options: { readonly after: Key | null; readonly limit: number },
+): ListSlice | Promise<ListSlice> {
+  const view = store.view()
+  return view.revision === revision
+    ? view.list(prefix, options)
+    : store.viewAt(revision).list(prefix, options)
+}
+
+/**
+ * The first of `objects` that are selected. Where objects have to be read for that, others have their turn after a
+ * bounded number of bytes.
+ *
+ * @param most at most so many
+ */
+export function selectedOf(
+  parts: VerbParts,
+  selection: Selection,
+  objects: readonly StoredObject[],
+  most: number,
+): readonly StoredObject[] | Promise<readonly StoredObject[]> {
+  if (selection.reads) return readAndSelected(parts, selection, objects, most)
+  const selected = selection.everything ? objects : objects.filter(selection.matches)
+  return selected.length > most ? selected.slice(0, most) : selected
+}
+
+async function readAndSelected(
+  { clock, limits }: VerbParts,
+  selection: Selection,
+  objects: readonly StoredObject[],
+  most: number,
+): Promise<readonly StoredObject[]> {
+  const selected: StoredObject[] = []
+  let readBytes = 0
+  for (const stored of objects) {
+    if (selected.length >= most) break
+    if (readBytes > limits.readTurnBytes) {
+      readBytes = 0
+      await turnOfOthers(clock)
+    }
+    readBytes += stored.bytes.byteLength
+    if (selection.matches(stored)) selected.push(stored)
+  }
+  return selected
+}

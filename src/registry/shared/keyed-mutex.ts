@@ -1,0 +1,48 @@
+import { timeout } from '../../api/api-errors.ts'
+import { Deferred } from '../../../raft/base/deferred.ts'
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Key } from '../../store/key.ts'
+
+/**
+ * Serializes concurrent writers of one object: only one of many can win each race, and the commands that lose would fill the
+ * log. Holds as many waiters as requests wait, which the server bounds.
+ */
+export class KeyedMutex {
+  readonly #clock: Clock
+  /** The waiters for each key that is locked, in order. */
+  readonly #waiting = new Map<Key, Set<Deferred<void>>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Resolves when the caller has the lock; `unlock` must follow. @throws ApiError `Timeout` at the deadline */
+  async lock(key: Key, deadlineMs: number): Promise<void> {
+    const waiting = this.#waiting.get(key)
+    if (waiting === undefined) {
+      this.#waiting.set(key, new Set())
+      return
+    }
+    const turn = new Deferred<void>()
+    waiting.add(turn)
+    const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
+      if (waiting.delete(turn))
+        turn.reject(timeout('too many others change this object, nothing was changed'))
+    })
+    try {
+      await turn.promise
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  unlock(key: Key): void {
+    const waiting = this.#waiting.get(key)
+    for (const next of waiting ?? []) {
+      waiting?.delete(next)
+      next.resolve()
+      return
+    }
+    this.#waiting.delete(key)
+  }
+}

@@ -1,0 +1,82 @@
+import type { Key, KeyPrefix } from '../../store/key.ts'
+import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
+import type { Revision } from '../../store/revision.ts'
+
+/**
+ * What one evaluation of a write read from this member's memory. The evaluation stands as long as reading again would
+ * show the same: so a refusal needs a read barrier, but not always a second evaluation.
+ */
+export class ReadSet {
+  /** As the version of the request sees it. */
+  readonly #store: ObjectStore
+  /** As objects are stored, whatever their kind. */
+  readonly #rawStore: ObjectStore
+  /** The single objects that were read, the last one first; as many as the steps of one evaluation read. */
+  #last: Read | null = null
+  /** The revision of memory when a whole collection was read; null: none was. */
+  #collectionsAt: Revision | null = null
+  #featureLevel: number | null = null
+  #bytes = 0
+
+  constructor(stores: { readonly store: ObjectStore; readonly rawStore: ObjectStore }) {
+    this.#store = stores.store
+    this.#rawStore = stores.rawStore
+  }
+
+  /** An object of the kind that is written, in the version of the request. */
+  get(key: Key): StoredObject | null {
+    return this.#noted(key, this.#store.view().get(key))
+  }
+
+  /** An object of any other kind, as it is stored. */
+  getOther(key: Key): StoredObject | null {
+    return this.#noted(key, this.#rawStore.view().get(key))
+  }
+
+  /** A whole collection of the kind that is written. */
+  list(prefix: KeyPrefix): readonly StoredObject[] {
+    const view = this.#store.view()
+    this.#collectionsAt ??= view.revision
+    return view.list(prefix, { after: null, limit: null }).objects
+  }
+
+  /** Of the single objects that were read. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get featureLevel(): number {
+    const { featureLevel } = this.#rawStore
+    this.#featureLevel ??= featureLevel
+    return featureLevel
+  }
+
+  /** Nothing was read: the evaluation holds whatever memory shows. */
+  get isEmpty(): boolean {
+    return this.#last === null && this.#collectionsAt === null && this.#featureLevel === null
+  }
+
+  /** Whether everything that was read is the same now. */
+  isCurrent(): boolean {
+    const view = this.#rawStore.view()
+    if (this.#collectionsAt !== null && this.#collectionsAt !== view.revision) return false
+    if (this.#featureLevel !== null && this.#featureLevel !== this.#rawStore.featureLevel) return false
+    for (let read = this.#last; read !== null; read = read.before) {
+      if ((view.get(read.key)?.revision ?? null) !== read.revision) return false
+    }
+    return true
+  }
+
+  #noted(key: Key, stored: StoredObject | null): StoredObject | null {
+    this.#last = { key, revision: stored?.revision ?? null, before: this.#last }
+    this.#bytes += stored?.bytes.byteLength ?? 0
+    return stored
+  }
+}
+
+type Read = {
+  readonly key: Key
+  /** null: absent. */
+  readonly revision: Revision | null
+  readonly before: Read | null
+}

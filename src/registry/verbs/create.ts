@@ -1,0 +1,207 @@
+import { ApiError } from '../../api/api-error.ts'
+import {
+  alreadyExists,
+  badRequest,
+  generateNameConflict,
+  methodNotSupported,
+  serviceUnavailable,
+} from '../../api/api-errors.ts'
+import type { Condition } from '../../store/command.ts'
+import { keyOf, prefixOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
+import type { Answer, WriteRequest } from '../calls/answer.ts'
+import { checkNamespace, decodeObject, reshapeObject } from '../writing/decode.ts'
+import { definitionTerminating } from '../kinds/definition-basis.ts'
+import { placeOf, resourceOf } from '../kinds/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
+import { bytesAt, document } from '../calls/document.ts'
+import { encode, parseStored, withRevision } from '../kinds/encode.ts'
+import { restampCreated, stampCreated } from '../kinds/metadata.ts'
+import { isUnversioned, readWriteOptions } from '../calls/options.ts'
+import type { WriteOptions } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+import { reviewWrite } from '../writing/review.ts'
+import { validateAmong, validateNewObject } from '../writing/validate-write.ts'
+import { warnOfObject } from '../writing/warnings.ts'
+import { requireValuesAllowed } from '../writing/values-allowed.ts'
+import { planPut } from '../writing/write-plan.ts'
+import type { Plan } from '../writing/write-plan.ts'
+import { runWrite } from '../writing/write-pipeline.ts'
+import type { Draft } from '../writing/write-pipeline.ts'
+
+/**
+ * Answers 201 with the stored object, or with the answered review.
+ *
+ * @throws ApiError
+ * @source spec 2.1, 4.2, 4.9
+ */
+export function create(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+  const { definition, target } = request
+  const resource = resourceOf(definition)
+  if (target.subresource !== null) throw methodNotSupported(resource, 'create')
+  const options = readWriteOptions(request.query)
+  const decode = (): AnyObject | Promise<AnyObject> => decodeNew(parts, request, options)
+  if (definition.review !== undefined)
+    return runWrite(parts, request, reviewWrite(parts, request, options, decode))
+  const stamps = new Stamps(parts, request)
+  return runWrite(parts, request, {
+    options: { kind: 'CreateOptions', ...options },
+    decode,
+    draft: (sent, reads) => draftCreate(parts, request, { sent, stamps, dryRun: options.dryRun }, reads),
+    retry: {
+      attemptsMax: parts.limits.generateNameAttemptsMax,
+      key: null,
+      barrierFirst: options.dryRun,
+      onLost: (lost) => stamps.onLost(lost),
+      exhausted: () => stamps.nameTaken(),
+    },
+  })
+}
+
+function decodeNew(
+  parts: VerbParts,
+  request: WriteRequest,
+  options: WriteOptions,
+): AnyObject | Promise<AnyObject> {
+  const { definition, target } = request
+  const checked = (sent: AnyObject): AnyObject => {
+    checkNamespace(sent, target)
+    if (definition.scope === 'Namespaced' && target.namespace === null) {
+      throw badRequest('an empty namespace may not be set during creation')
+    }
+    if (!isUnversioned(sent.metadata.resourceVersion)) {
+      throw badRequest('resourceVersion should not be set on objects to be created')
+    }
+    return sent
+  }
+  const sent = decodeObject(parts, request, options.fieldValidation)
+  return sent instanceof Promise ? sent.then(checked) : checked(sent)
+}
+
+/**
+ * The uid, the time and the generated name of a new object. All evaluations of a request share them, so that nothing is asked
+ * twice about the same object; only a generated name that is taken is replaced.
+ */
+export class Stamps {
+  readonly #parts: VerbParts
+  readonly #request: WriteRequest
+  #stamped: AnyObject | null = null
+  #prefix: string | null = null
+
+  constructor(parts: VerbParts, request: WriteRequest) {
+    this.#parts = parts
+    this.#request = request
+  }
+
+  of(sent: AnyObject): AnyObject {
+    const { definition, target } = this.#request
+    const { name, generateName } = sent.metadata
+    this.#prefix = name ? null : (generateName ?? '')
+    const { clock, random } = this.#parts
+    this.#stamped ??= stampCreated(sent, target.namespace, { clock, random, definition })
+    return this.#stamped
+  }
+
+  /** The name was drawn by the server. */
+  get isGenerated(): boolean {
+    return this.#prefix !== null
+  }
+
+  /** @returns null: to be tried again */
+  onLost(lost: Condition): null {
+    if (lost.kind === 'absent' && this.isGenerated) this.#stamped = null
+    return null
+  }
+
+  nameTaken(): ApiError {
+    const resource = resourceOf(this.#request.definition)
+    if (this.#prefix !== null) return generateNameConflict(resource, this.#prefix)
+    return alreadyExists(resource, this.#stamped?.metadata.name ?? '')
+  }
+}
+
+export type Creation = {
+  /** Decoded, with defaults. */
+  readonly sent: AnyObject
+  readonly stamps: Stamps
+  readonly dryRun: boolean
+}
+
+/** One evaluation. @throws ApiError */
+export function draftCreate(
+  parts: VerbParts,
+  request: WriteRequest,
+  { sent, stamps, dryRun }: Creation,
+  reads: ReadSet,
+): Draft {
+  const { definition, admission } = request
+  refuseTerminating(parts, definition)
+  const stamped = stamps.of(sent)
+  const { prepareForCreate } = definition.hooks
+  return {
+    operation: 'CREATE',
+    object: stamped,
+    current: null,
+    reshape: (mutated) => restampCreated(reshapeObject(parts, definition, mutated), stamped),
+    prepare: (object) => prepareForCreate?.(object, admission.writing) ?? object,
+    validate: (object) => {
+      validateNewObject(definition, object)
+      warnOfObject(parts, request, object, null)
+    },
+    plan: (object) => planCreate(parts, request, object, { reads, dryRun, isGenerated: stamps.isGenerated }),
+  }
+}
+
+function planCreate(
+  parts: VerbParts,
+  request: WriteRequest,
+  object: AnyObject,
+  of: { readonly reads: ReadSet; readonly dryRun: boolean; readonly isGenerated: boolean },
+): Plan {
+  const { definition, target } = request
+  const { namespace } = target
+  // Once more: admission and other turns lie between.
+  refuseTerminating(parts, definition)
+  const name = object.metadata.name ?? ''
+  const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
+  if (!of.isGenerated) refuseExisting(definition, key, of.reads)
+  const everyone = prefixOf({ ...placeOf(definition), namespace: null })
+  validateAmong(definition, object, () => of.reads.list(everyone).map(parseStored))
+  checkLevel(definition, of.reads)
+  const encoded = encode(object)
+  requireValuesAllowed(encoded.bytes, null)
+  const conditions: Condition[] = [{ kind: 'absent' }]
+  if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
+  return planPut(
+    { kind: 'put', key, conditions, object: encoded },
+    {
+      dryRun: of.dryRun ? document(201, withRevision(encoded, null)) : null,
+      done: (revision) => document(201, bytesAt(parts.store.view().get(key), encoded, revision)),
+    },
+  )
+}
+
+/** @throws ApiError `MethodNotAllowed` */
+function refuseTerminating(parts: VerbParts, definition: ResourceDefinition): void {
+  if (parts.definitionNow?.().terminating === true) throw definitionTerminating(resourceOf(definition))
+}
+
+/** @throws ApiError `ServiceUnavailable` */
+function checkLevel({ sinceFeatureLevel = 1, plural }: ResourceDefinition, reads: ReadSet): void {
+  if (sinceFeatureLevel <= 1) return
+  const { featureLevel } = reads
+  if (featureLevel >= sinceFeatureLevel) return
+  const begin = `${plural} begin with feature level ${sinceFeatureLevel}, the cluster is at ${featureLevel}`
+  throw serviceUnavailable(`${begin}: upgrade every member first`)
+}
+
+/** Saves the log a command that is known to lose. @throws ApiError `AlreadyExists` */
+function refuseExisting(definition: ResourceDefinition, key: Key, reads: ReadSet): void {
+  const existing = reads.get(key)
+  if (existing === null) return
+  const { name, deletionTimestamp } = parseStored(existing).metadata
+  const refusal = alreadyExists(resourceOf(definition), name ?? '')
+  if (typeof deletionTimestamp !== 'string') throw refusal
+  throw new ApiError('AlreadyExists', `object is being deleted: ${refusal.message}`, refusal.details)
+}

@@ -1,0 +1,124 @@
+import { ApiError } from '../../api/api-error.ts'
+import { deletedCollectionStatus } from '../../api/status.ts'
+import { partsOf } from '../../store/key.ts'
+import type { Key } from '../../store/key.ts'
+import type { StoredObject } from '../../store/object-store.ts'
+import { AdmissionContext } from '../calls/admission-context.ts'
+import type { Answer, WriteRequest } from '../calls/answer.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import { readDeleteOptions, warnOfDependents } from '../writing/read-delete-options.ts'
+import type { DeleteOptions } from '../calls/delete-options.ts'
+import { removeWith } from './delete.ts'
+import { statusAnswer } from '../calls/document.ts'
+import { readListOptions } from '../calls/options.ts'
+import { readPage } from '../reading/page.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { readState } from '../reading/read-state.ts'
+import { selectionOf } from '../reading/selection.ts'
+import type { Selection } from '../reading/selection.ts'
+import { fromStore, isOutcomeUnknown, outcomeUnknown, saysOutcome } from '../shared/store-errors.ts'
+
+/**
+ * Deletes what a list with the same parameters shows, each object on its own and a bounded number at a time. Without an
+ * exact version and a token that is what is there now; objects that come while it runs may stay, and one that someone else
+ * deleted meanwhile is as good as deleted.
+ *
+ * @throws ApiError the first failure; what was deleted before it stays deleted
+ */
+export async function removeCollection(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+  const { definition, target, context } = request
+  const removal: Removal = { options: readDeleteOptions(parts, request), deleted: 0 }
+  const list = readListOptions(request.query)
+  const selection = selectionOf(definition, target, list)
+  if (list.wanted.kind === 'exact' || list.continueToken !== null) {
+    const { batches } = await readPage(parts, request, list, selection)
+    const { deleteCollectionAtOnce } = parts.limits
+    for await (const batch of batches) {
+      for (let at = 0; at < batch.length; at += deleteCollectionAtOnce) {
+        await removeAll(parts, request, removal, batch.slice(at, at + deleteCollectionAtOnce))
+      }
+    }
+  } else {
+    await fromStore(parts.store.barrier(context.deadlineMs))
+    if (list.wanted.kind === 'not-older-than') {
+      await readState(parts, context, list.wanted, { take: () => undefined })
+    }
+    await removeNewest(parts, request, removal, selection, list.limit)
+  }
+  warnOfDependents(context, removal.options)
+  return statusAnswer(200, deletedCollectionStatus(resourceOf(definition)))
+}
+
+/** What is there while it runs, a slice at a time. @param limit null: all */
+async function removeNewest(
+  parts: VerbParts,
+  request: WriteRequest,
+  removal: Removal,
+  selection: Selection,
+  limit: number | null,
+): Promise<void> {
+  let left = limit ?? Infinity
+  let after: Key | null = null
+  for (let more = true; more && left > 0;) {
+    const slice = parts.store
+      .view()
+      .list(selection.prefix, { after, limit: parts.limits.deleteCollectionAtOnce })
+    more = slice.more
+    after = slice.objects.at(-1)?.key ?? after
+    const chosen = slice.objects.filter(
+      (stored) => (selection.key === null || stored.key === selection.key) && selection.matches(stored),
+    )
+    const now = chosen.slice(0, left)
+    left -= now.length
+    await removeAll(parts, request, removal, now)
+  }
+}
+
+type Removal = {
+  readonly options: DeleteOptions
+  /** So many objects so far. */
+  deleted: number
+}
+
+/** Together, so that they share log writes; the first failure is told once all have ended. */
+async function removeAll(
+  parts: VerbParts,
+  request: WriteRequest,
+  removal: Removal,
+  objects: readonly StoredObject[],
+): Promise<void> {
+  const removals = objects.map((stored) => removeOne(parts, request, removal.options, stored))
+  const results = await Promise.allSettled(removals)
+  const failures = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as unknown] : [],
+  )
+  removal.deleted += results.length - failures.length
+  // One of which nobody knows says more than one that did nothing.
+  const failure = failures.find(isOutcomeUnknown) ?? failures[0]
+  if (failure !== undefined) throw partlyDeleted(removal.deleted, failure)
+}
+
+/** What was said of one object must not be read as said of the whole collection. */
+function partlyDeleted(deleted: number, cause: unknown): unknown {
+  if (deleted === 0 || !(cause instanceof ApiError) || !saysOutcome(cause)) return cause
+  const details = { ...cause.details, causes: [outcomeUnknown] }
+  const message = `Timeout: ${deleted} objects were deleted, the others may have been or may still be`
+  return new ApiError(cause.code, message, details, { cause })
+}
+
+async function removeOne(
+  parts: VerbParts,
+  request: WriteRequest,
+  options: DeleteOptions,
+  stored: StoredObject,
+): Promise<void> {
+  const { namespace, name } = partsOf(stored.key)
+  const target = { namespace: namespace === '' ? null : namespace, name, subresource: null }
+  try {
+    // Admission sees each deletion as a request of its own.
+    const admission = new AdmissionContext(request.context, parts)
+    await removeWith(parts, { ...request, target, admission }, options)
+  } catch (cause) {
+    if (!(cause instanceof ApiError && cause.code === 'NotFound')) throw cause
+  }
+}

@@ -1,0 +1,144 @@
+import { methodNotSupported, notFound, revisionConflict, uidConflict } from '../../api/api-errors.ts'
+import { deletedStatus } from '../../api/status.ts'
+import type { StoredObject } from '../../store/object-store.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { Answer, WriteRequest } from '../calls/answer.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import type { AnyObject } from '../kinds/definition.ts'
+import { readDeleteOptions, warnOfDependents } from '../writing/read-delete-options.ts'
+import type { DeleteOptions } from '../calls/delete-options.ts'
+import { bytesAt, document, statusAnswer } from '../calls/document.ts'
+import { encode, parseStored, withRevision } from '../kinds/encode.ts'
+import { graceSeconds, hasFinalizers, removalConditions, removalLost } from '../writing/finalize.ts'
+import { stampDeleted } from '../kinds/metadata.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+import { keyOfTarget } from '../calls/request.ts'
+import { membershipChangesFor } from '../writing/rewrite.ts'
+import { planPut } from '../writing/write-plan.ts'
+import type { Plan } from '../writing/write-plan.ts'
+import { runWrite } from '../writing/write-pipeline.ts'
+import type { Draft } from '../writing/write-pipeline.ts'
+
+/**
+ * Removes an object, or marks it where finalizers hold it or it has a grace period. 200 when it is gone, with a `Status` or
+ * the object; 202 with the object while it remains.
+ *
+ * @throws ApiError
+ * @source spec 3.1
+ */
+export async function remove(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+  const { definition, target } = request
+  if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
+  const options = readDeleteOptions(parts, request)
+  const answer = await removeWith(parts, request, options)
+  warnOfDependents(request.context, options)
+  return answer
+}
+
+/** @param request its body and query were read already */
+export function removeWith(parts: VerbParts, request: WriteRequest, options: DeleteOptions): Promise<Answer> {
+  const { definition, target } = request
+  return runWrite(parts, request, {
+    options: { kind: 'DeleteOptions', ...options },
+    decode: () => options,
+    draft: (_, reads) => draftDelete(parts, request, options, reads),
+    retry: {
+      attemptsMax: parts.limits.rewriteAttemptsMax,
+      key: () => keyOfTarget(definition, target),
+      barrierFirst: options.dryRun,
+      onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+    },
+  })
+}
+
+/** One evaluation of a deletion. @throws ApiError */
+export function draftDelete(
+  parts: VerbParts,
+  request: WriteRequest,
+  options: DeleteOptions,
+  reads: ReadSet,
+): Draft {
+  const { definition, target } = request
+  const stored = reads.get(keyOfTarget(definition, target))
+  if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
+  const current = parseStored(stored)
+  checkPreconditions(request, options, current, stored.revision)
+  return {
+    operation: 'DELETE',
+    object: current,
+    current,
+    // Admission decides whether the object is deleted, not what it is.
+    reshape: () => current,
+    plan: () => planDelete(parts, request, options, { current, stored }),
+  }
+}
+
+type Found = { readonly current: AnyObject; readonly stored: StoredObject }
+
+function planDelete(parts: VerbParts, request: WriteRequest, options: DeleteOptions, found: Found): Plan {
+  const { definition } = request
+  const { current, stored } = found
+  const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
+  if (seconds === 0 && !hasFinalizers(definition, current)) return planGone(parts, request, options, found)
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
+  if (typeof deletionTimestamp === 'string' && seconds === deletionGracePeriodSeconds) {
+    return { kind: 'answer', value: document(202, stored.bytes) }
+  }
+  return planMark(parts, request, options, { ...found, seconds })
+}
+
+function planGone(parts: VerbParts, request: WriteRequest, options: DeleteOptions, found: Found): Plan {
+  const { definition } = request
+  const { key, revision, uid } = found.stored
+  const value = definition.deleteReturnsObject
+    ? document(200, found.stored.bytes)
+    : statusAnswer(200, deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid }))
+  const answer: Plan = { kind: 'answer', value }
+  const changes = membershipChangesFor(definition, null, found.current)
+  if (changes.length > 0) {
+    const { dryRun } = options
+    return { kind: 'membership-changes', changes, dryRun, operations: [], next: () => answer }
+  }
+  if (options.dryRun) return answer
+  const conditions = removalConditions(parts, definition, found.current, revision)
+  return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }
+}
+
+function planMark(
+  parts: VerbParts,
+  request: WriteRequest,
+  options: DeleteOptions,
+  found: Found & { readonly seconds: number },
+): Plan {
+  const { definition } = request
+  const { key, revision } = found.stored
+  const marked = stampDeleted(found.current, found.seconds, { ...parts, definition })
+  const encoded = encode(definition.hooks.prepareForDelete?.(marked) ?? marked)
+  return planPut(
+    { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object: encoded },
+    {
+      dryRun: options.dryRun ? document(202, withRevision(encoded, revision)) : null,
+      done: (made) => document(202, bytesAt(parts.store.view().get(key), encoded, made)),
+    },
+  )
+}
+
+/** @throws ApiError `Conflict` */
+function checkPreconditions(
+  request: WriteRequest,
+  options: DeleteOptions,
+  current: AnyObject,
+  revision: Revision,
+): void {
+  const resource = resourceOf(request.definition)
+  const name = request.target.name ?? ''
+  const uid = current.metadata.uid ?? ''
+  if (options.uid !== null && options.uid !== uid) {
+    throw uidConflict(resource, name, { wanted: options.uid, stored: uid })
+  }
+  const wanted = options.resourceVersion
+  if (wanted !== null && wanted !== String(revision)) {
+    throw revisionConflict(resource, name, { wanted, stored: String(revision) })
+  }
+}

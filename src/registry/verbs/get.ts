@@ -1,0 +1,23 @@
+import { notFound } from '../../api/api-errors.ts'
+import type { Answer, VerbRequest } from '../calls/answer.ts'
+import { wantedBy } from '../calls/consistency.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import { readGetOptions } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { readState } from '../reading/read-state.ts'
+import { keyOfTarget } from '../calls/request.ts'
+import { partOf, viewOf } from '../calls/subresource.ts'
+import { shownAs } from './view.ts'
+
+/** Answers with the stored bytes; nothing is parsed or copied, but for what is shown as another kind. */
+export async function get(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+  const { definition, target, context } = request
+  const view = viewOf(definition, target, 'get')
+  if (view === null) partOf(definition, target, 'get')
+  const wanted = wantedBy(request, readGetOptions(request.query))
+  const key = keyOfTarget(definition, target)
+  const stored = await readState(parts, context, wanted, { take: () => parts.store.view().get(key) })
+  if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
+  const answer: Answer = { kind: 'document', code: 200, bytes: stored.bytes }
+  return view === null ? answer : shownAs(view, answer)
+}

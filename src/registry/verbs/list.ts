@@ -1,0 +1,72 @@
+import type { JsonObject } from '../../api/json.ts'
+import type { Answer, VerbRequest } from '../calls/answer.ts'
+import { apiVersionOf, listKindOf } from '../kinds/definition.ts'
+import type { ResourceDefinition } from '../kinds/definition.ts'
+import { readListOptions } from '../calls/options.ts'
+import { readPage } from '../reading/page.ts'
+import type { Page } from '../reading/page.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { listPieces } from '../reading/pieces.ts'
+import { protobufPieces } from '../reading/protobuf-pieces.ts'
+import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
+import { selectionOf } from '../reading/selection.ts'
+import type { RegistrySwitches } from '../calls/switches.ts'
+import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
+
+/** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
+export async function list(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+  const options = readListOptions(request.query)
+  const selection = selectionOf(request.definition, request.target, options)
+  const page = await readPage(parts, request, options, selection)
+  return { kind: 'pieces', code: 200, pieces: piecesOf(parts, request, page) }
+}
+
+function piecesOf(
+  parts: VerbParts,
+  request: VerbRequest,
+  page: Page,
+): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  const { definition, representation = STORED_FORM } = request
+  const { batches } = page
+  const metadata = listMetadata(page, parts.switches)
+  if (isStoredForm(representation)) {
+    const form = { head: listHead(request, metadata), typedItems: hasTypedItems(definition) }
+    return listPieces(form, batches, parts.limits.pieceBytes)
+  }
+  if (representation.as === 'table') {
+    const of = { definition, shape: representation.shape, nowMs: () => parts.clock.wallMs() }
+    const table = representation.encoding === 'json' ? jsonTable(of, metadata) : yamlTable(of, metadata)
+    return textPieces(table, batches, parts)
+  }
+  const form = formOf(definition, representation, parts.schemas.of(definition))
+  switch (representation.encoding) {
+    case 'json':
+      return textPieces(jsonList(form, metadata), batches, parts)
+    case 'yaml':
+      return textPieces(yamlList(form, metadata), batches, parts)
+    case 'protobuf':
+      return protobufPieces(form, metadata, batches, parts)
+  }
+}
+
+function listMetadata({ revision, next }: Page, { remainingItemCount }: RegistrySwitches): JsonObject {
+  const remaining = remainingItemCount ? (next?.remaining ?? null) : null
+  return {
+    resourceVersion: String(revision),
+    ...(next === null ? {} : { continue: next.token }),
+    ...(remaining === null ? {} : { remainingItemCount: remaining }),
+  }
+}
+
+/**
+ * A definition may call its lists anything, so clients cannot tell from a list's kind what its items are, as they do
+ * with the program's own kinds: `FooList` has items `Foo`.
+ */
+function hasTypedItems({ custom }: ResourceDefinition): boolean {
+  return custom !== undefined
+}
+
+function listHead({ definition }: VerbRequest, metadata: JsonObject): string {
+  const type = `"kind":${JSON.stringify(listKindOf(definition))},"apiVersion":${JSON.stringify(apiVersionOf(definition))}`
+  return `{${type},"metadata":${JSON.stringify(metadata)},"items":[`
+}

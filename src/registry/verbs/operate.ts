@@ -1,0 +1,146 @@
+import { assert, assertNever } from '../../../raft/base/assert.ts'
+import { badRequest } from '../../api/api-errors.ts'
+import { applyDefaults } from '../../api/schema/default.ts'
+import { successStatus } from '../../api/status.ts'
+import type { Answer, VerbRequest, WriteRequest } from '../calls/answer.ts'
+import { checkNamespace, decodeObject, reshapeObject } from '../writing/decode.ts'
+import type {
+  AnyObject,
+  OperationSubresource,
+  PartSubresource,
+  ResourceDefinition,
+} from '../kinds/definition.ts'
+import { deleteOptionsOf, warnOfDependents } from '../writing/read-delete-options.ts'
+import { draftDelete } from './delete.ts'
+import { statusAnswer } from '../calls/document.ts'
+import { readWriteOptions } from '../calls/options.ts'
+import type { WriteOptions } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+import { keyOfTarget } from '../calls/request.ts'
+import { checkPreconditions, draftRewrite } from '../writing/rewrite.ts'
+import { operationOf } from '../calls/subresource.ts'
+import { validateBody } from '../writing/validate-write.ts'
+import { planAdmitted, runWrite } from '../writing/write-pipeline.ts'
+import type { Draft } from '../writing/write-pipeline.ts'
+
+/** Whether a create operates on an object that exists instead of making one. */
+export function isOperation({ definition, target }: VerbRequest): boolean {
+  return target.subresource !== null || definition.standsFor !== undefined
+}
+
+/**
+ * Operates on an object as a body of another kind asks: 201 with a `Status` once it is done. The object is that of the path,
+ * or for a kind that stands for such a subresource the one whose name the body has. Admission sees the creation of the body;
+ * the change of the object that follows is not admitted again, as upstream.
+ *
+ * @throws ApiError
+ * @source spec 1.4; core `pkg/registry/core/pod/storage`
+ */
+export async function operate(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+  const { definition, target } = request
+  const options = readWriteOptions(request.query)
+  const named = definition.standsFor === undefined ? operationAt(request) : null
+  const kind = named?.body ?? definition
+  const body = await decodeObject(parts, request, options.fieldValidation, { kind })
+  checkNamespace(body, target)
+  if (named !== null && body.metadata.name !== target.name) {
+    throw badRequest(`name in URL does not match name in ${named.body.kind} object`)
+  }
+  const on = named === null ? operatedObject(parts, request, body) : request
+  const operation = named ?? operationAt(on)
+  const task = { operation, on, options }
+  await runWrite(parts, request, {
+    options: { kind: 'CreateOptions', ...options },
+    decode: () => body,
+    draft: (_, reads) => draftBody(parts, task, body, reads),
+    retry: {
+      attemptsMax: parts.limits.rewriteAttemptsMax,
+      key: () => keyOfTarget(on.definition, on.target),
+      barrierFirst: options.dryRun,
+      on,
+    },
+  })
+  return statusAnswer(201, successStatus(201))
+}
+
+/** @throws ApiError */
+function operationAt({ definition, target }: VerbRequest): OperationSubresource {
+  const operation = operationOf(definition, target)
+  assert(operation !== null, 'a subresource is asked for')
+  return operation
+}
+
+/** The request for the subresource that the kind stands for. @throws ApiError `BadRequest` for an object without a name */
+function operatedObject(parts: VerbParts, request: WriteRequest, { metadata }: AnyObject): WriteRequest {
+  const { group, version, standsFor } = request.definition
+  if (!metadata.name) throw badRequest('name is required: it is that of the object meant')
+  const { plural, subresource } = standsFor ?? { plural: '', subresource: '' }
+  const meant = parts.catalog.find(group, version, plural)
+  assert(meant !== null, `there are ${plural}`)
+  return { ...request, definition: meant, target: { ...request.target, name: metadata.name, subresource } }
+}
+
+type Task = {
+  readonly operation: OperationSubresource
+  /** The request for the object that is operated on. */
+  readonly on: WriteRequest
+  readonly options: WriteOptions
+}
+
+function draftBody(parts: VerbParts, task: Task, body: AnyObject, reads: ReadSet): Draft {
+  const { body: kind } = task.operation
+  return {
+    ...({ operation: 'CREATE', object: body, current: null } as const),
+    reshape: (mutated) => reshapeObject(parts, kind, mutated),
+    validate: (object) => validateBody(kind, task.on.target.name ?? '', object),
+    plan: (object) => planAdmitted(draftOperation(parts, task, object, reads)),
+  }
+}
+
+/** What the operation does to its object. */
+function draftOperation(
+  parts: VerbParts,
+  { operation, on, options }: Task,
+  body: AnyObject,
+  reads: ReadSet,
+): Draft {
+  const what = operation.operation(body)
+  switch (what.kind) {
+    case 'delete': {
+      const asked = deleteOptionsOf(what.options)
+      warnOfDependents(on.context, asked)
+      return draftDelete(parts, on, { ...asked, dryRun: options.dryRun || asked.dryRun }, reads)
+    }
+    case 'change': {
+      const change = (current: AnyObject): AnyObject => {
+        checkPreconditions(on, body.metadata, current)
+        // As with the words of clients: defaults are added to new parts too.
+        return filled(parts, on.definition, what.change(current, on.admission.writing))
+      }
+      const subresource = wholeObject(on.definition)
+      return draftRewrite(
+        parts,
+        on,
+        { subresource, options: { kind: 'UpdateOptions', ...options }, change },
+        reads,
+      )
+    }
+    default:
+      return assertNever(what)
+  }
+}
+
+function filled(parts: VerbParts, definition: ResourceDefinition, object: AnyObject): AnyObject {
+  // Defaults are added, nothing is taken away: it is of the type it was.
+  return applyDefaults(parts.schemas.of(definition), object) as AnyObject
+}
+
+/** All of the object may be changed, and all its rules hold but those for what clients may change. */
+function wholeObject({ hooks }: ResourceDefinition): PartSubresource {
+  return {
+    ...{ name: '', verbs: [] },
+    prepareForUpdate: (object) => object,
+    validateUpdate: (object, _, found) => hooks.validate?.(object, found),
+  }
+}

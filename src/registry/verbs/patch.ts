@@ -1,0 +1,136 @@
+import { assert } from '../../../raft/base/assert.ts'
+import { badRequest } from '../../api/api-errors.ts'
+import { checkBuilt, parseJson, parseJsonObject } from '../../api/codec/json.ts'
+import { checkJsonValues } from '../../api/codec/value-count.ts'
+import { isJsonObject } from '../../api/json.ts'
+import type { Json } from '../../api/json.ts'
+import { applyJsonPatch, unknownInJsonPatch } from '../../api/patch/json-patch.ts'
+import { mergePatch } from '../../api/patch/merge-patch.ts'
+import { strategicMerge } from '../../api/patch/strategic-merge.ts'
+import { unknownFieldWords } from '../../api/schema/conform.ts'
+import { patchFormatOf } from '../../api/media-type.ts'
+import type { PatchFormat } from '../../api/media-type.ts'
+import type { Answer, WriteRequest } from '../calls/answer.ts'
+import { bodyText, checkNames, checkType, doubledIn, shape } from '../writing/decode.ts'
+import type { DecodedKind, Shaping } from '../writing/decode.ts'
+import type { AnyObject } from '../kinds/definition.ts'
+import { withManagedFields } from '../writing/field-management.ts'
+import { readWriteOptions } from '../calls/options.ts'
+import type { FieldValidation } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
+import { partOf, viewOf } from '../calls/subresource.ts'
+import { turnOfOthers } from '../shared/read-turn.ts'
+import { withValuesAllowed } from '../writing/values-allowed.ts'
+import { changeThrough, shownAs } from './view.ts'
+import { runWrite } from '../writing/write-pipeline.ts'
+
+/**
+ * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever won a race, a bounded
+ * number of times.
+ *
+ * @throws ApiError
+ * @source spec 4.3
+ */
+export async function patch(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+  const { definition, target } = request
+  const view = viewOf(definition, target, 'patch')
+  const subresource = view === null ? partOf(definition, target, 'patch') : null
+  const kind = view?.body ?? definition
+  const options = { kind: 'PatchOptions', ...readWriteOptions(request.query) } as const
+  const validation = options.fieldValidation
+  const warn = onceEach(request.context.warn)
+  const answer = await runWrite(parts, request, {
+    options,
+    decode: () =>
+      withValuesAllowed(parts, request, (valuesMax) =>
+        readPatch(parts, request, { kind, validation, valuesMax }),
+      ),
+    draft: ({ apply, found }, reads) => {
+      const shaping = { validation, found, warn }
+      const patched = (current: AnyObject): AnyObject =>
+        changed(parts, request, { kind, current, patched: apply(current) }, shaping)
+      const change =
+        view === null ? patched : changeThrough(view, (current) => patched(view.view.patched(current)))
+      const rewrite = { subresource, options, change: requireVersion(request, change) }
+      return draftRewrite(parts, request, rewrite, reads)
+    },
+    retry: rewriteRetry(parts, request, options),
+  })
+  return view === null ? answer : shownAs(view, answer)
+}
+
+const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
+/** Who defines a kind says nowhere how its lists merge. @source spec 4.3 */
+const formatsOfCustomKinds: readonly PatchFormat[] = ['json-patch', 'merge-patch']
+
+type Apply = (current: AnyObject) => Json
+type ReadPatch = {
+  readonly apply: Apply
+  /** What the patch itself says amiss, in words. */
+  readonly found: readonly string[]
+}
+
+type PatchReading = {
+  readonly kind: DecodedKind
+  readonly validation: FieldValidation
+  readonly valuesMax: number
+}
+
+/** The patch as a function; the body is read once, whatever races follow. */
+function readPatch(
+  parts: VerbParts,
+  request: WriteRequest,
+  { kind, validation, valuesMax }: PatchReading,
+): ReadPatch | Promise<ReadPatch> {
+  const isCustom = kind.structural !== undefined
+  const format = patchFormatOf(request.contentType, isCustom ? formatsOfCustomKinds : formats)
+  checkJsonValues(request.body, valuesMax)
+  const text = bodyText(request.body)
+  const patch = format === 'json-patch' ? parseJson(text) : parseJsonObject(text)
+  request.context.received?.(patch)
+  const found = (): readonly string[] => {
+    const doubled = doubledIn(text, validation)
+    // The paths of a JSON patch are those of the patch, not of the object.
+    if (format !== 'json-patch') return doubled
+    return [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubled].map(
+      (words) => `json patch ${words}`,
+    )
+  }
+  const read = (): ReadPatch => ({ apply: applyOf(parts, kind, format, patch), found: found() })
+  return request.body.byteLength <= parts.limits.writeTurnBytes
+    ? read()
+    : turnOfOthers(parts.clock).then(read)
+}
+
+function applyOf(parts: VerbParts, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
+  if (format === 'json-patch') return (current) => applyJsonPatch(withManagedFields(current), patch)
+  assert(isJsonObject(patch), 'patches of other formats were read as objects')
+  if (format === 'merge-patch') return (current) => mergePatch(current, patch)
+  assert(format === 'strategic-merge-patch', 'server-side apply is not among the formats taken')
+  return (current) => strategicMerge(parts.schemas.of(kind), current, patch)
+}
+
+function changed(
+  parts: VerbParts,
+  { target }: WriteRequest,
+  { kind, current, patched }: { readonly kind: DecodedKind; readonly current: Json; readonly patched: Json },
+  shaping: Shaping,
+): AnyObject {
+  if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
+  // Operations reach deeper than any body: each adds where the one before has ended.
+  checkBuilt(patched, current)
+  const object = shape(parts, kind, checkType(patched, kind), shaping)
+  checkNames(object, target)
+  return object
+}
+
+/** A patch may be evaluated several times; what it warns of is told once. */
+function onceEach(warn: (text: string) => void): (text: string) => void {
+  const told = new Set<string>()
+  return (text) => {
+    if (told.has(text)) return
+    told.add(text)
+    warn(text)
+  }
+}

@@ -1,0 +1,69 @@
+import { notFound, uidConflict } from '../../api/api-errors.ts'
+import type { Answer, WriteRequest } from '../calls/answer.ts'
+import { draftCreate, Stamps } from './create.ts'
+import { checkNames, decodeObject } from '../writing/decode.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import type { AnyObject } from '../kinds/definition.ts'
+import { isUnversioned, readWriteOptions } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
+import { partOf, viewOf } from '../calls/subresource.ts'
+import { withValuesAllowed } from '../writing/values-allowed.ts'
+import { changeThrough, shownAs } from './view.ts'
+import { runWrite } from '../writing/write-pipeline.ts'
+import type { Draft } from '../writing/write-pipeline.ts'
+
+/**
+ * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion replaces only that
+ * version; without one, or with "0", it replaces whatever is there.
+ *
+ * @throws ApiError
+ * @source spec 4.2
+ */
+export async function update(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+  const { definition, target } = request
+  const view = viewOf(definition, target, 'update')
+  const subresource = view === null ? partOf(definition, target, 'update') : null
+  const options = { kind: 'UpdateOptions', ...readWriteOptions(request.query) } as const
+  const stamps = new Stamps(parts, request)
+  const answer = await runWrite(parts, request, {
+    options,
+    decode: () => {
+      const kind = view?.body ?? definition
+      const checked = (sent: AnyObject): AnyObject => {
+        checkNames(sent, target)
+        return sent
+      }
+      const sent = withValuesAllowed(parts, request, (valuesMax) =>
+        decodeObject(parts, request, options.fieldValidation, { kind, valuesMax }),
+      )
+      return sent instanceof Promise ? sent.then(checked) : checked(sent)
+    },
+    draft: (sent, reads) => {
+      const change = view === null ? (): AnyObject => sent : changeThrough(view, () => sent)
+      const onMissing = (): Draft => {
+        checkCreatable(parts, request, sent)
+        const draft = draftCreate(parts, request, { sent, stamps, dryRun: options.dryRun }, reads)
+        return { ...draft, createsByUpdate: true }
+      }
+      const rewrite = { subresource, options, change: requireVersion(request, change), onMissing }
+      return draftRewrite(parts, request, rewrite, reads)
+    },
+    retry: rewriteRetry(parts, request, options),
+  })
+  return view === null ? answer : shownAs(view, answer)
+}
+
+/** A body that names a version or a uid means an object that existed. @throws ApiError */
+function checkCreatable(parts: VerbParts, request: WriteRequest, sent: AnyObject): void {
+  const { definition, target } = request
+  const resource = resourceOf(definition)
+  const name = target.name ?? ''
+  const { uid, resourceVersion } = sent.metadata
+  const allowed = definition.putCreates === true || parts.names.putCreates
+  if (!allowed || target.subresource !== null || !definition.verbs.includes('create')) {
+    throw notFound(resource, name)
+  }
+  if (uid) throw uidConflict(resource, name, { wanted: uid, stored: '' })
+  if (!isUnversioned(resourceVersion)) throw notFound(resource, name)
+}

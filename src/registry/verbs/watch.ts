@@ -1,0 +1,127 @@
+import { INITIAL_EVENTS_END } from '../../api/watch-event.ts'
+import type { Answer, VerbRequest } from '../calls/answer.ts'
+import { wantedBy } from '../calls/consistency.ts'
+import { convertedFraming, objectFraming } from '../representations/framing.ts'
+import type { Framing } from '../representations/framing.ts'
+import { readWatchOptions } from '../calls/options.ts'
+import type { WatchOptions } from '../calls/options.ts'
+import { ObjectWatch } from '../reading/object-watch.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { readState, startedAt } from '../reading/read-state.ts'
+import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
+import type { RequestContext } from '../calls/request.ts'
+import { selectionOf } from '../reading/selection.ts'
+import type { Selection } from '../reading/selection.ts'
+import { apiErrorOf } from '../shared/store-errors.ts'
+import { tableFraming } from '../representations/table-framing.ts'
+import { inWrittenOrder } from '../reading/written-order.ts'
+import type { StoredObject, WatchCursor } from '../../store/object-store.ts'
+
+/**
+ * Spec 4.8.4. Nothing is sent before the start is known to be within the history, so a start that is
+ * too old is a plain 410.
+ */
+export async function watch(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+  const { definition, context } = request
+  const options = readWatchOptions(request.query)
+  const selection = selectionOf(definition, request.target, options)
+  const wanted = wantedBy(request, options.start)
+  const take = (): Start => startOf(parts, selection, options)
+  const start =
+    wanted.kind === 'exact'
+      ? startFrom(parts, context, take())
+      : await readState(parts, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
+  // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
+  const initial = await initialOf(parts, selection, start)
+  const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
+  const stream = new ObjectWatch({
+    store: parts.store,
+    clock: parts.clock,
+    limits: parts.limits,
+    framing: framingOf(parts, request),
+    selection,
+    initial,
+    cursor: start.cursor,
+    after: start.after,
+    bookmarks: options.bookmarks,
+    initialEnd: options.initialEventsEnd ? `${parts.names.domain}/${INITIAL_EVENTS_END}` : null,
+    timeoutMs,
+    until: (end) => parts.kindWatches.add(definition, end),
+  })
+  return { kind: 'watch', stream }
+}
+
+function framingOf(
+  { frames, rows, clock, schemas }: VerbParts,
+  { definition, representation = STORED_FORM }: VerbRequest,
+): Framing {
+  if (representation.as === 'table') {
+    const { shape, encoding } = representation
+    return tableFraming({ definition, shape, encoding, rows, nowMs: () => clock.wallMs() })
+  }
+  const form = formOf(definition, representation, schemas.of(definition))
+  return isStoredForm(representation)
+    ? objectFraming(frames, form)
+    : convertedFraming(frames, form, representation)
+}
+
+type Start = {
+  /** What was there, in no order that matters. */
+  readonly there: readonly StoredObject[]
+  /** null: `after` is still to come. */
+  readonly cursor: WatchCursor | null
+  readonly after: number
+}
+
+/** Synchronous, so that no change falls between the objects and the cursor. */
+function startOf(
+  parts: VerbParts,
+  selection: Selection,
+  { start: wanted, initialEvents }: WatchOptions,
+): Start {
+  const { store } = parts
+  const view = store.view()
+  const { prefix, key, interest } = selection
+  try {
+    if (wanted.kind === 'exact') {
+      const after = wanted.revision
+      const cursor = after > view.revision ? null : store.watch(prefix, after, interest)
+      return { there: [], cursor, after }
+    }
+    if (!initialEvents) {
+      return { there: [], cursor: store.watch(prefix, view.revision, interest), after: view.revision }
+    }
+    const one = key === null ? null : view.get(key)
+    const only = one === null ? [] : [one]
+    const there = key === null ? view.list(prefix, { after: null, limit: null }).objects : only
+    return { there, cursor: store.watch(prefix, view.revision, interest), after: view.revision }
+  } catch (cause) {
+    throw apiErrorOf(cause)
+  }
+}
+
+/** A version that does not exist yet is waited for inside the stream: until then nothing is read, and nothing proven. */
+function startFrom(parts: VerbParts, context: RequestContext, start: Start): Start {
+  return start.cursor === null ? start : startedAt(parts, context, start, start.after)
+}
+
+/** Nobody else closes the cursor before the watch that goes on from it is there. */
+async function initialOf(
+  parts: VerbParts,
+  selection: Selection,
+  { there, cursor }: Start,
+): Promise<Iterator<StoredObject, void>> {
+  try {
+    return await inWrittenOrder(parts, selection, there)
+  } catch (cause) {
+    cursor?.close()
+    throw cause
+  }
+}
+
+/** Spread, so that the watches of a restart do not all end in the same second. */
+function randomTimeoutMs(parts: VerbParts): number {
+  const { watchTimeoutMsMin } = parts.limits
+  // In whole seconds: timers of one length share a list, and ten thousand lists cost more than their timers.
+  return watchTimeoutMsMin + 1000 * parts.random.below(Math.ceil(watchTimeoutMsMin / 1000))
+}

@@ -1,0 +1,30 @@
+import { forbidden, serviceUnavailable } from '../../api/api-errors.ts'
+import { refusalText } from '../../api/refusal-text.ts'
+import type { WriteRequest } from '../calls/answer.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import type { VerbParts } from '../calls/parts.ts'
+
+/**
+ * Asks whether the caller may create the object that an update would create. Authorization has only seen the update.
+ *
+ * @throws ApiError `Forbidden`
+ * @source apiserver `pkg/endpoints/handlers/create.go`, withAuthorization
+ */
+export async function authorizeCreation({ reviewers }: VerbParts, request: WriteRequest): Promise<void> {
+  const { definition, target, admission } = request
+  if (reviewers === undefined) {
+    throw serviceUnavailable('this server cannot tell who may create objects: create it with POST')
+  }
+  const { group, version, plural } = definition
+  const { user } = admission.request
+  const action = {
+    ...({ kind: 'resource', verb: 'create', group, version, resource: plural, subresource: '' } as const),
+    ...{ namespace: target.namespace ?? '', name: target.name ?? '' },
+  }
+  await admission.askOnce('authorization', { object: null, oldObject: null }, async () => {
+    const { allowed, reason } = await reviewers.mayDo(user, action)
+    if (allowed) return null
+    const text = refusalText(user.name, action)
+    throw forbidden(resourceOf(definition), action.name, reason === '' ? text : `${text}: ${reason}`)
+  })
+}

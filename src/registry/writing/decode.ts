@@ -1,0 +1,213 @@
+import { isUtf8 } from 'node:buffer'
+import { badRequest } from '../../api/api-errors.ts'
+import { duplicateFields, duplicateFieldWords } from '../../api/codec/json-strict.ts'
+import type { Encoding } from '../../api/codec/document.ts'
+import { NO_FRACTIONS } from '../../api/codec/json-exact.ts'
+import type { Fractions } from '../../api/codec/json-exact.ts'
+import { parseSpelledObject } from '../../api/codec/json.ts'
+import { jsonText } from '../../api/codec/json-text.ts'
+import { decodeProtobuf } from '../../api/codec/protobuf.ts'
+import { checkJsonValues } from '../../api/codec/value-count.ts'
+import { parseYamlObject } from '../../api/codec/yaml.ts'
+import type { Json, JsonObject } from '../../api/json.ts'
+import { conform, strictDecodingError, unknownFieldWords } from '../../api/schema/conform.ts'
+import { applyDefaults } from '../../api/schema/default.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import { bodyFormatOf } from '../../api/media-type.ts'
+import type { VerbRequest } from '../calls/answer.ts'
+import { apiVersionOf } from '../kinds/definition.ts'
+import type { AnyObject, ResourceDefinition, ResourceHooks } from '../kinds/definition.ts'
+import type { FieldValidation } from '../calls/options.ts'
+import { hasProtobuf } from '../representations/representation.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { Target } from '../calls/request.ts'
+import { turnOfOthers } from '../shared/read-turn.ts'
+
+/** What an object can be of. */
+export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
+  readonly hooks?: Pick<ResourceHooks, 'fillDefaults'>
+  /** Versions of one shape with it, which a body may say too. */
+  readonly otherVersions?: readonly string[]
+}
+
+export type DecodeOptions = {
+  /** Unset: that of the path. */
+  readonly kind?: DecodedKind
+  /** Values that the body may have. Unset: those of any body. */
+  readonly valuesMax?: number
+}
+
+/**
+ * The object that a body says, of the types its kind has, with defaults.
+ *
+ * @throws ApiError `UnsupportedMediaType`; `BadRequest` for what is no such object
+ */
+export function decodeObject(
+  parts: VerbParts,
+  request: VerbRequest,
+  validation: FieldValidation,
+  { kind = request.definition, valuesMax }: DecodeOptions = {},
+): AnyObject | Promise<AnyObject> {
+  const schema = parts.schemas.of(kind)
+  const known = hasProtobuf(kind) ? ALL_FORMATS : TEXT_FORMATS
+  const { value, found, fractions } = readBody(request, {
+    schema,
+    known,
+    ...(valuesMax === undefined ? {} : { valuesMax }),
+  })
+  const shaped = (): AnyObject => {
+    const typed = checkType(value, kind)
+    const { warn } = request.context
+    const doubled = validation === 'Ignore' ? [] : found()
+    return shape(parts, kind, typed, { validation, found: doubled, fractions, warn })
+  }
+  // Reading a long body takes a turn, and so does giving it the types of its kind.
+  if (request.body.byteLength <= parts.limits.writeTurnBytes) return shaped()
+  return turnOfOthers(parts.clock).then(shaped)
+}
+
+export type Body = {
+  readonly value: JsonObject
+  /** Finds members that stand there twice, in words. */
+  readonly found: () => readonly string[]
+  /** Of JSON; other formats do not tell such numbers from others. */
+  readonly fractions: Fractions
+}
+
+export type Reading = {
+  /** Of what the body shall be: a protobuf message means nothing without. */
+  readonly schema: ObjectSchema
+  /** Unset: those of any body. */
+  readonly valuesMax?: number
+  /** Unset: all there are. */
+  readonly known?: readonly Encoding[]
+}
+
+const ALL_FORMATS = ['json', 'yaml', 'protobuf'] as const
+/** Of what has no messages. */
+const TEXT_FORMATS = ['json', 'yaml'] as const
+
+/** A body in any accepted media type. */
+export function readBody(request: VerbRequest, reading: Reading): Body {
+  const body = parseBody(request, reading)
+  request.context.received?.(body.value)
+  return body
+}
+
+function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMATS }: Reading): Body {
+  const format = bodyFormatOf(request.contentType, known)
+  if (format === 'protobuf') {
+    return {
+      value: decodeProtobuf(schema, request.body, valuesMax),
+      found: () => [],
+      fractions: NO_FRACTIONS,
+    }
+  }
+  if (format === 'json') checkJsonValues(request.body, valuesMax)
+  const text = bodyText(request.body)
+  if (format === 'yaml') {
+    const { value, doubled } = parseYamlObject(text, valuesMax)
+    return { value, found: () => doubled, fractions: NO_FRACTIONS }
+  }
+  return { ...parseSpelledObject(text), found: () => duplicateFields(text).map(duplicateFieldWords) }
+}
+
+/** @param text well-formed JSON @returns words */
+export function doubledIn(text: string, validation: FieldValidation): readonly string[] {
+  return validation === 'Ignore' ? [] : duplicateFields(text).map(duplicateFieldWords)
+}
+
+export function bodyText(body: Uint8Array): string {
+  if (!isUtf8(body)) throw badRequest('the body is not valid UTF-8')
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+}
+
+export type Shaping = {
+  readonly validation: FieldValidation
+  /** What the body was found to say amiss, in words. */
+  readonly found: readonly string[]
+  /** Of the body, where the object is one. */
+  readonly fractions?: Fractions
+  readonly warn: (text: string) => void
+}
+
+/**
+ * Gives an object its kind's types, reports members that stand there twice or that the kind does not have,
+ * and fills in defaults.
+ *
+ * @param object carries kind and apiVersion
+ */
+export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, options: Shaping): AnyObject {
+  const { structural } = kind
+  const schema = parts.schemas.of(kind)
+  const { value, unknown } = structural?.conform(object) ?? conform(schema, object, options.fractions)
+  const findings =
+    options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
+  if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
+  for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
+  const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
+  const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
+  // Conforming to a schema with metadata is the check.
+  const typed = whole as AnyObject
+  return kind.hooks?.fillDefaults?.(typed) ?? typed
+}
+
+/** The object that admission changed, with its kind's types and defaults; fields that the kind does not have are dropped. */
+export function reshapeObject(parts: VerbParts, kind: DecodedKind, object: AnyObject): AnyObject {
+  return shape(parts, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
+}
+
+/** Absent kind and version are those of the path, as upstream takes them. */
+export function checkType(object: JsonObject, definition: DecodedKind): JsonObject {
+  const { group, otherVersions = [] } = definition
+  const apiVersion = apiVersionOf(definition)
+  const version = object['apiVersion']
+  const kind = object['kind']
+  const isOther = otherVersions.some((other) => version === apiVersionOf({ group, version: other }))
+  if (isSaid(version) && version !== apiVersion && !isOther) {
+    throw badRequest(
+      `the API version in the data (${shown(version)}) does not match the expected API version (${apiVersion})`,
+    )
+  }
+  if (isSaid(kind) && kind !== definition.kind) {
+    throw badRequest(
+      `${shown(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ` +
+        `${definition.kind}: the kind in the data does not match the kind of the resource`,
+    )
+  }
+  if (isSaid(version) && isSaid(kind)) return object
+  return { ...object, kind: definition.kind, apiVersion }
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+function shown(value: Json | undefined): string {
+  return typeof value === 'string' ? value.slice(0, 256) : jsonText(value ?? null).slice(0, 256)
+}
+
+/** @throws ApiError `BadRequest` in upstream's words when path and body name different objects */
+export function checkNames(object: AnyObject, target: Target): void {
+  const { name, namespace } = object.metadata
+  if (!name) {
+    throw badRequest(
+      `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
+    )
+  }
+  if (name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
+  }
+  if (target.namespace !== null && namespace && namespace !== target.namespace) {
+    throw badRequest(
+      `the namespace of the object (${namespace}) does not match the namespace on the request (${target.namespace})`,
+    )
+  }
+}
+
+/** @throws ApiError `BadRequest` */
+export function checkNamespace(object: AnyObject, target: Target): void {
+  const { namespace } = object.metadata
+  if (target.namespace === null || !namespace || namespace === target.namespace) return
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+}

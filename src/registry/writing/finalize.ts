@@ -1,0 +1,79 @@
+import { conflict } from '../../api/api-errors.ts'
+import type { ApiError } from '../../api/api-error.ts'
+import type { Condition } from '../../store/command.ts'
+import { prefixOf } from '../../store/key.ts'
+import type { Revision } from '../../store/revision.ts'
+import { placeOf, resourceOf } from '../kinds/definition.ts'
+import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { storedKinds } from '../kinds/stored-kinds.ts'
+
+/** Whether anything keeps an object that is being deleted. @source spec 3.1 */
+export function hasFinalizers(definition: ResourceDefinition, object: AnyObject): boolean {
+  const { finalizers } = object.metadata
+  return (finalizers !== undefined && finalizers.length > 0) || definition.hooks.isHeld?.(object) === true
+}
+
+/**
+ * Deletion was asked for and nothing holds it back: the next write removes the object. Time to end in good order is not
+ * counted here: who runs the object says that it has ended, by deleting it with none.
+ */
+export function isFullyFinalized(definition: ResourceDefinition, object: AnyObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
+  if (typeof deletionTimestamp !== 'string' || deletionGracePeriodSeconds > 0) return false
+  return !hasFinalizers(definition, object)
+}
+
+/**
+ * Seconds that an object has to end in good order once it is deleted like this. Another deletion can only shorten them.
+ *
+ * @param asked by whoever deletes; null: they leave it to the object
+ * @source apiserver `pkg/registry/rest/delete.go`, BeforeDelete
+ */
+export function graceSeconds(
+  definition: ResourceDefinition,
+  current: AnyObject,
+  asked: number | null,
+): number {
+  const wanted = asked !== null && asked < 0 ? 1 : asked
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
+  if (typeof deletionTimestamp !== 'string') {
+    return Math.min(definition.hooks.gracePeriodSeconds?.(current, wanted) ?? 0, graceSecondsMax)
+  }
+  return Math.min(wanted ?? deletionGracePeriodSeconds, deletionGracePeriodSeconds)
+}
+
+/** Longer than anybody waits, and the time at which it is over can still be written. */
+const graceSecondsMax = 2 ** 31 - 1
+
+/** What must hold when an object is removed. What holds others goes last: nothing may be left in it. */
+export function removalConditions(
+  parts: VerbParts,
+  definition: ResourceDefinition,
+  object: AnyObject,
+  current: Revision,
+): readonly Condition[] {
+  const unchanged: Condition = { kind: 'revision-is', revision: current }
+  // What lies where the program has a kind of its own by now is that kind's.
+  const places = (definition.hooks.contains?.(object) ?? []).filter((one) => !parts.catalog.isOwnPlace(one))
+  if (places.length > 0) {
+    const prefixes = places.map((place) => prefixOf({ ...place, namespace: null }))
+    return [unchanged, { kind: 'prefix-empty', prefixes }]
+  }
+  if (definition.holdsNamespaces !== true) return [unchanged]
+  const namespace = object.metadata.name ?? ''
+  const namespaced = storedKinds(parts.catalog.withUnserved()).filter(({ scope }) => scope === 'Namespaced')
+  const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
+  return [unchanged, { kind: 'prefix-empty', prefixes }]
+}
+
+/** A removal that lost: only content that is left is worth telling, all else is tried again. */
+export function removalLost(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
+  if (lost.kind !== 'prefix-empty') return null
+  const words =
+    definition.holdsNamespaces === true
+      ? 'the system is ensuring all content is removed from this namespace. ' +
+        'Upon completion, this namespace will automatically be purged by the system.'
+      : 'there are objects left of what it defines: once they are gone, it goes by itself'
+  return conflict(resourceOf(definition), name, words)
+}

@@ -1,0 +1,114 @@
+import { badRequest } from '../../api/api-errors.ts'
+import { conform } from '../../api/schema/conform.ts'
+import { deleteOptionsSchema } from '../../api/schema/shared.ts'
+import { isJsonObject, memberOf, numberMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/names.ts'
+import type { VerbRequest } from '../calls/answer.ts'
+import { readBody } from './decode.ts'
+import { PROPAGATIONS } from '../calls/delete-options.ts'
+import type { DeleteOptions, Propagation } from '../calls/delete-options.ts'
+import { apiVersionOf } from '../kinds/definition.ts'
+import type { ResourceDefinition } from '../kinds/definition.ts'
+import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { RequestContext } from '../calls/request.ts'
+
+/**
+ * Options of a deletion, from the body where there is one, else from the query; a dry run may be asked for in
+ * either, because deleting by mistake is worse. Propagation is checked and changes nothing: upstream holds the object by the finalizer
+ * `foregroundDeletion` or `orphan` until its garbage collector is through with the dependents. Here nothing
+ * collects dependents: none is waited for, all are left, and a finalizer nobody removes would hold for ever.
+ *
+ * @throws ApiError `BadRequest`
+ */
+export function readDeleteOptions({ names }: Pick<VerbParts, 'names'>, request: VerbRequest): DeleteOptions {
+  const { query } = request
+  const dryRun = readDryRun(query)
+  if (request.body.length > 0) {
+    const read = fromBody(names, request)
+    return { ...read, dryRun: dryRun || read.dryRun }
+  }
+  const gracePeriodSeconds = readInteger(query, 'gracePeriodSeconds')
+  const propagationPolicy = propagationOf(
+    readText(query, 'propagationPolicy'),
+    query.has('orphanDependents') ? readBoolean(query, 'orphanDependents') : null,
+  )
+  return { dryRun, gracePeriodSeconds, uid: null, resourceVersion: null, propagationPolicy }
+}
+
+/**
+ * Warns the client that the requested treatment of dependents is not enforced. `Background` gets no warning: existing
+ * clients send it with every deletion, and it promises nothing by the time of the response.
+ */
+export function warnOfDependents({ warn }: Pick<RequestContext, 'warn'>, options: DeleteOptions): void {
+  const { propagationPolicy } = options
+  if (propagationPolicy === null || propagationPolicy === 'Background') return
+  warn(
+    `propagationPolicy ${propagationPolicy} is accepted but not enforced by this release: the object does not wait for ` +
+      'its dependents, and they are neither deleted nor orphaned',
+  )
+}
+
+function fromBody(names: Names, request: VerbRequest): DeleteOptions {
+  const { value: sent, fractions } = readBody(request, { schema: deleteOptionsSchema })
+  checkKind(names, request.definition, sent)
+  return deleteOptionsOf(
+    conform(deleteOptionsSchema, { ...sent, apiVersion: 'v1', kind: 'DeleteOptions' }, fractions).value,
+  )
+}
+
+/**
+ * Options have a version of their own. Older clients name that of the resource instead.
+ *
+ * @throws ApiError `BadRequest`
+ * @source apiserver `pkg/endpoints/handlers/delete.go`
+ */
+function checkKind(names: Names, definition: ResourceDefinition, sent: JsonObject): void {
+  const kind = textMember(sent, 'kind')
+  if (kind !== '' && kind !== 'DeleteOptions') {
+    throw badRequest(`${shown(kind)} cannot be handled as DeleteOptions`)
+  }
+  const apiVersion = textMember(sent, 'apiVersion')
+  const groups = new Set([names.group('meta'), names.clientGroup('meta')])
+  const known = ['v1', ...[...groups].map((group) => `${group}/v1`), apiVersionOf(definition)]
+  if (apiVersion === '' || known.includes(apiVersion)) return
+  throw badRequest(
+    `no kind "DeleteOptions" is registered for version ${shown(apiVersion)}: use ${known.slice(0, -1).join(' or ')}`,
+  )
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 256))
+}
+
+/** @param value of the shape `DeleteOptions` @throws ApiError `BadRequest` */
+export function deleteOptionsOf(value: JsonObject): DeleteOptions {
+  const orphan = memberOf(value, 'orphanDependents')
+  const propagationPolicy = propagationOf(
+    textMember(value, 'propagationPolicy'),
+    typeof orphan === 'boolean' ? orphan : null,
+  )
+  const preconditions = memberOf(value, 'preconditions')
+  const wanted: JsonObject = isJsonObject(preconditions) ? preconditions : {}
+  const dryRun = memberOf(value, 'dryRun')
+  const values = Array.isArray(dryRun) ? dryRun.map(String) : []
+  return {
+    dryRun: values.map(isDryRun).includes(true),
+    gracePeriodSeconds: numberMember(value, 'gracePeriodSeconds'),
+    uid: textMember(wanted, 'uid') || null,
+    resourceVersion: textMember(wanted, 'resourceVersion') || null,
+    propagationPolicy,
+  }
+}
+
+/** @param orphan the older word for it; null: not said @throws ApiError `BadRequest` */
+function propagationOf(policy: string, orphan: boolean | null): Propagation | null {
+  const known = PROPAGATIONS.find((name) => name === policy)
+  if (policy !== '' && known === undefined) throw unsupported('propagationPolicy', policy, PROPAGATIONS)
+  if (known === undefined) return orphan === null ? null : orphan ? 'Orphan' : 'Background'
+  if (orphan === null) return known
+  throw badRequest(
+    'propagationPolicy: Invalid value: orphanDependents and deletionPropagation cannot be both set',
+  )
+}

@@ -1,0 +1,227 @@
+import { assertNever } from '../../../raft/base/assert.ts'
+import { ApiError } from '../../api/api-error.ts'
+import { modifiedConflict, serviceUnavailable } from '../../api/api-errors.ts'
+import type { Condition, Operation } from '../../store/command.ts'
+import type { Key } from '../../store/key.ts'
+import type { Answer, VerbRequest, WriteRequest } from '../calls/answer.ts'
+import { withPrecondition } from '../kinds/definition-basis.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import { partialFailure } from '../shared/membership-changes.ts'
+import type { MembershipChange } from '../shared/membership-changes.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import { ReadSet } from '../shared/read-set.ts'
+import { checkRoom, sizeError } from './storage-room.ts'
+import { fromStore } from '../shared/store-errors.ts'
+import type { Evaluate, Plan } from './write-plan.ts'
+
+export type RetryOptions = {
+  /** Evaluations at most that end in a lost race. */
+  readonly attemptsMax: number
+  /**
+   * The object that is written: requests that lost a race for it take turns. null: another one in each evaluation. Asked for
+   * after a lost race only.
+   */
+  readonly key: (() => Key) | null
+  /** The result is never a write, so memory is made current first. */
+  readonly barrierFirst: boolean
+  /** The request for the object that is written, where that is not the object of the path. */
+  readonly on?: VerbRequest
+  /** The error for a lost condition that another evaluation would lose again; null to try again. */
+  readonly onLost?: (condition: Condition) => ApiError | null
+  /** When attempts are spent. Unset: `Conflict`. */
+  readonly exhausted?: () => ApiError
+}
+
+/**
+ * Evaluates a write optimistically on local memory and proposes the result. Apply decides whether its conditions hold; after
+ * a lost race the write is evaluated again. A refusal, a dry run or "nothing changed" has no conditions that apply could
+ * check and may rest on memory that is behind. It counts only after a read barrier, and stands if what the evaluation read is
+ * unchanged there; else it is evaluated once more. A lost race is as good as a barrier: this member has applied the
+ * point where it was decided.
+ *
+ * Membership changes are requested only after a barrier too, and once everything else of the request holds; they have no
+ * conditions of their own. An error that follows says which of them were made.
+ *
+ * @throws ApiError
+ */
+export async function retryOnConflict(
+  parts: VerbParts,
+  request: WriteRequest,
+  evaluate: Evaluate,
+  options: RetryOptions,
+): Promise<Answer> {
+  const state: WriteState = { evaluate, applied: [] }
+  try {
+    const first = await attempt(parts, request, state, options, evaluateConfirmed)
+    return first ?? (await attemptsInTurn(parts, request, state, options))
+  } catch (cause) {
+    throw partialFailure(state.applied, cause)
+  }
+}
+
+/** What is left to do of a request, and the membership changes that were made for it. */
+type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
+
+/** After a lost race. */
+async function attemptsInTurn(
+  parts: VerbParts,
+  request: WriteRequest,
+  state: WriteState,
+  options: RetryOptions,
+): Promise<Answer> {
+  const key = options.key?.() ?? null
+  if (key !== null) await parts.writers.lock(key, request.context.deadlineMs)
+  try {
+    for (let lost = 1; lost < options.attemptsMax; lost++) {
+      const again = await attempt(parts, request, state, options, evaluateCurrent)
+      if (again !== null) return again
+    }
+  } finally {
+    if (key !== null) parts.writers.unlock(key)
+  }
+  const { definition, target } = options.on ?? request
+  throw options.exhausted?.() ?? modifiedConflict(resourceOf(definition), target.name ?? '')
+}
+
+/** @returns null: lost a race */
+async function attempt(
+  parts: VerbParts,
+  request: WriteRequest,
+  state: WriteState,
+  options: RetryOptions,
+  evaluated: typeof evaluateConfirmed,
+): Promise<Answer | null> {
+  const { store } = parts
+  const { deadlineMs } = request.context
+  const first = await evaluated(parts, request, state.evaluate, options)
+  const plan =
+    first.kind === 'membership-changes' ? await runExternalChanges(parts, request, state, first) : first
+  // Another request changed the membership meanwhile.
+  if (plan.kind === 'membership-changes') return null
+  if (plan.kind !== 'write') return plan.value
+  const operations = onlyWhile(request, withPrecondition(plan.operations, parts.definitionNow?.()))
+  const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
+  switch (outcome.kind) {
+    case 'done':
+      return plan.done(outcome.revisions)
+    case 'refused': {
+      const isOwn = outcome.operation === 0
+      const known = isOwn ? options.onLost?.(outcome.condition) : null
+      const error = known ?? lostForGood(request, outcome.condition)
+      if (error !== null) throw error
+      return null
+    }
+    case 'too-large':
+    case 'over-quota':
+      throw sizeError(store, options.on ?? request, plan.operations, outcome)
+    case 'nothing':
+      return null
+    default:
+      return assertNever(outcome)
+  }
+}
+
+function onlyWhile({ onlyWhile }: VerbRequest, operations: readonly Operation[]): readonly Operation[] {
+  if (onlyWhile === undefined) return operations
+  const [first, ...rest] = operations
+  if (first === undefined) return operations
+  return [{ ...first, conditions: [...first.conditions, onlyWhile] }, ...rest]
+}
+
+/** The precondition of the caller does not hold any more, and never will again. */
+function lostForGood({ onlyWhile, definition, target }: VerbRequest, lost: Condition): ApiError | null {
+  if (lost.kind !== 'other-revision-is' || lost.key !== onlyWhile?.key) return null
+  return modifiedConflict(resourceOf(definition), target.name ?? '')
+}
+
+/** On memory that is current: it holds everything that was acknowledged before the request came. */
+async function evaluateCurrent(
+  parts: VerbParts,
+  request: WriteRequest,
+  evaluate: Evaluate,
+  options: RetryOptions,
+): Promise<Plan> {
+  try {
+    const plan = await evaluate(new ReadSet(parts))
+    checkPlanRoom(parts, options.on ?? request, plan)
+    return plan
+  } catch (cause) {
+    if (cause instanceof ApiError) request.admission.confirmedRefusal = cause
+    throw cause
+  }
+}
+
+/** On local memory. Anything but a write is confirmed behind a barrier. */
+async function evaluateConfirmed(
+  parts: VerbParts,
+  request: WriteRequest,
+  evaluate: Evaluate,
+  options: RetryOptions,
+): Promise<Plan> {
+  if (options.barrierFirst) {
+    await passBarrier(parts, request)
+    return evaluateCurrent(parts, request, evaluate, options)
+  }
+  const reads = new ReadSet(parts)
+  let stands: Evaluate
+  try {
+    const plan = await evaluate(reads)
+    if (plan.kind === 'write' && hasRoom(parts, options.on ?? request, plan)) return plan
+    stands = () => plan
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    stands = () => {
+      throw cause
+    }
+  }
+  // A review, or a body that is wrong whatever is stored, rests on nothing.
+  const restsOnMemory = !reads.isEmpty || parts.definitionNow !== undefined
+  if (restsOnMemory) await passBarrier(parts, request)
+  return evaluateCurrent(parts, request, reads.isCurrent() ? stands : evaluate, options)
+}
+
+/** Makes memory current. @throws DefinitionChanged when the kind was made of a definition that is another one by now */
+async function passBarrier(parts: VerbParts, request: WriteRequest): Promise<void> {
+  await fromStore(parts.store.barrier(request.context.deadlineMs))
+  parts.definitionNow?.()
+}
+
+/** @throws ApiError when what is to be written would have no room */
+function checkPlanRoom({ store }: VerbParts, on: VerbRequest, plan: Plan): void {
+  if (plan.kind !== 'answer') checkRoom(store, on, plan.operations, { dryRun: plan.kind !== 'write' })
+}
+
+function hasRoom(parts: VerbParts, on: VerbRequest, plan: Plan): boolean {
+  try {
+    checkPlanRoom(parts, on, plan)
+    return true
+  } catch (cause) {
+    if (cause instanceof ApiError) return false
+    throw cause
+  }
+}
+
+/** @throws ApiError a change was refused, or its outcome is unknown */
+async function runExternalChanges(
+  parts: VerbParts,
+  request: WriteRequest,
+  state: WriteState,
+  plan: Extract<Plan, { readonly kind: 'membership-changes' }>,
+): Promise<Plan> {
+  const { membership } = parts
+  if (membership === undefined) throw serviceUnavailable('this member cannot change the membership')
+  // A change that is refused after another one was made would leave half of what was asked.
+  if (plan.dryRun || plan.changes.length > 1) {
+    for (const change of plan.changes) membership.dryRun(change)
+  }
+  if (plan.dryRun) return plan.next(new ReadSet(parts))
+  for (const change of plan.changes) {
+    await membership.apply(change, request.context.deadlineMs)
+    state.applied = [...state.applied, change]
+  }
+  // Never from the start again: the version that the request names was that before the changes.
+  state.evaluate = plan.next
+  const next = await plan.next(new ReadSet(parts))
+  checkPlanRoom(parts, request, next)
+  return next
+}

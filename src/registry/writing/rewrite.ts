@@ -1,0 +1,228 @@
+import { modifiedConflict, notFound, uidConflict } from '../../api/api-errors.ts'
+import { invalid, invalidObject } from '../../api/field-error.ts'
+import { equalJson } from '../../api/json.ts'
+import type { ObjectMeta } from '../../api/object.ts'
+import type { EncodedObject, Operation } from '../../store/command.ts'
+import type { StoredObject } from '../../store/object-store.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { AdmissionOptions } from '../calls/admission.ts'
+import type { WriteRequest } from '../calls/answer.ts'
+import { reshapeObject } from './decode.ts'
+import { resourceOf } from '../kinds/definition.ts'
+import type { AnyObject, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
+import { bytesAt, document } from '../calls/document.ts'
+import { encode, parseStored, withRevision } from '../kinds/encode.ts'
+import { isFullyFinalized, removalConditions, removalLost } from './finalize.ts'
+import type { MembershipChange } from '../shared/membership-changes.ts'
+import { stampUpdated } from '../kinds/metadata.ts'
+import { isUnversioned } from '../calls/options.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+import { keyOfTarget } from '../calls/request.ts'
+import type { RetryOptions } from './retry-on-conflict.ts'
+import { validateChangedObject } from './validate-write.ts'
+import { warnOfObject } from './warnings.ts'
+import { requireValuesAllowed } from './values-allowed.ts'
+import { evaluateDraft } from './write-pipeline.ts'
+import type { Draft } from './write-pipeline.ts'
+import { planPut } from './write-plan.ts'
+import type { Evaluate, Plan } from './write-plan.ts'
+
+/** A change of an object that exists. */
+export type Rewrite = {
+  /** null: all of the object. */
+  readonly subresource: PartSubresource | null
+  readonly options: AdmissionOptions
+  /** The object that the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
+  readonly change: (current: AnyObject) => AnyObject
+  /** There is no such object. Unset: `NotFound`. */
+  readonly onMissing?: (reads: ReadSet) => Draft
+}
+
+/** One evaluation of an update or a patch. @throws ApiError */
+export function draftRewrite(
+  parts: VerbParts,
+  request: WriteRequest,
+  rewrite: Rewrite,
+  reads: ReadSet,
+): Draft {
+  const { definition, target, admission } = request
+  const stored = reads.get(keyOfTarget(definition, target))
+  if (stored === null) {
+    if (rewrite.onMissing !== undefined) return rewrite.onMissing(reads)
+    throw notFound(resourceOf(definition), target.name ?? '')
+  }
+  const current = parseStored(stored)
+  const changed = rewrite.change(current)
+  checkPreconditions(request, changed.metadata, current)
+  const { subresource } = rewrite
+  const prepare = subresource?.prepareForUpdate ?? definition.hooks.prepareForUpdate
+  return {
+    operation: 'UPDATE',
+    object: stampUpdated(changed, current, definition),
+    current,
+    reshape: (mutated) => stampUpdated(reshapeObject(parts, definition, mutated), current, definition),
+    prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
+    validate: (object) => {
+      validateChangedObject(definition, subresource, object, current)
+      if (subresource === null) warnOfObject(parts, request, object, current)
+    },
+    plan: (object) => planRewrite(parts, request, rewrite, { object, current, stored }),
+  }
+}
+
+/** How an update or a patch is retried. */
+export function rewriteRetry(
+  parts: VerbParts,
+  { definition, target }: WriteRequest,
+  { dryRun }: { readonly dryRun: boolean },
+): RetryOptions {
+  return {
+    attemptsMax: parts.limits.rewriteAttemptsMax,
+    key: () => keyOfTarget(definition, target),
+    barrierFirst: dryRun,
+    onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+  }
+}
+
+type Wanted = {
+  readonly object: AnyObject
+  /** What that was made from. */
+  readonly current: AnyObject
+  readonly stored: StoredObject
+}
+
+function planRewrite(parts: VerbParts, request: WriteRequest, rewrite: Rewrite, wanted: Wanted): Plan {
+  const { definition } = request
+  const { object, current, stored } = wanted
+  const { dryRun } = rewrite.options
+  const gone = isFullyFinalized(definition, object)
+  const changes = membershipChangesFor(definition, gone ? null : object, current)
+  if (changes.length > 0) {
+    const next = afterMembershipChange(parts, request, rewrite, { ...wanted, gone })
+    const isAll = gone || isSameMetadata(object, current)
+    const operations = isAll ? [] : [putOver(stored, encode(object))]
+    return { kind: 'membership-changes', changes, dryRun, operations, next }
+  }
+  if (gone) return planRemoval(parts, request, dryRun, wanted)
+  if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
+  const encoded = encode(object)
+  requireValuesAllowed(encoded.bytes, stored.bytes)
+  const { key, revision } = stored
+  return planPut(putOver(stored, encoded), {
+    dryRun: dryRun ? document(200, withRevision(encoded, revision)) : null,
+    done: (made) => document(200, bytesAt(parts.store.view().get(key), encoded, made)),
+  })
+}
+
+function putOver(
+  { key, revision }: StoredObject,
+  object: EncodedObject,
+): Extract<Operation, { readonly kind: 'put' }> {
+  return { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object }
+}
+
+/** The membership changes that have to be made before the object can be that. @param object null: gone */
+export function membershipChangesFor(
+  { hooks }: ResourceDefinition,
+  object: AnyObject | null,
+  current: AnyObject,
+): readonly MembershipChange[] {
+  return hooks.follow?.(object, current) ?? []
+}
+
+/**
+ * The answer once the membership was changed: the object as that change made it, and the rest of what was wanted. The object has
+ * another version by that change alone, and by reports of its status meanwhile; only a change of what the request
+ * changes too is a conflict for a request that named a version. A request without one is applied on top of it.
+ */
+function afterMembershipChange(
+  parts: VerbParts,
+  request: WriteRequest,
+  rewrite: Rewrite,
+  wanted: Wanted & { readonly gone: boolean },
+): Evaluate {
+  const { key, revision } = wanted.stored
+  const { object } = wanted
+  const { options } = rewrite
+  return (reads) => {
+    if (options.dryRun || wanted.gone) {
+      return { kind: 'answer', value: document(200, withRevision(encode(object), revision)) }
+    }
+    const shown = reads.get(key)
+    if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
+    const now = parseStored(shown)
+    let { metadata } = object
+    if (!isSameMetadata(now, wanted.current)) {
+      const again = rewrite.change(now)
+      checkPreconditions(request, again.metadata, now)
+      metadata = again.metadata
+    }
+    // Only the metadata changes, on top of the version that the membership change made.
+    const change = (current: AnyObject): AnyObject => ({
+      ...current,
+      metadata: { ...metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
+    })
+    const draft = draftRewrite(parts, request, { ...rewrite, change }, reads)
+    return evaluateDraft(parts, { request, options, reads }, draft)
+  }
+}
+
+/** An update may take away the last finalizer of an object that is being deleted. */
+function planRemoval(parts: VerbParts, request: WriteRequest, dryRun: boolean, of: Wanted): Plan {
+  const encoded = encode(of.object)
+  const { key, revision } = of.stored
+  if (dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
+  const conditions = removalConditions(parts, request.definition, of.object, revision)
+  return {
+    kind: 'write',
+    operations: [{ kind: 'delete', key, conditions }],
+    done: ([made]) => document(200, withRevision(encoded, made as Revision)),
+  }
+}
+
+/** @throws ApiError `Conflict` when the caller meant another object or another version */
+export function checkPreconditions(
+  { definition, target }: Pick<WriteRequest, 'definition' | 'target'>,
+  { uid, resourceVersion }: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
+  current: AnyObject,
+): void {
+  const resource = resourceOf(definition)
+  const name = target.name ?? ''
+  const stored = current.metadata.uid ?? ''
+  if (uid && uid !== stored) throw uidConflict(resource, name, { wanted: uid, stored })
+  if (isUnversioned(resourceVersion)) return
+  if (resourceVersion !== current.metadata.resourceVersion) throw modifiedConflict(resource, name)
+}
+
+/**
+ * Wraps a change of kinds that may only be overwritten by a caller that has seen what is there.
+ *
+ * @throws ApiError `Invalid` from the change, where it names no version
+ * @source apiserver `pkg/registry/generic/registry/store.go`, AllowUnconditionalUpdate
+ */
+export function requireVersion(
+  { definition }: Pick<WriteRequest, 'definition'>,
+  change: Rewrite['change'],
+): Rewrite['change'] {
+  if (definition.updateNeedsVersion !== true) return change
+  return (current) => {
+    const changed = change(current)
+    const { name = '', resourceVersion } = changed.metadata
+    if (!isUnversioned(resourceVersion)) return changed
+    const words = 'must be specified for an update'
+    const finding = invalid('metadata.resourceVersion', resourceVersion ?? '', words)
+    throw invalidObject(definition, name, [finding])
+  }
+}
+
+function isSame(object: AnyObject, current: AnyObject): boolean {
+  const rest = (of: AnyObject): AnyObject => ({ ...of, metadata: {} })
+  return isSameMetadata(object, current) && equalJson(rest(object), rest(current))
+}
+
+/** But for the version. */
+function isSameMetadata(a: AnyObject, b: AnyObject): boolean {
+  const rest = ({ metadata }: AnyObject): ObjectMeta => ({ ...metadata, resourceVersion: '' })
+  return equalJson(rest(a), rest(b))
+}

@@ -1,0 +1,90 @@
+import { invalid } from '../../api/field-error.ts'
+import { requireValid } from '../../api/findings.ts'
+import type { Findings } from '../../api/findings.ts'
+import type { Json } from '../../api/json.ts'
+import { validateMetaOnCreate, validateMetaOnUpdate } from '../../api/object-meta.ts'
+import type { ObjectMeta } from '../../api/object.ts'
+import { validateSchema } from '../../api/schema/validate.ts'
+import type { AnyObject, BodyKind, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
+
+/** The validation step of each kind of write. All throw `ApiError` `Invalid`. */
+
+export function validateNewObject(definition: ResourceDefinition, object: AnyObject): void {
+  const { validateName, plainFinalizers = false, hooks } = definition
+  const rules = { namespaced: definition.scope === 'Namespaced', validateName, plainFinalizers }
+  const name = object.metadata.name ?? object.metadata.generateName ?? ''
+  requireValid(definition, name, (found) => {
+    validateMetaOnCreate(object.metadata, rules, found)
+    validateShape(definition, object, found)
+    hooks.validate?.(object, found)
+    hooks.validateNew?.(object, found)
+  })
+}
+
+/** @param subresource null: the whole object was written */
+export function validateChangedObject(
+  definition: ResourceDefinition,
+  subresource: PartSubresource | null,
+  object: AnyObject,
+  current: AnyObject,
+): void {
+  const { hooks, plainFinalizers = false } = definition
+  requireValid(definition, object.metadata.name ?? '', (found) => {
+    validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }, found)
+    validateShape(definition, object, found)
+    if (subresource === null) {
+      hooks.validate?.(object, found)
+      hooks.validateUpdate?.(object, current, found)
+    } else subresource.validateUpdate?.(object, current, found)
+  })
+}
+
+function validateShape({ structural, schema }: ResourceDefinition, object: AnyObject, found: Findings): void {
+  if (structural !== undefined) structural.validate(object, found)
+  else validateSchema(schema, object, found)
+}
+
+/** A new object among all others of its kind. */
+export function validateAmong(
+  definition: ResourceDefinition,
+  object: AnyObject,
+  others: () => readonly AnyObject[],
+): void {
+  const { hooks } = definition
+  if (hooks.validateAmong === undefined) return
+  requireValid(definition, object.metadata.name ?? '', (found) => {
+    hooks.validateAmong?.(object, others(), found)
+  })
+}
+
+/** A body that is not stored, such as that of an eviction. @param name of the object that it is for */
+export function validateBody(kind: BodyKind, name: string, body: AnyObject): void {
+  requireValid(kind, name, (found) => {
+    validateSchema(kind.schema, body, found)
+  })
+}
+
+/** A review. @param namespace null: of a cluster-scoped kind */
+export function validateReview(
+  definition: ResourceDefinition,
+  object: AnyObject,
+  namespace: string | null,
+): void {
+  requireValid(definition, '', (found) => {
+    checkReviewMetadata(object.metadata, namespace, found)
+    validateSchema(definition.schema, object, found)
+    definition.hooks.validate?.(object, found)
+  })
+}
+
+/** A review is not stored, so it has no name, no labels and no history. */
+function checkReviewMetadata(metadata: ObjectMeta, namespace: string | null, found: Findings): void {
+  const said = Object.entries(metadata).filter(([name, value]) => {
+    const absent = value === null || value === ''
+    return !absent && !(name === 'namespace' && namespace !== null)
+  })
+  if (said.length === 0) return
+  const words = namespace === null ? 'must be empty' : 'must be empty except for namespace'
+  const value: Json = Object.fromEntries(said.map(([name]) => [name, '...']))
+  found.add(invalid('metadata', value, words))
+}

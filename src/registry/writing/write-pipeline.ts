@@ -1,0 +1,129 @@
+import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
+import type { Answer, WriteRequest } from '../calls/answer.ts'
+import { authorizeCreation } from './authorize-creation.ts'
+import type { AnyObject } from '../kinds/definition.ts'
+import { manageFields } from './field-management.ts'
+import type { VerbParts } from '../calls/parts.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+import { retryOnConflict } from './retry-on-conflict.ts'
+import type { RetryOptions } from './retry-on-conflict.ts'
+import { turnOfOthers } from '../shared/read-turn.ts'
+import { withExtraOperations } from './write-plan.ts'
+import type { Plan } from './write-plan.ts'
+
+/**
+ * Runs a write: create, update, patch, delete, an operation such as eviction, or a review. All take the same steps in the same
+ * order; a verb supplies those that differ, as a `Write`.
+ *
+ * The steps of a `Write` are local and have no effects: they may be evaluated again. Whatever calls out to something else
+ * goes through the `AdmissionContext` of the request, which remembers the answer: it is asked once, and again only when the
+ * objects differ.
+ *
+ * @throws ApiError
+ * @source apiserver `pkg/endpoints/handlers`, `pkg/registry/generic/registry/store.go`
+ */
+export function runWrite<Sent>(parts: VerbParts, request: WriteRequest, write: Write<Sent>): Promise<Answer> {
+  const { clock } = parts
+  const evaluated = (sent: Sent): Promise<Answer> => {
+    const evaluate = (reads: ReadSet): Promise<Plan> =>
+      evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
+    // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
+    return retryOnConflict(parts, request, evaluate, write.retry)
+  }
+  // 1. Decode and default: once, whatever races follow.
+  const sent = write.decode()
+  if (!isLong(parts, request, 0)) return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
+  return Promise.resolve(sent).then((decoded) => turnOfOthers(clock).then(() => evaluated(decoded)))
+}
+
+/** One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse */
+export async function evaluateDraft(parts: VerbParts, of: Evaluation, draft: Draft): Promise<Plan> {
+  const { admission } = parts
+  if (draft.createsByUpdate === true) await authorizeCreation(parts, of.request)
+  // What an update or a patch made is as long to validate as it was to make.
+  const long = isLong(parts, of.request, of.reads.bytes)
+  if (long && draft.current !== null) await turnOfOthers(parts.clock)
+  // 2. Mutate.
+  const drafted = admissionRequest(of, draft)
+  const answer = admission.mutate(drafted)
+  const mutated = answer instanceof Promise ? await answer : answer
+  // 3. to 6.
+  const object = completeObject(draft, mutated)
+  // 7. Admit.
+  const complete = draft.operation === 'DELETE' ? drafted : { ...drafted, object }
+  const verdict = admission.validate(complete)
+  if (verdict instanceof Promise) await verdict
+  if (long) await turnOfOthers(parts.clock)
+  // 8. Plan what to commit, with the operations that admission adds.
+  const plan = draft.plan(object)
+  return withExtraOperations(plan instanceof Promise ? await plan : plan, admission.extraOperations(complete))
+}
+
+/**
+ * Whether the steps of a write take so long that each is a turn of its own. Others may change what was read meanwhile, as while
+ * admission is asked: apply decides whether it still holds.
+ *
+ * @param readBytes of the objects that it changes
+ */
+function isLong({ limits }: VerbParts, { body }: WriteRequest, readBytes: number): boolean {
+  return body.byteLength + readBytes > limits.writeTurnBytes
+}
+
+/** The local steps of an evaluation, for a change that admission has seen already. @throws ApiError to refuse */
+export function planAdmitted(draft: Draft): Plan | Promise<Plan> {
+  return draft.plan(completeObject(draft, draft.object))
+}
+
+function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {
+  // 3. Default and prune again what admission changed.
+  const shaped = mutated === null || mutated === draft.object ? draft.object : draft.reshape(mutated)
+  // 4. Prepare: the fields that clients may not set.
+  const prepared = draft.prepare?.(shaped) ?? shaped
+  // 5. Manage fields.
+  const managed = manageFields(prepared, draft.current)
+  // 6. Validate.
+  draft.validate?.(managed)
+  return managed
+}
+
+/** What one verb does with one request. */
+export type Write<Sent> = {
+  readonly options: AdmissionOptions
+  /** Reads the body. Called once. @throws ApiError */
+  readonly decode: () => Sent | Promise<Sent>
+  /** Begins an evaluation. @throws ApiError to refuse */
+  readonly draft: (sent: Sent, reads: ReadSet) => Draft
+  readonly retry: RetryOptions
+}
+
+/** The steps of one evaluation that depend on the verb and the kind. All throw `ApiError` to refuse. */
+export type Draft = {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
+  /** The object with defaults and with the fields that only the server sets. DELETE: as it is stored. */
+  readonly object: AnyObject
+  /** As it is stored. null: it is new. */
+  readonly current: AnyObject | null
+  /** An update that creates a missing object: the caller also needs the permission to create it. */
+  readonly createsByUpdate?: true
+  /** Defaults and prunes what admission made of the object, and restores the fields that only the server sets. */
+  readonly reshape: (mutated: AnyObject) => AnyObject
+  readonly prepare?: (object: AnyObject) => AnyObject
+  readonly validate?: (object: AnyObject) => void
+  /** Asynchronous only for reviews, which are answered and not stored. */
+  readonly plan: (object: AnyObject) => Plan | Promise<Plan>
+}
+
+/** What an evaluation is of. */
+export type Evaluation = {
+  readonly request: WriteRequest
+  readonly options: AdmissionOptions
+  /** What the draft was made from. */
+  readonly reads: ReadSet
+}
+
+function admissionRequest({ request, options, reads }: Evaluation, draft: Draft): AdmissionRequest {
+  const { definition, target, admission: context } = request
+  const { operation, current } = draft
+  const object = operation === 'DELETE' ? null : draft.object
+  return { context, operation, definition, target, options, object, oldObject: current, reads }
+}

@@ -1,0 +1,48 @@
+import type { Operation } from '../../store/command.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { Answer } from '../calls/answer.ts'
+import type { MembershipChange } from '../shared/membership-changes.ts'
+import type { ReadSet } from '../shared/read-set.ts'
+
+/** The result of evaluating a write on this member's memory. */
+export type Plan =
+  /** Nothing to write. */
+  | { readonly kind: 'answer'; readonly value: Answer }
+  /** What would be written, and the answer to that. */
+  | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: Answer }
+  | {
+      readonly kind: 'write'
+      /** The object's own operation comes first. */
+      readonly operations: readonly Operation[]
+      /** The answer, from the revisions of the operations. */
+      readonly done: (revisions: readonly Revision[]) => Answer
+    }
+  /** Changes of the membership, to be requested one after the other; then `next`. A dry run only checks them. */
+  | {
+      readonly kind: 'membership-changes'
+      readonly changes: readonly MembershipChange[]
+      readonly dryRun: boolean
+      /** What will be written after them, as things are now: if that has no room, no change is requested. */
+      readonly operations: readonly Operation[]
+      /** What is left to do afterwards. Evaluated again whenever it loses a race. */
+      readonly next: Evaluate
+    }
+
+/** Evaluates a write on memory as it is. Has no effects, so it may be called again. @throws ApiError to refuse */
+export type Evaluate = (reads: ReadSet) => Plan | Promise<Plan>
+
+/** The plan with operations that admission adds to its command. */
+export function withExtraOperations(plan: Plan, extra: readonly Operation[]): Plan {
+  if (extra.length === 0 || plan.kind === 'answer') return plan
+  return { ...plan, operations: [...plan.operations, ...extra] }
+}
+
+/** A plan that writes one object. */
+export function planPut(
+  put: Extract<Operation, { readonly kind: 'put' }>,
+  of: { readonly dryRun: Answer | null; readonly done: (revision: Revision) => Answer },
+): Plan {
+  const operations = [put]
+  if (of.dryRun !== null) return { kind: 'dry-run', operations, value: of.dryRun }
+  return { kind: 'write', operations, done: ([revision]) => of.done(revision as Revision) }
+}

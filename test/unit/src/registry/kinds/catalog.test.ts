@@ -1,0 +1,101 @@
+/**
+ * Goal: the kinds a server knows can change while it runs, and the program's own stay what they are.
+ * Method: a catalog of small made-up kinds, and one that was narrowed from it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
+import { storedKinds } from '../../../../../src/registry/kinds/stored-kinds.ts'
+import { customKind } from '../../../../support/custom-kind.ts'
+
+const pods = customKind({ group: '', plural: 'pods', kind: 'Pod' })
+const jobs = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })
+const widgets = customKind({ group: 'example.com', plural: 'widgets', kind: 'Widget' })
+
+test('custom kinds are found beside those of the program, and replaced as a whole', () => {
+  const catalog = new Catalog([pods, jobs])
+  assert.equal(catalog.version, 0)
+  assert.deepEqual(catalog.setCustom([widgets]), [])
+  assert.equal(catalog.find('example.com', 'v1', 'widgets'), widgets)
+  assert.deepEqual(catalog.all(), [pods, jobs, widgets])
+  assert.equal(catalog.version, 1)
+  const gadgets = customKind({ group: 'example.com', plural: 'gadgets', kind: 'Gadget' })
+  catalog.setCustom([gadgets])
+  assert.equal(catalog.find('example.com', 'v1', 'widgets'), null)
+  assert.deepEqual(catalog.all(), [pods, jobs, gadgets])
+  assert.deepEqual(catalog.builtIn(), [pods, jobs])
+  assert.equal(catalog.version, 2)
+})
+
+test('the same custom kinds once more are no change', () => {
+  const catalog = new Catalog([pods])
+  let changes = 0
+  const stop = catalog.onChange(() => changes++)
+  catalog.setCustom([widgets])
+  catalog.setCustom([widgets])
+  assert.deepEqual([catalog.version, changes], [1, 1])
+  // Another value may say something else.
+  catalog.setCustom([{ ...widgets }])
+  assert.deepEqual([catalog.version, changes], [2, 2])
+  stop()
+  catalog.setCustom([])
+  assert.deepEqual([catalog.version, changes], [3, 2])
+})
+
+test('a narrowed catalog has all custom kinds, and no more of the program than it was given', () => {
+  const catalog = new Catalog([pods, jobs])
+  const served = catalog.narrowed([pods])
+  let told = 0
+  served.onChange(() => told++)
+  catalog.setCustom([widgets])
+  assert.deepEqual(served.all(), [pods, widgets])
+  assert.deepEqual([served.version, told], [1, 1])
+  assert.equal(served.find('batch', 'v1', 'jobs'), null)
+})
+
+test('what the program has is not hidden, and its objects are nobody else’s, whether it is served or not', () => {
+  const catalog = new Catalog([pods, jobs])
+  const served = catalog.narrowed([pods])
+  const samePath = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })
+  const samePlace = customKind({ group: 'batch', version: 'v2', plural: 'jobs', kind: 'Job' })
+  const elsewhere = {
+    ...customKind({ group: 'example.com', plural: 'jobs', kind: 'Job' }),
+    storedAs: { name: 'v1', group: 'batch' },
+  }
+  const core = customKind({ group: '', plural: 'widgets', kind: 'Widget' })
+  const twice = { ...widgets }
+  const asked = [samePath, samePlace, elsewhere, core, widgets, twice]
+  assert.deepEqual(served.setCustom(asked), [samePath, samePlace, elsewhere, core, twice])
+  assert.equal(catalog.find('batch', 'v1', 'jobs'), jobs)
+  assert.equal(catalog.find('example.com', 'v1', 'widgets'), widgets)
+  assert.deepEqual(served.all(), [pods, widgets])
+})
+
+test('each place has one kind, in its stored version where that is served', () => {
+  const v1 = widgets
+  const v2 = { ...customKind({ group: 'example.com', version: 'v2', plural: 'widgets', kind: 'Widget' }) }
+  const other = { ...v2, storedAs: { name: 'v1' } }
+  assert.deepEqual(storedKinds([pods, other, v1]), [pods, v1])
+  assert.deepEqual(storedKinds([v1, other]), [v1])
+  // Custom kinds always say what they are stored as.
+  const own = { ...v1, storedAs: { name: 'v1' } }
+  assert.deepEqual(storedKinds([other, own]), [own])
+  const stored = { ...v2, storedAs: { name: 'v3' } }
+  const older = { ...v1, storedAs: { name: 'v3' } }
+  assert.deepEqual(storedKinds([stored, older]), [stored])
+})
+
+test('an alias is found by its path, is listed nowhere, and comes and goes with its kind', () => {
+  const alias = customKind({ group: 'upstream.example', plural: 'jobs', kind: 'Job' })
+  const withAlias = { ...jobs, aliases: [{ ...alias, storedAs: { name: 'v1', group: 'batch' } }] }
+  const catalog = new Catalog([pods, withAlias])
+  const [asked] = withAlias.aliases
+  assert.equal(catalog.find('upstream.example', 'v1', 'jobs'), asked)
+  assert.deepEqual(catalog.all(), [pods, withAlias])
+  assert.deepEqual(catalog.builtIn(), [pods, withAlias])
+  assert.equal(catalog.narrowed([pods]).find('upstream.example', 'v1', 'jobs'), null)
+  assert.equal(catalog.narrowed([withAlias]).find('upstream.example', 'v1', 'jobs'), asked)
+  // Nobody defines a kind in its place.
+  assert.deepEqual(catalog.setCustom([alias]), [alias])
+  assert.throws(() => new Catalog([alias, withAlias]), /declared once/)
+})

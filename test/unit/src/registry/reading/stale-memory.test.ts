@@ -1,0 +1,197 @@
+/*
+ * Goal: nothing is refused on memory that is behind (a refusal, a dry run or "unchanged" counts only after
+ * a barrier and another look), and what becomes of a store that fails.
+ * Method: a store that shows an older picture until a barrier, or throws what the real one throws.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { StoreFailure } from '../../../../../src/store/errors.ts'
+import type { Key } from '../../../../../src/store/key.ts'
+import { BehindStore } from '../behind-store.ts'
+import { Fixture, causes, details, refused } from '../fixture.ts'
+
+async function openBehind(): Promise<{ readonly api: Fixture; readonly store: BehindStore }> {
+  let store: BehindStore | null = null
+  const api = await Fixture.open({
+    wrap: (real) => {
+      store = new BehindStore(real)
+      return store
+    },
+  })
+  assert.ok(store !== null)
+  return { api, store }
+}
+
+const configMap = (name: string) => `/configmaps/default/${name}` as Key
+const namespace = (name: string) => `/namespaces//${name}` as Key
+
+void test('what memory does not know yet is not 404 for patch, update and delete', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  for (const verb of ['patch', 'update', 'delete'] as const) {
+    const { object } = await api.configMap(verb)
+    store.old.set(configMap(verb), null)
+    const { uid } = object.metadata
+    const call = {
+      patch: () => api.patch({ name: verb, body: { data: { k: 'v' } } }),
+      update: () => api.update({ name: verb, body: { metadata: { name: verb, uid }, data: { k: 'v' } } }),
+      delete: () => api.delete({ name: verb }),
+    }[verb]
+    assert.equal((await call()).code, 200, verb)
+  }
+})
+
+void test('a version that memory shows wrongly is no Conflict', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.configMap('a')
+  store.old.set(configMap('a'), store.view().get(configMap('a')))
+  const { object } = await api.patch({ name: 'a', body: { data: { k: '1' } } })
+  store.old.set(configMap('a'), store.view().get(configMap('a')))
+  const newer = await api.patch({ name: 'a', body: { data: { k: '2' } } })
+  assert.notEqual(newer.object.metadata.resourceVersion, object.metadata.resourceVersion)
+})
+
+void test('a Conflict seen on old memory is looked at again', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.configMap('a')
+  const old = store.view().get(configMap('a'))
+  const { object } = await api.patch({ name: 'a', body: { data: { k: '1' } } })
+  store.old.set(configMap('a'), old)
+  const { resourceVersion } = object.metadata
+  const got = await api.update({
+    name: 'a',
+    body: { metadata: { name: 'a', resourceVersion }, data: { k: '2' } },
+  })
+  assert.deepEqual(got.object['data'], { k: '2' })
+})
+
+void test('an object that memory still shows can be created again', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.configMap('a')
+  const old = store.view().get(configMap('a'))
+  await api.delete({ name: 'a' })
+  store.old.set(configMap('a'), old)
+  assert.equal((await api.configMap('a')).code, 201)
+})
+
+void test('a namespace that memory does not know yet takes objects', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  store.old.set(namespace('n'), null)
+  const made = await api.create({ namespace: 'n', body: { metadata: { name: 'a' } } })
+  assert.equal(made.code, 201)
+})
+
+void test('a namespace that goes between look and log takes nothing', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
+  const active = store.view().get(namespace('n'))
+  await api.delete({ kind: 'Namespace', name: 'n' })
+  store.old.set(namespace('n'), active)
+  const seen = await refused(api.create({ namespace: 'n', body: { metadata: { name: 'a' } } }))
+  assert.equal(seen.code, 403)
+  assert.match(seen.message, /because it is being terminated$/)
+})
+
+void test('"unchanged" and a dry run on old memory are looked at again', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.configMap('a', { data: { k: '1' } })
+  const old = store.view().get(configMap('a'))
+  await api.patch({ name: 'a', body: { data: { k: '2' } } })
+  store.old.set(configMap('a'), old)
+  const got = await api.patch({ name: 'a', body: { data: { k: '1' } } })
+  assert.deepEqual(got.object['data'], { k: '1' })
+  assert.deepEqual((await api.get({ name: 'a' })).object['data'], { k: '1' })
+  store.old.set(configMap('a'), old)
+  const dry = await api.patch({
+    name: 'a',
+    body: { metadata: { labels: { a: 'b' } } },
+    query: { dryRun: 'All' },
+  })
+  assert.equal(dry.object.metadata.resourceVersion, got.object.metadata.resourceVersion)
+})
+
+void test('a failed test of a JSON patch on old memory is tried again', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.configMap('a', { data: { k: '1' } })
+  const old = store.view().get(configMap('a'))
+  await api.patch({ name: 'a', body: { data: { k: '2' } } })
+  store.old.set(configMap('a'), old)
+  const body = [
+    { op: 'test', path: '/data/k', value: '2' },
+    { op: 'add', path: '/data/l', value: '1' },
+  ]
+  const got = await api.patch({ name: 'a', contentType: 'application/json-patch+json', body })
+  assert.deepEqual(got.object['data'], { k: '2', l: '1' })
+})
+
+void test('a write that goes through costs no barrier; a refusal costs one', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  await api.configMap('a')
+  await api.patch({ name: 'a', body: { data: { k: '1' } } })
+  await api.delete({ name: 'a' })
+  assert.deepEqual([store.barriers, store.commands], [0, 3])
+  await refused(api.delete({ name: 'a' }))
+  assert.deepEqual([store.barriers, store.commands], [1, 3])
+})
+
+void test('without a quorum a refusal is not given: 504', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  store.barrierFails = new StoreFailure('timed-out', 'no quorum')
+  for (const call of [api.delete({ name: 'a' }), api.get({ name: 'a' }), api.list({})]) {
+    const seen = await refused(call)
+    assert.equal(seen.code, 504)
+    assert.equal(details(seen)['retryAfterSeconds'], undefined)
+  }
+  const unread = 'Timeout: no quorum answered in time: this member cannot tell what is newest'
+  for (const read of [api.get({ name: 'a' }), api.list({}), api.watch({})])
+    assert.equal((await refused(read)).message, unread)
+  assert.match((await refused(api.delete({ name: 'a' }))).message, /in time, nothing was changed$/)
+  store.barrierFails = new StoreFailure('stopped', 'x')
+  assert.match((await refused(api.get({ name: 'a' }))).message, /shutting down: ask another member$/)
+  store.barrierFails = new StoreFailure('timed-out', 'no quorum')
+  assert.equal((await refused(api.get({ name: 'a', query: { resourceVersion: '0' } }))).code, 404)
+})
+
+void test('each failure of the store is told in its own way', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  const rows: readonly (readonly [StoreFailure, number, string, number | undefined])[] = [
+    [new StoreFailure('overloaded', 'x'), 429, 'TooManyRequests', 1],
+    [new StoreFailure('timed-out', 'x'), 504, 'Timeout', undefined],
+    [new StoreFailure('timed-out', 'x', { applied: 'unknown' }), 504, 'Timeout', undefined],
+    [new StoreFailure('stopped', 'x'), 503, 'ServiceUnavailable', 1],
+    [new StoreFailure('stopped', 'x', { applied: 'unknown' }), 504, 'Timeout', undefined],
+    [new StoreFailure('too-large', 'x'), 413, 'RequestEntityTooLarge', undefined],
+  ]
+  for (const [failure, code, reason, retry] of rows) {
+    store.writeFails = failure
+    const seen = await refused(api.configMap('a'))
+    assert.deepEqual([seen.code, seen.reason, details(seen)['retryAfterSeconds']], [code, reason, retry])
+    assert.equal(/unknown/.test(seen.message), failure.applied === 'unknown', seen.message)
+    const outcome = failure.applied === 'unknown' ? ['OutcomeUnknown '] : ['NotApplied ']
+    assert.deepEqual(causes(seen), code >= 500 ? outcome : [], 'what programs are told')
+  }
+})
+
+void test('a collection of which some were deleted is not said to be unchanged', async (t) => {
+  const { api, store } = await openBehind()
+  t.after(() => api.close())
+  for (const name of ['a', 'b', 'c']) await api.configMap(name)
+  store.writesUntilFailure = 2
+  store.writeFails = new StoreFailure('timed-out', 'no quorum')
+  const seen = await refused(api.deleteCollection({}))
+  assert.deepEqual([seen.code, ...causes(seen)], [504, 'OutcomeUnknown '])
+  assert.match(seen.message, /^Timeout: 2 objects were deleted, the others may have been/)
+  const none = await refused(api.deleteCollection({}))
+  assert.deepEqual([none.code, ...causes(none)], [504, 'NotApplied '])
+})

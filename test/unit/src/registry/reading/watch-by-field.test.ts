@@ -1,0 +1,263 @@
+/*
+ * Goal: watches of one name, or of one value of a field, are told exactly what an unfiltered watch tells of it, and an event costs
+ * those that it does not concern nothing.
+ * Method: the shipped verbs on the machine in memory; a kind whose field counts how often it is read; watches that wait.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { isJsonObject, textMember } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+import type { AnyObject, ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
+import { configMapDefinition } from '../../../../../src/resources/config-map.ts'
+import { Fixture } from '../fixture.ts'
+import type { Event, Events } from '../fixture.ts'
+
+/** A kind that can be selected by `data.node`. */
+function thing(onRead: () => void = () => undefined): ResourceDefinition {
+  return {
+    ...configMapDefinition(namesOf('orch.io')),
+    ...{ kind: 'Thing', plural: 'things', singular: 'thing', shortNames: [] },
+    selectableFields: [
+      {
+        name: 'data.node',
+        textOf: (object) => {
+          onRead()
+          return nodeOf(object)
+        },
+      },
+    ],
+  }
+}
+
+function nodeOf(object: Event['object'] | AnyObject): string {
+  const { data } = object
+  return isJsonObject(data) ? (textMember(data, 'node') ?? '') : ''
+}
+
+function make(api: Fixture, name: string, node: string): Promise<unknown> {
+  return api.create({
+    kind: 'Thing',
+    body: { apiVersion: 'v1', kind: 'Thing', metadata: { name }, data: { node } },
+  })
+}
+
+function change(api: Fixture, name: string, data: { readonly [key: string]: string }): Promise<unknown> {
+  return api.patch({ kind: 'Thing', name, body: { data } })
+}
+
+/** Reads on whenever it is woken, as a connection does. */
+class Follower {
+  readonly told: Event[] = []
+  wakes = 0
+  readonly #events: Events
+  #closed = false
+
+  constructor(events: Events) {
+    this.#events = events
+  }
+
+  static async of(
+    api: Fixture,
+    fieldSelector: string,
+    query: Record<string, string> = {},
+  ): Promise<Follower> {
+    const events = await api.watch({
+      kind: 'Thing',
+      query: { resourceVersion: '0', ...query, fieldSelector },
+    })
+    const follower = new Follower(events)
+    await follower.#read()
+    follower.#follow()
+    return follower
+  }
+
+  words(): readonly string[] {
+    return this.told.map(({ type, object }) => `${type} ${object.metadata.name}`)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#events.stream.close()
+  }
+
+  #follow(): void {
+    this.#events.stream.onMore(() => {
+      if (this.#closed) return
+      this.wakes++
+      void this.#read().then(() => this.#follow())
+    })
+  }
+
+  async #read(): Promise<void> {
+    this.told.push(...(await this.#events.now()))
+  }
+}
+
+/** Until nobody has anything left to be woken for. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+}
+
+void test('60 changes beside 1,000 watches of other values read each event once and wake nobody else', async (t) => {
+  let reads = 0
+  const api = await Fixture.open({ extra: [thing(() => reads++)] })
+  t.after(() => api.close())
+  await make(api, 'a', 'n7')
+  const followers: Follower[] = []
+  for (let at = 0; at < 1000; at++) followers.push(await Follower.of(api, `data.node=n${at}`))
+  reads = 0
+  for (let at = 0; at < 60; at++) {
+    await change(api, 'a', { at: String(at) })
+    await settled()
+  }
+  // As the event leaves the object, and as it was before.
+  assert.equal(reads, 120)
+  const woken = followers.filter(({ wakes }) => wakes > 0)
+  assert.equal(woken.length, 1)
+  assert.deepEqual([woken[0]?.wakes, woken[0]?.told.length], [60, 61])
+  for (const follower of followers) follower.close()
+})
+
+void test('60 changes beside 1,000 watches of other names wake nobody else, and nothing is read for them', async (t) => {
+  let reads = 0
+  const api = await Fixture.open({ extra: [thing(() => reads++)] })
+  t.after(() => api.close())
+  await make(api, 'n7', 'x')
+  const followers: Follower[] = []
+  for (let at = 0; at < 1000; at++) followers.push(await Follower.of(api, `metadata.name=n${at}`))
+  reads = 0
+  for (let at = 0; at < 60; at++) {
+    await change(api, 'n7', { at: String(at) })
+    await settled()
+  }
+  assert.equal(reads, 0)
+  assert.deepEqual(
+    followers.filter(({ wakes }) => wakes > 0).map(({ wakes, told }) => [wakes, told.length]),
+    [[60, 61]],
+  )
+  for (const follower of followers) follower.close()
+})
+
+void test('an object that changes its value leaves one watch as it was, at the new version, and comes to another', async (t) => {
+  const api = await Fixture.open({ extra: [thing()] })
+  t.after(() => api.close())
+  await make(api, 'a', 'n1')
+  const [from, to, no] = [
+    await Follower.of(api, 'data.node=n1'),
+    await Follower.of(api, 'data.node=n2'),
+    await Follower.of(api, 'data.node='),
+  ]
+  await change(api, 'a', { node: 'n2' })
+  await settled()
+  assert.deepEqual([from.words(), to.words(), no.words()], [['ADDED a', 'DELETED a'], ['ADDED a'], []])
+  const [left, came] = [from.told[1]?.object, to.told[0]?.object]
+  assert.deepEqual([nodeOf(left ?? assert.fail()), nodeOf(came ?? assert.fail())], ['n1', 'n2'])
+  assert.equal(left?.metadata.resourceVersion, came?.metadata.resourceVersion)
+  await api.patch({ kind: 'Thing', name: 'a', body: { data: { node: null } } })
+  await settled()
+  assert.deepEqual([to.words().at(-1), no.words()], ['DELETED a', ['ADDED a']])
+  await api.delete({ kind: 'Thing', name: 'a' })
+  await settled()
+  assert.deepEqual([from.words().length, to.words().length, no.words()], [2, 2, ['ADDED a', 'DELETED a']])
+  for (const follower of [from, to, no]) follower.close()
+})
+
+void test('spec 4.8: in both domains a node that can be scheduled again leaves the watch of those that cannot', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain })
+    t.after(() => api.close())
+    await api.create({ kind: 'Node', body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } } })
+    const events = await api.watch({ kind: 'Node', query: { fieldSelector: 'spec.unschedulable=true' } })
+    assert.deepEqual(await events.words(), [])
+    for (const unschedulable of [true, false]) {
+      const woken = events.more()
+      await api.patch({ kind: 'Node', name: 'a', body: { spec: { unschedulable } } })
+      await woken
+      assert.deepEqual(await events.words(), [unschedulable ? 'ADDED a' : 'DELETED a'], domain)
+    }
+    events.stream.close()
+  }
+})
+
+void test('events are found by their fields in either group, one of which is not stored as it is shown', async (t) => {
+  const api = await Fixture.open({ domain: 'k8s.io' })
+  t.after(() => api.close())
+  const kinds = ['v1/Event', 'events.k8s.io/v1/Event']
+  const watches: Events[] = []
+  for (const kind of kinds) {
+    const events = await api.watch({ kind, query: { fieldSelector: 'reason=Started' } })
+    assert.deepEqual(await events.words(), [])
+    watches.push(events)
+  }
+  const woken = watches.map((events) => events.more())
+  for (const [name, reason] of [
+    ['other', 'Killed'],
+    ['mine', 'Started'],
+  ] as const) {
+    const involvedObject = { kind: 'Pod', namespace: 'default', name: 'p' }
+    const body = { apiVersion: 'v1', kind: 'Event', metadata: { name }, involvedObject, reason }
+    await api.create({ kind: 'v1/Event', body })
+  }
+  await Promise.all(woken)
+  for (const events of watches) {
+    assert.deepEqual(await events.words(), ['ADDED mine'])
+    events.stream.close()
+  }
+})
+
+for (let seed = 1; seed <= 20; seed++) {
+  void test(`random changes, seed ${seed}: each watch is told what a watch of everything tells of its value`, async (t) => {
+    const random = new SeededRandom(seed)
+    const api = await Fixture.open({ extra: [thing()] })
+    t.after(() => api.close())
+    const nodes = ['', 'n1', 'n2', 'n3']
+    const names = ['a', 'b', 'c']
+    const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T
+    const everything = await Follower.of(api, '')
+    const followers: { readonly node: string; readonly follower: Follower }[] = []
+    const from = String(api.store.view().revision)
+    for (const node of nodes) {
+      const follower = await Follower.of(api, `data.node=${node}`, { resourceVersion: from })
+      followers.push({ node, follower })
+    }
+    for (let step = 0; step < 40; step++) {
+      const name = pick(names)
+      const call =
+        random.below(4) === 0 ? api.delete({ kind: 'Thing', name }) : change(api, name, { node: pick(nodes) })
+      await call.catch(() => make(api, name, pick(nodes)))
+      if (random.below(3) === 0) await settled()
+    }
+    await settled()
+    for (const { node, follower } of followers) {
+      const wanted = expected(everything.told, node)
+      assert.deepEqual(brief(follower.told), wanted, `at ${node}`)
+      const resumed = await Follower.of(api, `data.node=${node}`, { resourceVersion: from })
+      assert.deepEqual(brief(resumed.told), wanted, `at ${node}, resumed`)
+      for (const one of [follower, resumed]) one.close()
+    }
+    everything.close()
+  })
+}
+
+function brief(events: readonly Event[]): readonly string[] {
+  return events.map(
+    ({ type, object }) => `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`,
+  )
+}
+
+/** What a client makes of a watch of everything that wants objects of one value. */
+function expected(all: readonly Event[], node: string): readonly string[] {
+  const there = new Set<string>()
+  const told: string[] = []
+  for (const { type, object } of all) {
+    const { name, resourceVersion } = object.metadata
+    const isMine = type !== 'DELETED' && nodeOf(object) === node
+    const was = there.has(name)
+    if (isMine) there.add(name)
+    else there.delete(name)
+    if (isMine) told.push(`${was ? 'MODIFIED' : 'ADDED'} ${name} ${resourceVersion}`)
+    else if (was) told.push(`DELETED ${name} ${resourceVersion}`)
+  }
+  return told
+}

@@ -1,0 +1,326 @@
+/*
+ * Goal: deletion as spec 3.1 draws it, with preconditions, and of whole collections.
+ * Method: the shipped verbs on the machine in memory.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { numberMember } from '../../../../../src/api/json.ts'
+import { namesOf } from '../../../../../src/api/names.ts'
+import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
+import { configMapDefinition } from '../../../../../src/resources/config-map.ts'
+import { Fixture, causes, details, refused } from '../fixture.ts'
+import type { Call, Got } from '../fixture.ts'
+
+void test('spec 3.1, 4.4: without finalizers the object goes, and a Status is answered', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const got = await api.delete({ name: 'a' })
+  assert.equal(got.code, 200)
+  assert.deepEqual(got.object, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name: 'a', kind: 'configmaps', uid: object.metadata.uid },
+  })
+  assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
+  assert.equal((await refused(api.delete({ name: 'a' }))).code, 404)
+})
+
+void test('spec 3.1: finalizers hold a deleted object until the last is removed', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a', { metadata: { finalizers: ['x.io/a', 'x.io/b'] } })
+  const events = await api.watch({})
+  await events.now()
+  const marked = await api.delete({ name: 'a' })
+  assert.equal(marked.code, 202)
+  assert.equal(marked.object.metadata.deletionTimestamp, '2026-01-02T03:04:05Z')
+  api.clock.advance(5000)
+  const again = await api.delete({ name: 'a' })
+  assert.deepEqual([again.code, again.object], [202, marked.object], 'nothing changes the second time')
+  const reordered = await api.patch({ name: 'a', body: { metadata: { finalizers: ['x.io/b', 'x.io/a'] } } })
+  assert.deepEqual(reordered.object.metadata.finalizers, ['x.io/b', 'x.io/a'])
+  const added = await refused(
+    api.patch({ name: 'a', body: { metadata: { finalizers: ['x.io/a', 'x.io/b', 'x.io/c'] } } }),
+  )
+  assert.deepEqual([added.code, ...causes(added)], [422, 'FieldValueForbidden metadata.finalizers'])
+  await api.patch({ name: 'a', body: { metadata: { finalizers: ['x.io/a'] } } })
+  const last = await api.patch({ name: 'a', body: { metadata: { finalizers: null } } })
+  assert.equal(last.code, 200)
+  assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
+  assert.deepEqual(await events.words(), ['MODIFIED a', 'MODIFIED a', 'MODIFIED a', 'DELETED a'])
+  events.stream.close()
+})
+
+void test('preconditions on uid and version guard a deletion', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const { uid, resourceVersion } = object.metadata
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1' }
+  const other = await refused(
+    api.delete({ name: 'a', body: { ...options, preconditions: { uid: 'other' } } }),
+  )
+  assert.equal(other.code, 409)
+  assert.match(other.message, /Precondition failed: UID in precondition: other, UID in object meta: /)
+  const old = await refused(
+    api.delete({ name: 'a', body: { ...options, preconditions: { resourceVersion: '1' } } }),
+  )
+  assert.equal(old.code, 409)
+  assert.match(old.message, /ResourceVersion in precondition: 1, ResourceVersion in object meta: /)
+  const got = await api.delete({ name: 'a', body: { ...options, preconditions: { uid, resourceVersion } } })
+  assert.equal(got.code, 200)
+})
+
+void test('spec 4.2: no propagation policy or grace period holds what has no finalizer', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const calls = [
+    { query: { propagationPolicy: 'Foreground' } },
+    { query: { propagationPolicy: 'Orphan', gracePeriodSeconds: '30' } },
+    { query: { propagationPolicy: 'Background' } },
+    { body: { propagationPolicy: 'Foreground', gracePeriodSeconds: 30 } },
+    { body: { orphanDependents: true } },
+  ]
+  for (const call of calls) {
+    await api.configMap('a')
+    assert.equal((await api.delete({ name: 'a', ...call })).code, 200, JSON.stringify(call))
+    assert.equal((await refused(api.get({ name: 'a' }))).code, 404)
+  }
+})
+
+void test('spec 4.2: a policy for dependents that is not enforced yet is answered with a warning', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const warned = async (call: Partial<Call>): Promise<readonly string[]> => {
+    await api.configMap('a')
+    api.warnings.length = 0
+    await api.delete({ name: 'a', ...call })
+    return [...api.warnings]
+  }
+  for (const [call, policy] of [
+    [{ query: { propagationPolicy: 'Foreground' } }, 'Foreground'],
+    [{ query: { orphanDependents: 'true' } }, 'Orphan'],
+    [{ body: { propagationPolicy: 'Orphan' } }, 'Orphan'],
+    [{ body: { orphanDependents: true } }, 'Orphan'],
+  ] as const) {
+    const [warning, ...more] = await warned(call)
+    assert.match(warning ?? '', new RegExp(`^propagationPolicy ${policy} is accepted but not enforced`))
+    assert.deepEqual(more, [])
+  }
+  for (const call of [
+    {},
+    { body: { propagationPolicy: 'Background' } },
+    { body: { orphanDependents: false } },
+  ])
+    assert.deepEqual(await warned(call), [], JSON.stringify(call))
+  await api.configMap('a')
+  await api.configMap('b')
+  await api.deleteCollection({ query: { propagationPolicy: 'Orphan' } })
+  assert.equal(api.warnings.length, 1)
+})
+
+/** Kinds whose objects say themselves how long they take to end. */
+async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<Got>> {
+  const sleepers: ResourceDefinition = {
+    ...configMapDefinition(namesOf('orch.io')),
+    ...{ group: 'test.io', kind: 'Sleeper', plural: 'sleepers', tracksGeneration: true },
+    hooks: {
+      fillDefaults: (object) => ({ immutable: false, ...object }),
+      gracePeriodSeconds: (_, asked) => asked ?? 30,
+    },
+  }
+  api = await Fixture.open({ extra: [sleepers] })
+  t.after(() => api.close())
+  return (more = {}) =>
+    api.create({ kind: 'Sleeper', body: { kind: 'Sleeper', metadata: { name: 'a', ...more } } })
+}
+
+let api: Fixture
+
+const asleep = { kind: 'Sleeper', name: 'a' }
+
+function seconds(period: number | string): { readonly query: { readonly gracePeriodSeconds: string } } {
+  return { query: { gracePeriodSeconds: String(period) } }
+}
+
+/** When it is gone, how long that takes, and the generation. */
+function ending({ code, object }: Got): readonly unknown[] {
+  const { deletionTimestamp, generation } = object.metadata
+  return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds'), generation]
+}
+
+void test('spec 3.1: an object with a grace period stays until it is deleted with none', async (t) => {
+  const create = await withSleepers(t)
+  assert.equal((await create()).object['immutable'], false, 'the default that a hook fills in')
+  const marked = await api.delete(asleep)
+  assert.deepEqual(ending(marked), [202, '2026-01-02T03:04:35Z', 30, 2])
+  api.clock.advance(5000)
+  assert.deepEqual(ending(await api.delete(asleep)), ending(marked), 'the first period goes on')
+  assert.deepEqual(ending(await api.delete({ ...asleep, ...seconds(60) })), ending(marked), 'it never grows')
+  const sooner = await api.delete({ ...asleep, ...seconds(10) })
+  assert.deepEqual(ending(sooner), [202, '2026-01-02T03:04:15Z', 10, 2], 'counted from the first deletion')
+  const labelled = await api.patch({ ...asleep, body: { metadata: { labels: { a: 'b' } } } })
+  assert.equal(labelled.object.metadata.deletionTimestamp, '2026-01-02T03:04:15Z', 'a write does not end it')
+  assert.equal((await api.delete({ ...asleep, ...seconds(0) })).code, 200)
+  assert.equal((await refused(api.get(asleep))).code, 404)
+})
+
+void test('a grace period of none removes at once, below none is one second, and all are bounded', async (t) => {
+  const create = await withSleepers(t)
+  await create()
+  assert.equal((await api.delete({ ...asleep, body: { gracePeriodSeconds: 0 } })).code, 200)
+  await create()
+  assert.deepEqual(ending(await api.delete({ ...asleep, body: { gracePeriodSeconds: -5 } })), [
+    ...[202, '2026-01-02T03:04:06Z', 1, 2],
+  ])
+  await api.delete({ ...asleep, ...seconds(0) })
+  await create()
+  const long = await api.delete({ ...asleep, ...seconds(Number.MAX_SAFE_INTEGER) })
+  assert.deepEqual(ending(long), [202, '2094-01-20T06:18:12Z', 2 ** 31 - 1, 2])
+})
+
+void test('finalizers hold an object whose time is over, and time one without finalizers', async (t) => {
+  const create = await withSleepers(t)
+  await create({ finalizers: ['x.io/a'] })
+  await api.delete(asleep)
+  const free = await api.patch({ ...asleep, body: { metadata: { finalizers: null } } })
+  assert.deepEqual(ending(free), [200, '2026-01-02T03:04:35Z', 30, 2])
+  await api.delete({ ...asleep, ...seconds(0) })
+  await create({ finalizers: ['x.io/a'] })
+  const now = await api.delete({ ...asleep, ...seconds(0) })
+  assert.deepEqual(ending(now), [202, '2026-01-02T03:04:05Z', 0, 2])
+  await api.patch({ ...asleep, body: { metadata: { finalizers: null } } })
+  assert.equal((await refused(api.get(asleep))).code, 404)
+})
+
+void test('spec 4.2: malformed options of a deletion are 400 and delete nothing', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  const calls = [
+    { query: { gracePeriodSeconds: 'soon' } },
+    { query: { propagationPolicy: 'Sideways' } },
+    { query: { dryRun: 'Some' } },
+    { body: { propagationPolicy: 'Sideways' } },
+    { body: { propagationPolicy: 'Orphan', orphanDependents: true } },
+    { body: { dryRun: ['Some'] } },
+    { body: { kind: 'ConfigMap' } },
+    { body: { gracePeriodSeconds: '1' } },
+  ]
+  for (const call of calls) {
+    const seen = await refused(api.delete({ name: 'a', ...call }))
+    assert.equal(seen.code, 400, JSON.stringify(call))
+  }
+  assert.equal((await api.get({ name: 'a' })).code, 200)
+})
+
+void test('options of a deletion are of kind DeleteOptions and of a version that has them, in both domains', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await Fixture.open({ domain })
+    t.after(() => api.close())
+    await api.create({ kind: 'Lease', body: { metadata: { name: 'a' } } })
+    for (const [kind, apiVersion] of [
+      ['DeleteOptions', 'bogus/v1'],
+      ['DeleteOptions', 'v2'],
+      ['DeleteOptions', 'meta.k8s.io/v2'],
+      ['Lease', `coordination.${domain}/v1`],
+    ] as const) {
+      const body = { kind, apiVersion }
+      for (const call of [
+        api.delete({ kind: 'Lease', name: 'a', body }),
+        api.deleteCollection({ kind: 'Lease', body }),
+      ]) {
+        const seen = await refused(call)
+        assert.deepEqual([seen.code, seen.reason], [400, 'BadRequest'], JSON.stringify(body))
+      }
+    }
+    for (const apiVersion of ['v1', 'meta.k8s.io/v1', `meta.${domain}/v1`, `coordination.${domain}/v1`]) {
+      const body = { kind: 'DeleteOptions', apiVersion }
+      assert.equal((await api.delete({ kind: 'Lease', name: 'a', body })).code, 200, apiVersion)
+      await api.create({ kind: 'Lease', body: { metadata: { name: 'a' } } })
+    }
+    assert.equal((await api.delete({ kind: 'Lease', name: 'a', body: {} })).code, 200)
+  }
+})
+
+void test('spec 4.9: a dry run of a deletion deletes nothing, asked for in query or body', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  await api.configMap('a')
+  await api.configMap('b', { metadata: { finalizers: ['x.io/a'] } })
+  const before = api.store.view().revision
+  assert.equal((await api.delete({ name: 'a', query: { dryRun: 'All' } })).code, 200)
+  assert.equal((await api.delete({ name: 'a', body: { dryRun: ['All'] } })).code, 200)
+  assert.equal((await api.delete({ name: 'a', query: { dryRun: 'All' }, body: {} })).code, 200)
+  const held = await api.delete({ name: 'b', query: { dryRun: 'All' } })
+  assert.equal(held.code, 202)
+  assert.ok(held.object.metadata.deletionTimestamp)
+  assert.equal((await api.deleteCollection({ query: { dryRun: 'All' } })).code, 200)
+  assert.equal(api.store.view().revision, before)
+})
+
+void test('spec 4.2: deletecollection deletes what is selected and answers 200 with a Status', async (t) => {
+  const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 3 } })
+  t.after(() => api.close())
+  for (let at = 0; at < 10; at++) {
+    await api.configMap(`a${at}`, { metadata: { labels: { odd: String(at % 2 === 1) } } })
+  }
+  await api.configMap('held', { metadata: { finalizers: ['x.io/a'], labels: { odd: 'true' } } })
+  const got = await api.deleteCollection({ query: { labelSelector: 'odd=true' } })
+  assert.equal(got.code, 200)
+  assert.equal(got.object.kind, 'Status')
+  assert.equal(got.object['status'], 'Success')
+  const left = await api.list({})
+  assert.deepEqual(
+    left.items.map(({ metadata }) => metadata.name),
+    ['a0', 'a2', 'a4', 'a6', 'a8', 'held'],
+  )
+  assert.ok(left.items.at(-1)?.metadata.deletionTimestamp)
+  await api.deleteCollection({ query: { fieldSelector: 'metadata.name=a4' } })
+  await api.deleteCollection({ query: { limit: '2' } })
+  assert.equal((await api.list({})).items.length, 3)
+  assert.equal((await refused(api.deleteCollection({ query: { labelSelector: 'a=b=c' } }))).code, 400)
+})
+
+void test('spec 4.2: deletecollection deletes what a list with the same parameters shows', async (t) => {
+  const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 2 } })
+  t.after(() => api.close())
+  const left = async (): Promise<readonly string[]> =>
+    (await api.list({})).items.map(({ metadata }) => metadata.name)
+  const metadata = { labels: { of: 'test' } }
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await api.configMap(name, { metadata })
+  const query = { labelSelector: 'of=test' }
+  const then = String(api.store.view().revision)
+  const token = (await api.list({ query: { ...query, limit: '3' } })).metadata.continue ?? ''
+  await api.configMap('late', { metadata })
+  const refusedOnes: readonly (readonly [Record<string, string>, number])[] = [
+    [{ ...query, continue: 'made-up' }, 400],
+    [{ continue: token }, 400],
+    [{ ...query, resourceVersion: 'x' }, 400],
+    [{ ...query, resourceVersionMatch: 'Exact' }, 400],
+  ]
+  for (const [wrong, code] of refusedOnes)
+    assert.equal((await refused(api.deleteCollection({ query: wrong }))).code, code, JSON.stringify(wrong))
+  const early = api.deleteCollection({ query: { ...query, resourceVersion: String(Number(then) + 50) } })
+  setImmediate(() => api.clock.advance(3000))
+  assert.equal((await refused(early)).code, 504)
+  assert.deepEqual(await left(), ['a', 'b', 'c', 'd', 'e', 'late'], 'what was refused deleted nothing')
+  await api.deleteCollection({ query: { ...query, continue: token } })
+  assert.deepEqual(await left(), ['a', 'b', 'c', 'late'])
+  await api.deleteCollection({ query: { ...query, resourceVersion: then, resourceVersionMatch: 'Exact' } })
+  assert.deepEqual(await left(), ['late'])
+  await api.deleteCollection({ query: { resourceVersion: then } })
+  assert.deepEqual(await left(), [])
+})
+
+void test('verbs that a kind has not are 405', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const seen = await refused(api.deleteCollection({ kind: 'Namespace' }))
+  assert.equal(seen.code, 405)
+  assert.deepEqual(details(seen), { kind: 'namespaces' })
+})

@@ -1,0 +1,86 @@
+/*
+ * Goal: what a request was promised holds although others write between its look and its effect.
+ * Method: a store that lets somebody else go first, just before a barrier ends or a command is proposed.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ObjectStore } from '../../../../../src/store/object-store.ts'
+import { Fixture, refused } from '../fixture.ts'
+
+/** Before the next call of that method, `first` happens. Once. */
+type Interruption = { method: 'barrier' | 'write' | null; first: () => Promise<unknown> }
+
+function interruptible(real: ObjectStore, interruption: Interruption): ObjectStore {
+  const interrupted = async <T>(method: Interruption['method'], act: () => Promise<T>): Promise<T> => {
+    if (interruption.method === method) {
+      interruption.method = null
+      await interruption.first()
+    }
+    return act()
+  }
+  return new Proxy(real, {
+    get: (target, name) => {
+      if (name === 'barrier')
+        return (deadlineMs: number) => interrupted('barrier', () => target.barrier(deadlineMs))
+      if (name === 'write') {
+        return (...args: Parameters<ObjectStore['write']>) =>
+          interrupted('write', () => target.write(...args))
+      }
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
+    },
+  })
+}
+
+async function open(): Promise<{ readonly api: Fixture; readonly interruption: Interruption }> {
+  const interruption: Interruption = { method: null, first: async () => undefined }
+  const api = await Fixture.open({ wrap: (real) => interruptible(real, interruption) })
+  return { api, interruption }
+}
+
+void test('spec 4.8.3: a most-recent get or list shows what was there when its barrier ended', async (t) => {
+  const { api, interruption } = await open()
+  t.after(() => api.close())
+  interruption.first = () => api.configMap('late')
+  interruption.method = 'barrier'
+  assert.equal((await api.get({ name: 'late' })).code, 200)
+
+  interruption.first = () => api.configMap('later')
+  for (const [query, wanted] of [
+    [{ resourceVersion: '0' }, ['late']],
+    [{}, ['late', 'later']],
+  ] as const) {
+    interruption.method = 'barrier'
+    const { items } = await api.list({ query })
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      wanted,
+    )
+  }
+})
+
+void test('spec 3.1: a deletion with preconditions spares a version that it did not mean', async (t) => {
+  const { api, interruption } = await open()
+  t.after(() => api.close())
+  const { object } = await api.configMap('a')
+  const { resourceVersion } = object.metadata
+  interruption.first = () => api.patch({ name: 'a', body: { data: { k: 'newer' } } })
+  interruption.method = 'write'
+  const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { resourceVersion } }
+  assert.equal((await refused(api.delete({ name: 'a', body }))).code, 409)
+  assert.deepEqual((await api.get({ name: 'a' })).object['data'], { k: 'newer' })
+})
+
+void test('spec 6.1: the bookmark at the end of a watch names no event that was not sent', async (t) => {
+  const { api } = await open()
+  t.after(() => api.close())
+  const events = await api.watch({ query: { allowWatchBookmarks: 'true', timeoutSeconds: '10' } })
+  assert.deepEqual(await events.now(), [])
+  const { object } = await api.configMap('unsent')
+  api.clock.advance(10_000)
+  const told = await events.now()
+  assert.equal(await events.ended(), true)
+  const last = Math.max(0, ...told.map((event) => Number(event.object.metadata.resourceVersion)))
+  const sent = told.some(({ type }) => type === 'ADDED')
+  assert.ok(sent || last < Number(object.metadata.resourceVersion), 'whoever resumes there misses nothing')
+})
