@@ -3,7 +3,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { VerifyFailure } from '../../tools/verify/errors.ts'
 import { pause } from '../../tools/verify/pause.ts'
-import { Surroundings } from '../../tools/verify/surroundings.ts'
+import { TestNamespace } from '../../tools/verify/test-namespace.ts'
 import { BenchFailure } from './errors.ts'
 import { collectionOf } from './generator/requests.ts'
 import { benchLimits } from './limits.ts'
@@ -16,7 +16,7 @@ const callMs = 10_000
 export class Namespaces {
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
-  readonly #surroundings: Surroundings
+  readonly #surroundings: TestNamespace
   readonly #prefix: string
   readonly #made = new Set<string>()
 
@@ -24,7 +24,7 @@ export class Namespaces {
   constructor(endpoints: readonly Endpoint[], clock: Clock, prefix: string) {
     this.#endpoints = endpoints
     this.#clock = clock
-    this.#surroundings = new Surroundings(endpoints, clock, callMs)
+    this.#surroundings = new TestNamespace(endpoints, clock, callMs)
     this.#prefix = prefix
   }
 

@@ -1,7 +1,7 @@
 import { present } from '../../raft/base/assert.ts'
 import type { Clock } from '../../raft/base/clock.ts'
 import { Connection } from '../../tools/verify/connection.ts'
-import type { Asked } from '../../tools/verify/connection.ts'
+import type { HttpCall } from '../../tools/verify/connection.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import type { BenchContext, Measured } from './context.ts'
@@ -86,7 +86,7 @@ class Traffic {
     this.#clock = clock
   }
 
-  begin(endpoints: readonly Endpoint[], asked: Asked): void {
+  begin(endpoints: readonly Endpoint[], asked: HttpCall): void {
     this.#running.push(this.#run(endpoints, asked))
   }
 
@@ -115,7 +115,7 @@ class Traffic {
     await Promise.all(this.#running)
   }
 
-  async #run(endpoints: readonly Endpoint[], asked: Asked): Promise<void> {
+  async #run(endpoints: readonly Endpoint[], asked: HttpCall): Promise<void> {
     const connections = endpoints.map((endpoint) => new Connection(endpoint, this.#clock))
     for (let turn = 0; !this.#ended;) {
       const connection = present(connections[turn % connections.length], 'somebody is asked')

@@ -18,11 +18,11 @@ import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/ve
 import type { Version } from '../store/machine/version.ts'
 import { revision } from '../store/revision.ts'
 import { featureLevelMax } from '../version.ts'
-import { digestOfNewLife, firstRevision, headOfNewLife } from './life.ts'
-import type { NewLifeOptions } from './life.ts'
+import { digestOfIncarnation, firstRevision, headOfIncarnation } from './incarnation.ts'
+import type { IncarnationOptions } from './incarnation.ts'
 import { backupLimits } from './limits.ts'
 
-export type NewStateOptions = Omit<NewLifeOptions, 'usedBytes' | 'objects'> & {
+export type NewStateOptions = Omit<IncarnationOptions, 'usedBytes' | 'objects'> & {
   /** Where the copy stood. */
   readonly old: Head
   readonly home: KeyValueHome
@@ -57,7 +57,7 @@ export class NewStateBuilder {
     this.#options = options
     this.#name = name
     this.#store = store
-    this.#first = firstRevision(options.old.revision, options.life)
+    this.#first = firstRevision(options.old.revision, options.incarnation)
   }
 
   /** An object that is there now, ascending by revision. */
@@ -79,8 +79,8 @@ export class NewStateBuilder {
   async finish(): Promise<NewState> {
     const { old } = this.#options
     const counts = { usedBytes: this.#usedBytes, objects: this.#objects }
-    const head = headOfNewLife(old, { ...this.#options, ...counts })
-    const digest = digestOfNewLife(head, this.#sum)
+    const head = headOfIncarnation(old, { ...this.#options, ...counts })
+    const digest = digestOfIncarnation(head, this.#sum)
     await this.#write([{ kind: 'put', key: headKey, value: encodeStoredHead(encodeHead(head), digest) }])
     await loadState(this.#store, defaultStoreLimits, featureLevelMax)
     await this.#store.close()

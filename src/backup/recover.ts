@@ -12,32 +12,32 @@ import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
 import { digestOf, headOf } from '../store/machine/digest.ts'
 import { hashText } from '../store/machine/hash.ts'
 import type { MachineState } from '../store/machine/state.ts'
-import type { Readable } from './choose-survivor.ts'
+import type { ReadableCandidate } from './choose-candidate.ts'
 import { BackupFailure } from './errors.ts'
-import { printOf } from './life.ts'
-import type { Life } from './life.ts'
+import { sourceFingerprint } from './incarnation.ts'
+import type { ClusterIncarnation } from './incarnation.ts'
 import { backupLimits } from './limits.ts'
 import { makeLog, NewStateBuilder, recordCluster } from './new-state.ts'
 import type { NewState } from './new-state.ts'
-import { mark, memberFiles, readMark, unmark } from './unfinished.ts'
+import { writeMark, memberFiles, readMark, removeMark } from './unfinished.ts'
 import { logFolder, databaseFolder, foundingFileName } from '../data-dir/layout.ts'
 
 /** Puts back what an interrupted recovery moved away. Does nothing when there was none. */
 export function undoRecovery(directory: string): void {
-  const begun = readMark(directory)
-  if (begun?.command !== 'recover') return
-  const aside = join(directory, begun.aside)
+  const unfinished = readMark(directory)
+  if (unfinished?.command !== 'recover') return
+  const aside = join(directory, unfinished.aside)
   // While files are still being moved, those that are here are the old ones.
-  if (begun.step === 'making') {
+  if (unfinished.step === 'making') {
     for (const name of memberFiles) rmSync(join(directory, name), { recursive: true, force: true })
-    mark(directory, { ...begun, step: 'moving' })
+    writeMark(directory, { ...unfinished, step: 'moving' })
   }
   if (existsSync(aside)) {
     for (const name of readdirSync(aside)) renameSync(join(aside, name), join(directory, name))
     rmdirSync(aside)
     syncDirectory(directory)
   }
-  unmark(directory)
+  removeMark(directory)
 }
 
 /**
@@ -46,30 +46,33 @@ export function undoRecovery(directory: string): void {
  * numbers that it would use again.
  *
  * @param state behind the last entry
- * @param lifeOf begins a life with that print
+ * @param incarnationOf begins a life with that print
  * @returns what was made, and where the old files are
  */
 export async function recoverInto(
-  { directory, identity, log }: Readable,
+  { directory, identity, log }: ReadableCandidate,
   state: MachineState,
-  { lifeOf, random }: { readonly lifeOf: (print: string) => Life; readonly random: Random },
-): Promise<{ readonly made: NewState; readonly life: Life; readonly aside: string }> {
+  {
+    incarnationOf,
+    random,
+  }: { readonly incarnationOf: (fingerprint: string) => ClusterIncarnation; readonly random: Random },
+): Promise<{ readonly made: NewState; readonly incarnation: ClusterIncarnation; readonly aside: string }> {
   const digest = hashText(digestOf(state))
-  const life = lifeOf(printOf(digest, identity.cluster, identity.member))
-  const id = memberId(peerCluster(identity.cluster, life.id), identity.member)
+  const incarnation = incarnationOf(sourceFingerprint(digest, identity.cluster, identity.member))
+  const id = memberId(peerCluster(identity.cluster, incarnation.id), identity.member)
   const own = log.configuration.members.find((member) => member.id === identity.id)
   if (own === undefined || state.identity === null) {
     const what = own === undefined ? 'was no member any more' : 'is of a cluster that was never founded'
     throw new BackupFailure('refused', `${directory} ${what}: restore a snapshot instead`)
   }
-  const aside = `before-${life.id}`
+  const aside = `before-${incarnation.id}`
   moveAside(directory, aside)
-  mark(directory, { command: 'recover', step: 'making', aside })
+  writeMark(directory, { command: 'recover', step: 'making', aside })
   const info: MemberInfo = { ...own, id, role: 'voter', wantedRole: 'voter', replaces: null, addedMs: 0 }
   const builder = await NewStateBuilder.open({
     old: headOf(state),
     home: new LevelKeyValueHome(join(directory, databaseFolder)),
-    life,
+    incarnation,
     digest,
     configuration: initialConfiguration([info]),
     newKeys: false,
@@ -86,13 +89,13 @@ export async function recoverInto(
   if (existsSync(founding)) copyFileSync(founding, join(directory, foundingFileName))
   // It founds the new life, however it came into the old one.
   const { cluster, member, apiDomain } = identity
-  writeIdentity(directory, { cluster, member, apiDomain, id, life: life.id })
-  unmark(directory)
-  return { made, life, aside: join(directory, aside) }
+  writeIdentity(directory, { cluster, member, apiDomain, id, life: incarnation.id })
+  removeMark(directory)
+  return { made, incarnation, aside: join(directory, aside) }
 }
 
 function moveAside(directory: string, aside: string): void {
-  mark(directory, { command: 'recover', step: 'moving', aside })
+  writeMark(directory, { command: 'recover', step: 'moving', aside })
   mkdirSync(join(directory, aside), { mode: 0o700 })
   for (const name of memberFiles) {
     const path = join(directory, name)
@@ -103,7 +106,7 @@ function moveAside(directory: string, aside: string): void {
 }
 
 /** Whom of `members` somebody answers for, at which address. */
-export async function whoAnswers(
+export async function reachableMembers(
   members: readonly MemberInfo[],
   clock: Clock,
 ): Promise<readonly { readonly member: string; readonly address: string }[]> {

@@ -12,13 +12,13 @@ import type { Revision } from '../store/revision.ts'
 import { featureLevelMax } from '../version.ts'
 import type { Secret } from './chunk-seal.ts'
 import { BackupFailure } from './errors.ts'
-import { isOf, printOf } from './life.ts'
-import type { Life } from './life.ts'
+import { isMadeFrom, sourceFingerprint } from './incarnation.ts'
+import type { ClusterIncarnation } from './incarnation.ts'
 import { makeLog, NewStateBuilder, recordCluster } from './new-state.ts'
 import type { NewState } from './new-state.ts'
 import type { SnapshotFile } from './snapshot-file.ts'
-import { StateSurvey } from './state-survey.ts'
-import { emptyForRestore, mark, unmark } from './unfinished.ts'
+import { SnapshotVerifier } from './snapshot-verifier.ts'
+import { emptyForRestore, writeMark, removeMark } from './unfinished.ts'
 import { verifySnapshot } from './verify-snapshot.ts'
 import type { VerifiedSnapshot } from './verify-snapshot.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
@@ -29,7 +29,7 @@ export type RestoreOptions = {
   readonly name: string
   readonly secret: Secret | null
   /** Of a copy and members with that print: a new life, or the one that was said. */
-  readonly lifeOf: (print: string) => Life
+  readonly incarnationOf: (fingerprint: string) => ClusterIncarnation
   readonly cluster: string
   readonly member: string
   readonly apiDomain: string
@@ -44,7 +44,7 @@ export type RestoreOptions = {
 /** A file that was proven, which of its versions are objects now, and the life that goes on from it. */
 export type RestorePlan = VerifiedSnapshot & {
   readonly superseded: ReadonlySet<Revision>
-  readonly life: Life
+  readonly incarnation: ClusterIncarnation
 }
 
 /**
@@ -70,7 +70,7 @@ export function planRestore(options: RestoreOptions): RestorePlan {
     const what = `${name} is of a cluster that speaks ${theirs}, not ${apiDomain}: give --api-domain ${theirs}`
     throw new BackupFailure('refused', what)
   }
-  return { ...verified, superseded, life: lifeFor(verified, options) }
+  return { ...verified, superseded, incarnation: incarnationFor(verified, options) }
 }
 
 /**
@@ -80,15 +80,21 @@ export function planRestore(options: RestoreOptions): RestorePlan {
  *
  * @throws BackupFailure `refused`
  */
-function lifeFor({ summary, trailer }: VerifiedSnapshot, options: RestoreOptions): Life {
-  const { name, cluster, membersOf, newKeys, lifeOf } = options
+function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: RestoreOptions): ClusterIncarnation {
+  const { name, cluster, membersOf, newKeys, incarnationOf } = options
   const members = fingerprintOf(membersOf(cluster))
-  const print = printOf(summary.digest, trailer.sha256, cluster, members, newKeys ? 'new keys' : 'same keys')
-  const life = lifeOf(print)
-  if (isOf(life, print)) return life
+  const fingerprint = sourceFingerprint(
+    summary.digest,
+    trailer.sha256,
+    cluster,
+    members,
+    newKeys ? 'new keys' : 'same keys',
+  )
+  const incarnation = incarnationOf(fingerprint)
+  if (isMadeFrom(incarnation, fingerprint)) return incarnation
   throw new BackupFailure(
     'refused',
-    `--restore-id ${life.id} is not of ${name}, or not of these members, cluster name and keys: ` +
+    `--restore-id ${incarnation.id} is not of ${name}, or not of these members, cluster name and keys: ` +
       'give what the first restore was given, or leave it out for another cluster',
   )
 }
@@ -106,42 +112,42 @@ export async function restoreInto(
   options: RestoreOptions,
 ): Promise<NewState> {
   emptyForRestore(directory)
-  mark(directory, { command: 'restore' })
+  writeMark(directory, { command: 'restore' })
   const { cluster, member, listed, random } = options
-  const { life } = plan
+  const { incarnation } = plan
   const logDirectory = join(directory, logFolder)
   foundingOf(directory, logDirectory, listed, { warn: () => undefined })
   const state = await buildState(join(directory, databaseFolder), plan, options)
-  const id = memberId(peerCluster(cluster, life.id), member)
+  const id = memberId(peerCluster(cluster, incarnation.id), member)
   recordCluster(directory, state)
   makeLog(new FileDisk(logDirectory), { owner: id, random, base: state.base })
   writeIdentity(directory, {
-    ...{ cluster, member, id, life: life.id },
+    ...{ cluster, member, id, life: incarnation.id },
     apiDomain: plan.header.apiDomain,
   })
-  unmark(directory)
+  removeMark(directory)
   return state
 }
 
 async function buildState(
   databases: string,
-  { summary, superseded, life }: RestorePlan,
+  { summary, superseded, incarnation }: RestorePlan,
   { file, name, secret, cluster, membersOf, newKeys }: RestoreOptions,
 ): Promise<NewState> {
   const { head, digest } = summary
   const home = new LevelKeyValueHome(databases)
-  const configuration = initialConfiguration(membersOf(peerCluster(cluster, life.id)))
-  const builder = await NewStateBuilder.open({ old: head, home, life, digest, configuration, newKeys })
+  const configuration = initialConfiguration(membersOf(peerCluster(cluster, incarnation.id)))
+  const builder = await NewStateBuilder.open({ old: head, home, incarnation, digest, configuration, newKeys })
   try {
-    const survey = new StateSurvey(name, (version: Version) => {
+    const verifier = new SnapshotVerifier(name, (version: Version) => {
       if (!superseded.has(version.revision)) builder.take(version)
     })
     for (const piece of file.pieces(secret)) {
-      survey.take(piece)
+      verifier.take(piece)
       await builder.flush()
     }
     // The file may have changed since it was proven.
-    if (survey.finish().digest !== digest)
+    if (verifier.finish().digest !== digest)
       throw new BackupFailure('damaged', `${name} changed while it was read`)
     return await builder.finish()
   } catch (cause) {

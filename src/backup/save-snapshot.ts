@@ -4,8 +4,8 @@ import { newDerivation } from './chunk-seal.ts'
 import type { Secret } from './chunk-seal.ts'
 import type { FileHeader } from './snapshot-format.ts'
 import { SnapshotWriter } from './snapshot-writer.ts'
-import { StateSurvey } from './state-survey.ts'
-import type { StateSummary } from './state-survey.ts'
+import { SnapshotVerifier } from './snapshot-verifier.ts'
+import type { StateSummary } from './snapshot-verifier.ts'
 
 export type SaveOptions = {
   /** Of the stream, for messages. */
@@ -21,7 +21,7 @@ export type SaveOptions = {
 /** Takes a member's stream, proves it on the way, and writes it as a snapshot file. Holds what one frame needs. */
 export class SnapshotSaver {
   readonly #options: SaveOptions
-  readonly #survey: StateSurvey
+  readonly #verifier: SnapshotVerifier
   #writer: SnapshotWriter | null = null
   #header: FileHeader | null = null
   /** Came before the head was whole. */
@@ -29,18 +29,18 @@ export class SnapshotSaver {
 
   constructor(options: SaveOptions) {
     this.#options = options
-    this.#survey = new StateSurvey(options.name)
+    this.#verifier = new SnapshotVerifier(options.name)
   }
 
   /** How many bytes of objects and history the member said it has; null: not known. */
   get expectedBytes(): number | null {
-    const used = this.#survey.head?.usedBytes ?? 0
+    const used = this.#verifier.head?.usedBytes ?? 0
     return used > 0 ? used : null
   }
 
   /** @throws BackupFailure: what was written so far is of no use */
   take(bytes: Uint8Array): void {
-    this.#survey.take(bytes)
+    this.#verifier.take(bytes)
     this.#early.push(bytes)
     this.#begin()
     if (this.#writer === null) return
@@ -50,7 +50,7 @@ export class SnapshotSaver {
 
   /** @throws BackupFailure: as above */
   finish(): { readonly header: FileHeader; readonly summary: StateSummary } {
-    const summary = this.#survey.finish()
+    const summary = this.#verifier.finish()
     const [writer, header] = [this.#writer, this.#header]
     if (writer === null || header === null) {
       throw new BackupFailure('incomplete', `${this.#options.name} ended early: nothing of it is kept`)
@@ -60,7 +60,7 @@ export class SnapshotSaver {
   }
 
   #begin(): void {
-    const { head, digest } = this.#survey
+    const { head, digest } = this.#verifier
     if (this.#writer !== null || head === null) return
     if (head.identity === null) {
       throw new BackupFailure('refused', 'the cluster is not founded yet: there is nothing to save')

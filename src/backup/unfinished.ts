@@ -25,22 +25,22 @@ export const memberFiles = [
 ] as const
 
 /** Why a directory is not whole: no server starts on it. */
-export type Unfinished =
+export type UnfinishedCommand =
   | { readonly command: 'restore' }
   /** `moving`: the old files go into `aside`. `making`: all of them are there, and new ones are made. */
   | { readonly command: 'recover'; readonly step: 'moving' | 'making'; readonly aside: string }
 
 /** Durable on return. */
-export function mark(directory: string, unfinished: Unfinished): void {
+export function writeMark(directory: string, unfinished: UnfinishedCommand): void {
   replaceFile(join(directory, unfinishedFileName), `${JSON.stringify(unfinished)}\n`, 'public')
 }
 
-export function unmark(directory: string): void {
+export function removeMark(directory: string): void {
   removeFile(join(directory, unfinishedFileName))
 }
 
 /** @returns null when nothing is under way @throws BackupFailure `refused` when nobody can tell what is */
-export function readMark(directory: string): Unfinished | null {
+export function readMark(directory: string): UnfinishedCommand | null {
   const path = join(directory, unfinishedFileName)
   const text = readFileIfThere(path)
   if (text === null) return null
@@ -49,7 +49,7 @@ export function readMark(directory: string): Unfinished | null {
   throw new BackupFailure('refused', `${path} is damaged: empty the directory, or give another --data-dir`)
 }
 
-function unfinishedIn(text: string): Unfinished | null {
+function unfinishedIn(text: string): UnfinishedCommand | null {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || !('command' in value)) return null
@@ -65,7 +65,7 @@ function unfinishedIn(text: string): Unfinished | null {
 }
 
 /** What any process or file system leaves, and a mark that was about to be made. */
-const ofNobody = new Set([
+const ignoredFiles = new Set([
   'lost+found',
   'pid',
   'lock.sock',
@@ -79,13 +79,13 @@ const ofNobody = new Set([
  * @throws BackupFailure `refused`
  */
 export function emptyForRestore(directory: string): void {
-  const begun = readMark(directory)
-  if (begun?.command === 'restore') {
+  const unfinished = readMark(directory)
+  if (unfinished?.command === 'restore') {
     for (const name of memberFiles) rmSync(join(directory, name), { recursive: true, force: true })
     return
   }
-  const [there] = readdirSync(directory).filter((name) => !ofNobody.has(name))
-  if (there === undefined && begun === null) return
+  const [there] = readdirSync(directory).filter((name) => !ignoredFiles.has(name))
+  if (there === undefined && unfinished === null) return
   throw new BackupFailure(
     'refused',
     `${directory} is not empty (${there ?? unfinishedFileName}): give another --data-dir, or move away what is there`,

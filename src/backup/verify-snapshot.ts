@@ -4,8 +4,8 @@ import type { Secret } from './chunk-seal.ts'
 import type { SnapshotFile } from './snapshot-file.ts'
 import { damaged } from './snapshot-format.ts'
 import type { FileHeader, FileTrailer } from './snapshot-format.ts'
-import { StateSurvey } from './state-survey.ts'
-import type { StateSummary } from './state-survey.ts'
+import { SnapshotVerifier } from './snapshot-verifier.ts'
+import type { StateSummary } from './snapshot-verifier.ts'
 
 export type VerifiedSnapshot = {
   readonly header: FileHeader
@@ -30,11 +30,11 @@ export function verifySnapshot(
 ): VerifiedSnapshot {
   const { header } = file
   const { name, secret, onVersion } = options
-  const survey = new StateSurvey(name, onVersion)
+  const verifier = new SnapshotVerifier(name, onVersion)
   const pieces = file.pieces(secret)
   let step = pieces.next()
-  for (; step.done !== true; step = pieces.next()) survey.take(step.value)
-  const summary = survey.finish()
+  for (; step.done !== true; step = pieces.next()) verifier.take(step.value)
+  const summary = verifier.finish()
   const { head, digest } = summary
   const isSame =
     head.identity?.clusterId === header.clusterId &&

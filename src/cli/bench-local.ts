@@ -50,7 +50,7 @@ async function strike(
   try {
     await runChaos({
       ...{ target, clock: terminal.clock, durationMs: forMs, signal: new AbortController().signal },
-      plan: [{ atMs: 0, forMs, victim: theLeader, lane: null, harm: { kind: fault } }],
+      plan: [{ atMs: 0, forMs, target: theLeader, lane: null, spec: { kind: fault } }],
       ...{ onBegin, onDone: () => undefined },
     })
   } finally {

@@ -1,13 +1,13 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../../raft/base/clock.ts'
-import { describeHarm, faultKinds } from '../../tools/chaos/fault.ts'
+import { describeFault, faultKinds } from '../../tools/chaos/fault.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
 import { serveLinks } from '../../tools/chaos/links/links.ts'
 import { chaosLimits } from '../../tools/chaos/limits.ts'
 import { needsPeers, planChaos } from '../../tools/chaos/plan.ts'
 import { runChaos } from '../../tools/chaos/run.ts'
-import type { Done } from '../../tools/chaos/run.ts'
+import type { CompletedFault } from '../../tools/chaos/run.ts'
 import { durationText } from '../config/flag.ts'
 import { CliFailure } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
@@ -40,15 +40,18 @@ export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nod
   const seed = flags.seed ?? terminal.random.below(2 ** 31)
   const plan = planChaos({ seed, durationMs: duration, members, kinds })
   if (output === 'json') {
-    terminal.print(JSON.stringify({ seed, durationMs: duration, members, faults: plan }, null, 2))
+    const faults = plan.map(({ atMs, forMs, target, lane, spec }) => {
+      return { atMs, forMs, victim: target, lane, harm: spec }
+    })
+    terminal.print(JSON.stringify({ seed, durationMs: duration, members, faults }, null, 2))
     return
   }
   const rows = plan.map((fault) => [
     seconds(fault.atMs),
     seconds(fault.forMs),
     fault.lane === null ? 'alone' : String(fault.lane + 1),
-    fault.victim,
-    describeHarm(fault.harm),
+    fault.target,
+    describeFault(fault.spec),
   ])
   for (const line of formatTable([['AT', 'FOR', 'LANE', 'WHO', 'WHAT'], ...rows])) terminal.print(line)
   terminal.note(`run it: ${again(terminal, { seed, duration, kinds, dir })}`)
@@ -144,11 +147,11 @@ function possible(members: number): readonly FaultKind[] {
 }
 
 /** As `orchctl verify --faults` reads it. */
-function lineOf({ kind, target, atMs, endMs, readyMs }: Done): string {
+function lineOf({ kind, target, atMs, endMs, readyMs }: CompletedFault): string {
   return JSON.stringify({ atMs, kind, target, endMs, readyMs })
 }
 
-function textOf({ kind, target, atMs, endMs, readyMs }: Done, startedMs: number): string {
+function textOf({ kind, target, atMs, endMs, readyMs }: CompletedFault, startedMs: number): string {
   const ready = readyMs === null ? 'interrupted' : `ready after ${seconds(readyMs)} more`
   return `${seconds(atMs - startedMs)} ${target}: ${kind}, was ${seconds(endMs - atMs)}, ${ready}`
 }

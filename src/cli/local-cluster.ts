@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { isRecord } from '../../raft/base/record.ts'
-import { harmFile, noHarm } from '../../tools/chaos/harm-file.ts'
+import { hookFile, noHookFaults } from '../../tools/chaos/hook-file.ts'
 import { linksFile } from '../../tools/chaos/links/links.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
 import { makeDirectory, replaceFile, writeNewFile } from '../pki/files.ts'
@@ -83,7 +83,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
       makeDirectory(member.directory)
       writeNewFile(member.configPath, stringify(memberConfig(directory, member, members, options)), 'public')
       if (options.chaos === true)
-        replaceFile(join(member.directory, harmFile), JSON.stringify(noHarm), 'public')
+        replaceFile(join(member.directory, hookFile), JSON.stringify(noHookFaults), 'public')
     }
     if (options.chaos === true) {
       const seats = members.map(({ name, peerPort: dialed, listenPort: listens }) => ({

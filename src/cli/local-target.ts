@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import type { Clock } from '../../raft/base/clock.ts'
 import { Failure } from '../../raft/base/failure.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
-import { harmFile, noHarm } from '../../tools/chaos/harm-file.ts'
-import type { MemberHarm } from '../../tools/chaos/harm-file.ts'
+import { hookFile, noHookFaults } from '../../tools/chaos/hook-file.ts'
+import type { HookFaults } from '../../tools/chaos/hook-file.ts'
 import { ChaosFailure } from '../../tools/chaos/errors.ts'
 import { chaosLimits } from '../../tools/chaos/limits.ts'
 import { ControlClient } from '../../tools/chaos/links/control.ts'
 import type { LinkRule } from '../../tools/chaos/links/rules.ts'
-import type { ChaosTarget, DiskHarm } from '../../tools/chaos/target.ts'
+import type { ChaosTarget, DiskFault } from '../../tools/chaos/target.ts'
 import { replaceFile } from '../pki/files.ts'
 import { AnyMember } from './any-member.ts'
 import { clusterAdd, clusterRemove } from './cluster-members.ts'
@@ -46,7 +46,7 @@ export class LocalTarget implements ChaosTarget {
   readonly #clock: Clock
   /** What members' commands say is progress here. */
   readonly #terminal: Terminal
-  readonly #harms = new Map<string, MemberHarm>()
+  readonly #faults = new Map<string, HookFaults>()
   /** Who lets a paused process go on, or write again, when we are killed. */
   readonly #guards = new Map<string, ChildProcess>()
   readonly #full = new Set<string>()
@@ -118,14 +118,14 @@ export class LocalTarget implements ChaosTarget {
     await this.#links?.set(rules)
   }
 
-  setDisk(member: string, harm: DiskHarm | null, forMs: number): void {
+  setDisk(member: string, harm: DiskFault | null, forMs: number): void {
     const isSlow = harm?.kind === 'slow'
-    this.#setHarm(member, { disk: isSlow ? { delayMs: harm.delayMs, untilMs: this.#until(forMs) } : null })
+    this.#setFaults(member, { disk: isSlow ? { delayMs: harm.delayMs, untilMs: this.#until(forMs) } : null })
     this.#setRoom(member, harm?.kind === 'full')
   }
 
   setClock(member: string, skewMs: number, forMs: number): void {
-    this.#setHarm(member, { clock: skewMs === 0 ? null : { skewMs, untilMs: this.#until(forMs) } })
+    this.#setFaults(member, { clock: skewMs === 0 ? null : { skewMs, untilMs: this.#until(forMs) } })
   }
 
   /**
@@ -198,11 +198,11 @@ export class LocalTarget implements ChaosTarget {
     return this.#clock.wallMs() + forMs + chaosLimits.graceMs
   }
 
-  #setHarm(member: string, change: Partial<MemberHarm>): void {
-    const path = join(this.#member(member).directory, harmFile)
+  #setFaults(member: string, change: Partial<HookFaults>): void {
+    const path = join(this.#member(member).directory, hookFile)
     if (!existsSync(path)) return
-    const harm = { ...(this.#harms.get(member) ?? noHarm), ...change }
-    this.#harms.set(member, harm)
+    const harm = { ...(this.#faults.get(member) ?? noHookFaults), ...change }
+    this.#faults.set(member, harm)
     replaceFile(path, `${JSON.stringify(harm)}\n`, 'public')
   }
 
@@ -242,7 +242,7 @@ export function lacksFault(cluster: LocalCluster, kind: FaultKind): string | nul
   if (kind === 'full-disk' && spawnSync('prlimit', ['--version']).status !== 0) {
     return 'full-disk needs prlimit: install util-linux'
   }
-  const hooked = cluster.members.every(({ directory }) => existsSync(join(directory, harmFile)))
+  const hooked = cluster.members.every(({ directory }) => existsSync(join(directory, hookFile)))
   return byHook.has(kind) && !hooked
     ? `${kind} needs members that can be harmed from within: ${remedy}`
     : null

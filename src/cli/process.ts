@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { harmFile } from '../../tools/chaos/harm-file.ts'
+import { hookFile } from '../../tools/chaos/hook-file.ts'
 import { replaceFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
@@ -53,7 +53,7 @@ export function startProcess(member: MemberPlace): Started {
 }
 
 function hookOf(member: MemberPlace): readonly string[] {
-  const path = join(member.directory, harmFile)
+  const path = join(member.directory, hookFile)
   if (!existsSync(path)) return []
   const url = new URL(hook)
   url.searchParams.set('file', path)

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
-import { chooseSurvivor } from '../backup/choose-survivor.ts'
-import type { Choice } from '../backup/choose-survivor.ts'
-import { newLife } from '../backup/life.ts'
-import type { Life } from '../backup/life.ts'
-import { recoverInto, undoRecovery, whoAnswers } from '../backup/recover.ts'
-import { examine } from '../backup/survivor.ts'
-import type { Survivor } from '../backup/survivor.ts'
+import { chooseCandidate } from '../backup/choose-candidate.ts'
+import type { RecoveryChoice } from '../backup/choose-candidate.ts'
+import { newIncarnation } from '../backup/incarnation.ts'
+import type { ClusterIncarnation } from '../backup/incarnation.ts'
+import { recoverInto, undoRecovery, reachableMembers } from '../backup/recover.ts'
+import { inspectDataDir } from '../backup/recovery-candidate.ts'
+import type { RecoveryCandidate } from '../backup/recovery-candidate.ts'
 import { CliFailure } from './errors.ts'
 import { namesInOrder } from './name-order.ts'
 import { lockedFor } from './snapshot-restore.ts'
@@ -27,23 +27,23 @@ export type RecoverFlags = {
 export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<void> {
   const locks: { readonly release: () => void }[] = []
   try {
-    const survivors: Survivor[] = []
+    const candidates: RecoveryCandidate[] = []
     checkDirectories(flags.dataDir)
     for (const directory of flags.dataDir) {
       locks.push(await lockedFor(terminal, directory))
       undoRecovery(directory)
-      survivors.push((await examine(directory, terminal.random)).survivor)
+      candidates.push((await inspectDataDir(directory, terminal.random)).candidate)
     }
-    if (flags.output === 'table') for (const line of formatTable(rowsOf(survivors))) terminal.print(line)
-    for (const { identity, damage, suspect } of survivors) {
+    if (flags.output === 'table') for (const line of formatTable(rowsOf(candidates))) terminal.print(line)
+    for (const { identity, damage, suspect } of candidates) {
       if (damage !== null) terminal.note(`${identity.member} is damaged: ${damage}`)
       else if (suspect !== null) terminal.note(`the state of ${identity.member} is suspect: ${suspect}`)
     }
-    const choice = chooseSurvivor(survivors)
+    const choice = chooseCandidate(candidates)
     warnOfSuspect(terminal, choice)
-    await refuseWhileAlive(terminal, choice, survivors, flags.dead)
+    await refuseWhileAlive(terminal, choice, candidates, flags.dead)
     if (flags.output === 'table') for (const line of lossOf(choice)) terminal.print(line)
-    if (flags.output === 'json') terminal.print(JSON.stringify(told(survivors, choice), null, 2))
+    if (flags.output === 'json') terminal.print(JSON.stringify(told(candidates, choice), null, 2))
     if (!flags.yes) {
       const { member } = choice.best.identity
       throw new CliFailure('failed', `nothing was changed: say --yes to go on from ${member} alone`)
@@ -55,7 +55,7 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
 }
 
 /** Its log is the best, so going on from another one may lose writes. */
-function warnOfSuspect(terminal: Terminal, { best }: Choice): void {
+function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
   if (best.suspect === null) return
   const { member } = best.identity
   terminal.note(
@@ -83,15 +83,16 @@ function checkDirectories(paths: readonly string[]): void {
   }
 }
 
-async function perform(terminal: Terminal, { best }: Choice): Promise<void> {
-  const { state } = await examine(best.directory, terminal.random)
+async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<void> {
+  const { state } = await inspectDataDir(best.directory, terminal.random)
   if (state === null)
     throw new CliFailure('failed', `${best.directory} changed while it was looked at: try again`)
   const { clock, random } = terminal
-  const lifeOf = (print: string): Life => newLife(clock.wallMs(), random, print)
-  const { made, life, aside } = await recoverInto(best, state, { lifeOf, random })
+  const incarnationOf = (fingerprint: string): ClusterIncarnation =>
+    newIncarnation(clock.wallMs(), random, fingerprint)
+  const { made, incarnation, aside } = await recoverInto(best, state, { incarnationOf, random })
   const name = best.identity.member
-  terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${life.id}`)
+  terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${incarnation.id}`)
   terminal.note(`what it was lies in ${aside}; remove it when all is well`)
   // Learners too have directories of the old life.
   const others = best.log.configuration.members.filter(({ id }) => id !== best.identity.id)
@@ -104,14 +105,14 @@ async function perform(terminal: Terminal, { best }: Choice): Promise<void> {
 /** @throws CliFailure when a member that was not given still runs */
 async function refuseWhileAlive(
   terminal: Terminal,
-  { best }: Choice,
-  survivors: readonly Survivor[],
+  { best }: RecoveryChoice,
+  candidates: readonly RecoveryCandidate[],
   dead: readonly string[],
 ): Promise<void> {
-  const given = survivors.map(({ identity }) => identity.id)
+  const given = candidates.map(({ identity }) => identity.id)
   const { members } = best.log.configuration
   const others = members.filter(({ id, name }) => !given.includes(id) && !dead.includes(name))
-  const [alive] = await whoAnswers(others, terminal.clock)
+  const [alive] = await reachableMembers(others, terminal.clock)
   if (alive === undefined) return
   throw new CliFailure(
     'failed',
@@ -120,7 +121,7 @@ async function refuseWhileAlive(
   )
 }
 
-function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] {
+function rowsOf(candidates: readonly RecoveryCandidate[]): readonly (readonly string[])[] {
   const heading = [
     'MEMBER',
     'LAST TERM',
@@ -134,7 +135,7 @@ function rowsOf(survivors: readonly Survivor[]): readonly (readonly string[])[] 
   ]
   return [
     heading,
-    ...survivors.map(({ directory, identity, clusterId, damage, suspect, log }) => [
+    ...candidates.map(({ directory, identity, clusterId, damage, suspect, log }) => [
       identity.member,
       ...[log?.lastTerm, log?.lastIndex, log?.committed, log?.applied, log?.revision].map((value) =>
         String(value ?? '?'),
@@ -151,7 +152,15 @@ function wordOf(damage: string | null, suspect: string | null): string {
   return suspect === null ? 'whole' : 'suspect'
 }
 
-function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }: Choice): readonly string[] {
+function lossOf({
+  best,
+  lost,
+  lostDecide,
+  committed,
+  unproven,
+  dropped,
+  missed,
+}: RecoveryChoice): readonly string[] {
   const others = lost.join(', ')
   const certain = missed === null ? committed : missed.from - 1
   const lines = [
@@ -162,7 +171,7 @@ function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }
       : `missing: ${others}: not enough to have acknowledged writes, unless the members were changed since`,
     `certain: everything up to entry ${certain}`,
   ]
-  const list = (writes: Choice['unproven']): void => {
+  const list = (writes: RecoveryChoice['unproven']): void => {
     for (const { index, keys } of writes) for (const key of keys) lines.push(`  entry ${index}: ${key}`)
   }
   if (unproven.length > 0) {
@@ -187,10 +196,10 @@ function lossOf({ best, lost, lostDecide, committed, unproven, dropped, missed }
   return lines
 }
 
-function told(survivors: readonly Survivor[], choice: Choice): object {
+function told(candidates: readonly RecoveryCandidate[], choice: RecoveryChoice): object {
   const { best, lost, committed, unproven, dropped, missed } = choice
   return {
-    survivors: survivors.map(({ directory, identity, clusterId, damage, suspect, log }) => ({
+    survivors: candidates.map(({ directory, identity, clusterId, damage, suspect, log }) => ({
       member: identity.member,
       clusterId,
       directory,

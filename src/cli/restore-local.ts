@@ -1,7 +1,7 @@
 import type { Secret } from '../backup/chunk-seal.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
-import { newLife } from '../backup/life.ts'
-import type { Life } from '../backup/life.ts'
+import { newIncarnation } from '../backup/incarnation.ts'
+import type { ClusterIncarnation } from '../backup/incarnation.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
 import { verifySnapshot } from '../backup/verify-snapshot.ts'
 import { prepareCluster } from './local-cluster.ts'
@@ -32,11 +32,12 @@ export async function prepareRestored(
     bytes.close()
   }
   const cluster = prepareCluster(terminal, { ...options, domain })
-  let life: Life | null = null
-  const lifeOf = (print: string): Life => (life ??= newLife(terminal.clock.wallMs(), terminal.random, print))
+  let incarnation: ClusterIncarnation | null = null
+  const incarnationOf = (fingerprint: string): ClusterIncarnation =>
+    (incarnation ??= newIncarnation(terminal.clock.wallMs(), terminal.random, fingerprint))
   for (const member of cluster.members) {
     const config = configOf({ config: member.configPath })
-    const { made } = await restoreMember(terminal, file, { config, lifeOf, secret, newKeys: true })
+    const { made } = await restoreMember(terminal, file, { config, incarnationOf, secret, newKeys: true })
     terminal.note(`${member.name} is made from ${file}, at revision ${made.head.revision}`)
   }
   return cluster

@@ -3,8 +3,8 @@ import { StartFailure } from '../config/start-failure.ts'
 import { BackupFailure } from '../backup/errors.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
-import { newLife, parseLife } from '../backup/life.ts'
-import type { Life } from '../backup/life.ts'
+import { newIncarnation, parseIncarnation } from '../backup/incarnation.ts'
+import type { ClusterIncarnation } from '../backup/incarnation.ts'
 import type { NewState } from '../backup/new-state.ts'
 import { planRestore, restoreInto } from '../backup/restore.ts'
 import type { RestoreOptions, RestorePlan } from '../backup/restore.ts'
@@ -51,24 +51,24 @@ export type RestoreFlags = SecretFlags &
 /** Makes the data directory of one member of a new cluster that goes on from `file`. */
 export async function snapshotRestore(terminal: Terminal, file: string, flags: RestoreFlags): Promise<void> {
   const config = configOf(flags)
-  const lifeOf = lifeBy(terminal, flags.restoreId)
+  const incarnationOf = incarnationBy(terminal, flags.restoreId)
   const secret = readSecret(flags)
   const { made, plan } = await restoreMember(terminal, file, {
     config,
-    lifeOf,
+    incarnationOf,
     secret,
     newKeys: flags.newKeys,
   })
-  const { life } = plan
+  const { incarnation } = plan
   const facts = [
     ['data directory', config['data-dir']],
     ['member', `${config.name} of ${config['cluster-name']}`],
     ['cluster id', `${made.head.identity?.clusterId ?? ''}, was ${plan.header.clusterId}`],
     ['revision', `${made.head.revision}, was ${plan.header.revision}`],
     ['digest', made.digest],
-    ['restore id', life.id],
+    ['restore id', incarnation.id],
   ] as const
-  tell(terminal, facts, { config, file, flags, life })
+  tell(terminal, facts, { config, file, flags, incarnation })
   const makesOwnKeys = config['initial-members'].length <= 1 && config['tls-cert-file'] === ''
   if (makesOwnKeys && !flags.newKeys) {
     const path = join(config['data-dir'], 'pki')
@@ -84,16 +84,16 @@ export async function restoreMember(
   file: string,
   of: {
     readonly config: Config
-    readonly lifeOf: RestoreOptions['lifeOf']
+    readonly incarnationOf: RestoreOptions['incarnationOf']
     readonly secret: Secret | null
     readonly newKeys: boolean
   },
 ): Promise<{ readonly made: NewState; readonly plan: RestorePlan }> {
-  const { config, lifeOf, secret, newKeys } = of
+  const { config, incarnationOf, secret, newKeys } = of
   const bytes = new RealFileBytes(file)
   try {
     const options: RestoreOptions = {
-      ...{ file: new SnapshotFile(bytes, file), name: file, secret, lifeOf },
+      ...{ file: new SnapshotFile(bytes, file), name: file, secret, incarnationOf },
       cluster: config['cluster-name'],
       member: config.name,
       apiDomain: config['api-domain'],
@@ -150,15 +150,16 @@ function camel(name: ServerFlag): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function lifeBy(terminal: Terminal, said: string | undefined): RestoreOptions['lifeOf'] {
-  if (said === undefined) return (print) => newLife(terminal.clock.wallMs(), terminal.random, print)
-  const life = parseLife(said)
-  if (life === null)
+function incarnationBy(terminal: Terminal, said: string | undefined): RestoreOptions['incarnationOf'] {
+  if (said === undefined)
+    return (fingerprint) => newIncarnation(terminal.clock.wallMs(), terminal.random, fingerprint)
+  const incarnation = parseIncarnation(said)
+  if (incarnation === null)
     throw new CliFailure(
       'usage',
       `--restore-id is what the first restore printed, not ${JSON.stringify(said)}`,
     )
-  return () => life
+  return () => incarnation
 }
 
 /**
@@ -193,10 +194,10 @@ function tell(
     readonly config: Config
     readonly file: string
     readonly flags: RestoreFlags
-    readonly life: Life
+    readonly incarnation: ClusterIncarnation
   },
 ): void {
-  const { config, file, flags, life } = of
+  const { config, file, flags, incarnation } = of
   if (flags.output === 'json') {
     terminal.print(JSON.stringify(Object.fromEntries(facts), null, 2))
     return
@@ -208,6 +209,6 @@ function tell(
   terminal.print(
     `Make the others (${others.map(({ name }) => name).join(', ')}) from the same file, each with`,
   )
-  terminal.print(`  ${terminal.program} snapshot restore ${file} --restore-id ${life.id} …`)
+  terminal.print(`  ${terminal.program} snapshot restore ${file} --restore-id ${incarnation.id} …`)
   terminal.print('then start all of them. The digest is the same on each.')
 }

@@ -25,7 +25,7 @@ import { encodeEnvelope, FileDisk, logIndex, nodeId, term, Wal } from '../../raf
 import type { Entry } from '../../raft/index.ts'
 import { FileClusterRecord } from '../../src/data-dir/cluster-record-file.ts'
 import { claimDirectory, readIdentity } from '../../src/data-dir/member-identity.ts'
-import { examine } from '../../src/backup/survivor.ts'
+import { inspectDataDir } from '../../src/backup/recovery-candidate.ts'
 import { cli } from '../../src/cli/cli.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { lockDirectory } from '../../src/host/directory-lock.ts'
@@ -104,8 +104,8 @@ function scene(): (name: string) => string {
 }
 
 async function objectsOf(directory: string): Promise<readonly string[]> {
-  const { state, survivor } = await examine(directory, new RealRandom())
-  assert.ok(state, survivor.damage ?? '')
+  const { state, candidate } = await inspectDataDir(directory, new RealRandom())
+  assert.ok(state, candidate.damage ?? '')
   return state.objects.list('', null, null).objects.map(({ key }) => key)
 }
 
@@ -152,11 +152,14 @@ void test('the latest term wins over the longer log, and what that costs is told
   const old = readIdentity(join(kept, 'n1'))
   const now = readIdentity(of('n1'))
   assert.ok(old && now && now.id !== old.id && now.life !== old.life)
-  const { survivor } = await examine(of('n1'), new RealRandom())
-  assert.deepEqual(survivor.log?.configuration.voters, [now.id])
+  const { candidate } = await inspectDataDir(of('n1'), new RealRandom())
+  assert.deepEqual(candidate.log?.configuration.voters, [now.id])
   // What it was is still there, and is what it was.
   const aside = readdirSync(of('n1')).find((entry) => entry.startsWith('before-')) ?? ''
-  assert.equal((await examine(join(of('n1'), aside), new RealRandom())).survivor.log?.lastIndex, base + 4)
+  assert.equal(
+    (await inspectDataDir(join(of('n1'), aside), new RealRandom())).candidate.log?.lastIndex,
+    base + 4,
+  )
   assert.equal(readIdentity(of('n2'))?.id, readIdentity(join(kept, 'n2'))?.id)
   // Where it is alone now, a second recovery has nothing to do.
   const again = await orchctl('recover', '--data-dir', of('n1'), '--yes')

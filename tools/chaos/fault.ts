@@ -21,7 +21,7 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number]
 
-export type Harm =
+export type FaultSpec =
   /** SIGKILL, and a start later. */
   | { readonly kind: 'kill' }
   /** SIGSTOP, and SIGCONT later. */
@@ -57,14 +57,14 @@ export type Fault = {
   readonly atMs: number
   readonly forMs: number
   /** A member's name, or whoever leads then. Of faults of all members: nobody in particular. */
-  readonly victim: string
+  readonly target: string
   /** Faults of one lane come one after another. null: of all lanes, alone. */
   readonly lane: number | null
-  readonly harm: Harm
+  readonly spec: FaultSpec
 }
 
 export const theLeader = 'leader'
-export const everybody = 'all'
+export const allMembers = 'all'
 
 /** @throws ChaosFailure `unknown-fault` */
 export function parseKinds(text: string): readonly FaultKind[] {
@@ -78,27 +78,27 @@ export function parseKinds(text: string): readonly FaultKind[] {
 }
 
 /** In words, for people. */
-export function describeHarm(harm: Harm): string {
-  switch (harm.kind) {
+export function describeFault(spec: FaultSpec): string {
+  switch (spec.kind) {
     case 'kill':
       return 'kill -9'
     case 'pause':
     case 'stop':
-      return harm.kind
+      return spec.kind
     case 'partition':
-      return harm.size === 1 ? 'partition' : `partition of ${harm.size}`
+      return spec.size === 1 ? 'partition' : `partition of ${spec.size}`
     case 'cut':
-      return harm.direction === 'to' ? 'cut: it hears nobody' : 'cut: nobody hears it'
+      return spec.direction === 'to' ? 'cut: it hears nobody' : 'cut: nobody hears it'
     case 'slow-link':
-      return `slow links: ${harm.delayMs} ms`
+      return `slow links: ${spec.delayMs} ms`
     case 'lossy-link':
-      return `lossy links: ${harm.lossPercent} %`
+      return `lossy links: ${spec.lossPercent} %`
     case 'slow-disk':
-      return `slow disk: ${harm.delayMs} ms for each sync`
+      return `slow disk: ${spec.delayMs} ms for each sync`
     case 'full-disk':
       return 'full disk'
     case 'clock-skew':
-      return `clock ${harm.skewMs < 0 ? 'back' : 'ahead'} by ${Math.abs(harm.skewMs) / 1000} s`
+      return `clock ${spec.skewMs < 0 ? 'back' : 'ahead'} by ${Math.abs(spec.skewMs) / 1000} s`
     case 'rolling-restart':
       return 'rolling restart'
     case 'outage':
@@ -108,6 +108,6 @@ export function describeHarm(harm: Harm): string {
     case 'member-churn':
       return 'one member more'
     default:
-      return assertNever(harm)
+      return assertNever(spec)
   }
 }

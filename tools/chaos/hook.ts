@@ -7,37 +7,37 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { workerData } from 'node:worker_threads'
 import { RealClock } from '../../src/host/clock.ts'
-import { noHarm, readHarm } from './harm-file.ts'
-import type { MemberHarm } from './harm-file.ts'
+import { noHookFaults, readHookFaults } from './hook-file.ts'
+import type { HookFaults } from './hook-file.ts'
 
 /** The file is looked at again after this long. */
-const lookMs = 50
+const pollMs = 50
 
 const file = new URL(import.meta.url).searchParams.get('file') ?? ''
 const clock = new RealClock()
 const trueNow = Date.now
-let known: MemberHarm = noHarm
-let lookedMs = Number.NEGATIVE_INFINITY
+let known: HookFaults = noHookFaults
+let readMs = Number.NEGATIVE_INFINITY
 
-function harm(): MemberHarm {
+function faults(): HookFaults {
   const nowMs = clock.monotonicMs()
-  if (nowMs - lookedMs >= lookMs) {
-    lookedMs = nowMs
-    known = readHarm(file, trueNow())
+  if (nowMs - readMs >= pollMs) {
+    readMs = nowMs
+    known = readHookFaults(file, trueNow())
   }
   return known
 }
 
 function skewClock(): void {
-  Date.now = () => trueNow() + (harm().clock?.skewMs ?? 0)
+  Date.now = () => trueNow() + (faults().clock?.skewMs ?? 0)
 }
 
-function harmDisk(): void {
+function slowDisk(): void {
   const cell = new Int32Array(new SharedArrayBuffer(4))
   const sync = fs.fdatasyncSync
   fs.fdatasyncSync = (descriptor) => {
     sync(descriptor)
-    const { disk } = harm()
+    const { disk } = faults()
     if (disk !== null) Atomics.wait(cell, 0, 0, disk.delayMs)
   }
   syncBuiltinESMExports()
@@ -49,5 +49,5 @@ function isLogThread(data: unknown): boolean {
 
 if (file !== '') {
   skewClock()
-  if (isLogThread(workerData)) harmDisk()
+  if (isLogThread(workerData)) slowDisk()
 }

@@ -1,8 +1,8 @@
 import { assertNever } from '../../raft/base/assert.ts'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { ChaosFailure } from './errors.ts'
-import { everybody, theLeader } from './fault.ts'
-import type { Fault, FaultKind, Harm } from './fault.ts'
+import { allMembers, theLeader } from './fault.ts'
+import type { Fault, FaultKind, FaultSpec } from './fault.ts'
 import { chaosLimits } from './limits.ts'
 
 export type PlanOptions = {
@@ -17,7 +17,7 @@ export type PlanOptions = {
 type Span = readonly [number, number]
 
 /** How long each lasts: around the election timeout (0.3 s), the keepalive of links (4 s), and beyond. */
-const lasting: Readonly<Record<FaultKind, Span>> = {
+const durations: Readonly<Record<FaultKind, Span>> = {
   kill: [200, 4000],
   pause: [200, 6000],
   stop: [200, 4000],
@@ -37,7 +37,7 @@ const lasting: Readonly<Record<FaultKind, Span>> = {
 
 const quiet: Span = [500, 3000]
 /** The end belongs to the last fault's healing. */
-const restMs = 3000
+const recoveryMs = 3000
 
 /**
  * What will be done when and to whom: the same for the same options, whatever the cluster does. A minority is harmed at a time,
@@ -56,13 +56,13 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
   const faults: Fault[] = []
   while (faults.length < chaosLimits.faultsMax) {
     const kind = random.pick(possible)
-    const harm = drawHarm(kind, random, minority)
+    const spec = drawSpec(kind, random, minority)
     const lane = alone.has(kind) ? null : lanes.indexOf(Math.min(...lanes))
     const atMs = (lane === null ? Math.max(...lanes) : (lanes[lane] ?? 0)) + within(random, quiet)
-    const forMs = within(random, lasting[kind]) * times(kind, members.length)
-    const victim = forAll.has(kind) ? everybody : random.chance(0.5) ? theLeader : random.pick(members)
-    if (atMs + forMs + restMs > durationMs) break
-    faults.push({ atMs, forMs, victim, lane, harm })
+    const forMs = within(random, durations[kind]) * times(kind, members.length)
+    const target = affectsAll.has(kind) ? allMembers : random.chance(0.5) ? theLeader : random.pick(members)
+    if (atMs + forMs + recoveryMs > durationMs) break
+    faults.push({ atMs, forMs, target, lane, spec })
     if (lane === null) lanes.fill(atMs + forMs)
     else lanes[lane] = atMs + forMs
   }
@@ -78,8 +78,8 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
 
 /** The first fault fits into this, whichever of `kinds` it is and however it is drawn. */
 function enoughMs(kinds: readonly FaultKind[], members: number): number {
-  const longest = Math.max(...kinds.map((kind) => lasting[kind][1] * times(kind, members)))
-  return quiet[1] + longest + restMs
+  const longest = Math.max(...kinds.map((kind) => durations[kind][1] * times(kind, members)))
+  return quiet[1] + longest + recoveryMs
 }
 
 function times(kind: FaultKind, members: number): number {
@@ -91,10 +91,10 @@ export const needsPeers: ReadonlySet<FaultKind> = new Set([
   ...(['partition', 'cut', 'slow-link', 'lossy-link'] as const),
   'demote',
 ])
-const forAll: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage', 'member-churn'])
-const alone: ReadonlySet<FaultKind> = new Set([...forAll, 'partition', 'demote'])
+const affectsAll: ReadonlySet<FaultKind> = new Set(['rolling-restart', 'outage', 'member-churn'])
+const alone: ReadonlySet<FaultKind> = new Set([...affectsAll, 'partition', 'demote'])
 
-function drawHarm(kind: FaultKind, random: SeededRandom, minority: number): Harm {
+function drawSpec(kind: FaultKind, random: SeededRandom, minority: number): FaultSpec {
   switch (kind) {
     case 'kill':
     case 'pause':

@@ -1,14 +1,14 @@
 import type { Clock } from '../../raft/base/clock.ts'
 import { ChaosFailure } from './errors.ts'
-import { describeHarm, everybody, theLeader } from './fault.ts'
+import { describeFault, allMembers, theLeader } from './fault.ts'
 import type { Fault, FaultKind } from './fault.ts'
 import { chaosLimits } from './limits.ts'
-import { begin, finish, rulesOf } from './strike.ts'
-import type { Strike } from './strike.ts'
+import { apply, revert, rulesOf } from './active-fault.ts'
+import type { ActiveFault } from './active-fault.ts'
 import type { ChaosTarget } from './target.ts'
 
 /** A fault that was done. */
-export type Done = {
+export type CompletedFault = {
   readonly fault: Fault
   readonly kind: string
   /** The members, comma between them. */
@@ -29,14 +29,20 @@ export type RunOptions = {
   /** Ends the run early; what was harmed is healed. */
   readonly signal: AbortSignal
   readonly onBegin: (fault: Fault, what: { readonly kind: string; readonly target: string }) => void
-  readonly onDone: (done: Done) => void
+  readonly onDone: (done: CompletedFault) => void
 }
 
 const pollMs = 50
-const lastWordsMs = 1000
+const exitGraceMs = 1000
 
 /** After these a member is started again. */
-const ending: ReadonlySet<FaultKind> = new Set(['kill', 'stop', 'full-disk', 'rolling-restart', 'outage'])
+const terminating: ReadonlySet<FaultKind> = new Set([
+  'kill',
+  'stop',
+  'full-disk',
+  'rolling-restart',
+  'outage',
+])
 
 /**
  * Does what the plan says in its order: each fault once its lane is healed of the one before, and as long after that as planned.
@@ -49,14 +55,14 @@ export async function runChaos(options: RunOptions): Promise<void> {
   try {
     await run.all()
   } finally {
-    await run.heal()
+    await run.revertAll()
   }
 }
 
 class Run {
   readonly #options: RunOptions
   readonly #stop = new AbortController()
-  readonly #active = new Set<Strike>()
+  readonly #active = new Set<ActiveFault>()
   /** Members that are harmed or not yet ready again. */
   readonly #busy = new Set<string>()
   /** Members that may end, be it late: they were killed, asked to, or had no room. Any other end is a find. */
@@ -66,7 +72,7 @@ class Run {
   /** How far the run is behind its plan: what heals slowly moves what comes later. */
   #lateMs = 0
   /** The proxies take one word at a time. */
-  #linksTold: Promise<void> = Promise.resolve()
+  #linksUpdated: Promise<void> = Promise.resolve()
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -85,10 +91,10 @@ class Run {
       if (this.#stop.signal.aborted || atMs + fault.forMs > durationMs) break
       await this.#sleep(this.#startMs + atMs - clock.monotonicMs())
       if (this.#stop.signal.aborted) break
-      const strike = this.#strike(fault)
-      this.#lanes.set(fault.lane, strike)
+      const active = this.#inject(fault)
+      this.#lanes.set(fault.lane, active)
       // Whoever waits for the lane hears of it; until then it only ends the others.
-      strike.catch(() => this.#stop.abort())
+      active.catch(() => this.#stop.abort())
     }
     const ends = await Promise.allSettled(this.#lanes.values())
     const failed = ends.find((end) => end.status === 'rejected')
@@ -96,7 +102,7 @@ class Run {
   }
 
   /** Whatever holds, holds no more. @throws ChaosFailure `not-healed`, `links` */
-  async heal(): Promise<void> {
+  async revertAll(): Promise<void> {
     const { target } = this.#options
     this.#active.clear()
     for (const member of target.members) {
@@ -104,48 +110,48 @@ class Run {
       target.setDisk(member, null, 0)
       target.setClock(member, 0, 0)
     }
-    const told = await Promise.allSettled([this.#tellLinks()])
+    const told = await Promise.allSettled([this.#updateLinks()])
     const lost = target.members.filter((name) => !target.isRunning(name) && !this.#mayEnd.has(name))
     for (const member of target.members) this.#mayEnd.add(member)
     await Promise.all(target.members.map((member) => this.#awaitReady(member, true)))
     for (const end of told) if (end.status === 'rejected') throw end.reason
-    if (lost.length > 0) throw endedByItself(lost.join(', '))
+    if (lost.length > 0) throw unexpectedExit(lost.join(', '))
   }
 
   #over(lane: number | null): Promise<void> {
     return this.#lanes.get(lane) ?? Promise.resolve()
   }
 
-  async #strike(fault: Fault): Promise<void> {
+  async #inject(fault: Fault): Promise<void> {
     const { clock, target, onBegin, onDone } = this.#options
-    const leader = fault.victim === theLeader ? await this.#leader() : null
-    const victims = this.#victims(fault, leader)
-    const strike: Strike = { harm: fault.harm, victims, forMs: fault.forMs }
-    const what = { kind: describeHarm(fault.harm), target: victims.join(',') }
+    const leader = fault.target === theLeader ? await this.#leader() : null
+    const targets = this.#targetsOf(fault, leader)
+    const active: ActiveFault = { spec: fault.spec, targets, forMs: fault.forMs }
+    const what = { kind: describeFault(fault.spec), target: targets.join(',') }
     const atMs = clock.wallMs()
     onBegin(fault, what)
-    this.#active.add(strike)
-    for (const victim of victims) {
+    this.#active.add(active)
+    for (const victim of targets) {
       this.#busy.add(victim)
-      if (ending.has(fault.harm.kind)) this.#mayEnd.add(victim)
+      if (terminating.has(fault.spec.kind)) this.#mayEnd.add(victim)
     }
     try {
-      await this.#tellLinks()
-      await begin(strike, target)
-      if (fault.harm.kind === 'rolling-restart') await this.#restartEach()
-      else if (fault.harm.kind === 'member-churn') await this.#oneMore(fault.forMs)
+      await this.#updateLinks()
+      await apply(active, target)
+      if (fault.spec.kind === 'rolling-restart') await this.#restartEach()
+      else if (fault.spec.kind === 'member-churn') await this.#addThenRemove(fault.forMs)
       else await this.#sleep(fault.forMs)
     } finally {
-      await finish(strike, target)
-      this.#active.delete(strike)
-      await this.#tellLinks()
+      await revert(active, target)
+      this.#active.delete(active)
+      await this.#updateLinks()
     }
     const endMs = clock.wallMs()
     const overMs = clock.monotonicMs()
     // Who found no room may still be about to say so.
-    if (fault.harm.kind === 'full-disk') await this.#sleep(lastWordsMs)
-    const ready = await Promise.all(victims.map((victim) => this.#awaitReady(victim, false)))
-    for (const victim of victims) this.#busy.delete(victim)
+    if (fault.spec.kind === 'full-disk') await this.#sleep(exitGraceMs)
+    const ready = await Promise.all(targets.map((victim) => this.#awaitReady(victim, false)))
+    for (const victim of targets) this.#busy.delete(victim)
     const readyMs = ready.every(Boolean) ? clock.monotonicMs() - overMs : null
     const plannedMs = this.#startMs + fault.atMs + fault.forMs
     this.#lateMs = Math.max(this.#lateMs, clock.monotonicMs() - plannedMs)
@@ -153,12 +159,12 @@ class Run {
   }
 
   /** Whom it will be: never one that another lane harms. */
-  #victims({ victim, harm }: Fault, leader: string | null): readonly string[] {
+  #targetsOf({ target, spec }: Fault, leader: string | null): readonly string[] {
     const { members } = this.#options.target
-    if (victim === everybody) return members
-    const from = Math.max(0, members.indexOf(victim === theLeader ? (leader ?? '') : victim))
+    if (target === allMembers) return members
+    const from = Math.max(0, members.indexOf(target === theLeader ? (leader ?? '') : target))
     const inOrder = [...members.slice(from), ...members.slice(0, from)]
-    return inOrder.filter((name) => !this.#busy.has(name)).slice(0, harm.kind === 'partition' ? harm.size : 1)
+    return inOrder.filter((name) => !this.#busy.has(name)).slice(0, spec.kind === 'partition' ? spec.size : 1)
   }
 
   async #leader(): Promise<string | null> {
@@ -171,12 +177,12 @@ class Run {
     }
   }
 
-  #tellLinks(): Promise<void> {
+  #updateLinks(): Promise<void> {
     const { target } = this.#options
-    const told = this.#linksTold.then(() =>
-      target.setLinks([...this.#active].flatMap((strike) => rulesOf(strike, target.members))),
+    const told = this.#linksUpdated.then(() =>
+      target.setLinks([...this.#active].flatMap((active) => rulesOf(active, target.members))),
     )
-    this.#linksTold = told.catch(() => undefined)
+    this.#linksUpdated = told.catch(() => undefined)
     return told
   }
 
@@ -190,7 +196,7 @@ class Run {
     }
   }
 
-  async #oneMore(forMs: number): Promise<void> {
+  async #addThenRemove(forMs: number): Promise<void> {
     const { target } = this.#options
     const name = await target.addMember()
     try {
@@ -238,7 +244,7 @@ class Run {
 
   /** @throws ChaosFailure `not-healed` when nobody ended it */
   #start(member: string): void {
-    if (!this.#mayEnd.has(member)) throw endedByItself(member)
+    if (!this.#mayEnd.has(member)) throw unexpectedExit(member)
     this.#options.target.start(member)
   }
 
@@ -258,7 +264,7 @@ class Run {
   }
 }
 
-function endedByItself(who: string): ChaosFailure {
+function unexpectedExit(who: string): ChaosFailure {
   return new ChaosFailure('not-healed', `${who} ended by itself: see server.log there`)
 }
 

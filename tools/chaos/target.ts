@@ -1,7 +1,7 @@
 import type { FaultKind } from './fault.ts'
 import type { LinkRule } from './links/rules.ts'
 
-export type DiskHarm = { readonly kind: 'slow'; readonly delayMs: number } | { readonly kind: 'full' }
+export type DiskFault = { readonly kind: 'slow'; readonly delayMs: number } | { readonly kind: 'full' }
 
 /** The cluster that is harmed: what chaos can do to it, and what it looks at. */
 export interface ChaosTarget {
@@ -22,7 +22,7 @@ export interface ChaosTarget {
   /** These and no others hold from now on, or until this process is gone. @throws ChaosFailure `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
   /** @param forMs of the plan: it ends a while after it even when nobody says so */
-  setDisk(member: string, harm: DiskHarm | null, forMs: number): void
+  setDisk(member: string, harm: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
   /** Once it is so. @throws Failure when it does not come to be in time */
   setRole(member: string, role: 'voter' | 'learner'): Promise<void>

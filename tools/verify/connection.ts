@@ -6,7 +6,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { Endpoint } from './endpoint.ts'
 import { verifyLimits } from './limits.ts'
 
-export type Asked = {
+export type HttpCall = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   /** JSON text; null: none. */
@@ -52,7 +52,7 @@ export class Connection {
   }
 
   /** Never throws: whatever goes wrong is no answer. @param timeoutMs of the whole call */
-  ask(asked: Asked, timeoutMs: number): Promise<Reply> {
+  ask(asked: HttpCall, timeoutMs: number): Promise<Reply> {
     return new Promise((resolve) => {
       const outgoing = send(this.endpoint, asked, this.#agent)
       const timer = this.#clock.after(timeoutMs, () => {
@@ -131,7 +131,7 @@ export class LineStream {
   }
 }
 
-function send(endpoint: Endpoint, asked: Asked, agent: HttpAgent | undefined): ClientRequest {
+function send(endpoint: Endpoint, asked: HttpCall, agent: HttpAgent | undefined): ClientRequest {
   const { authority, certificate, key, token, insecure } = endpoint
   const headers: Record<string, string> = { accept: 'application/json' }
   if (asked.consistency !== undefined) headers['orch-consistency'] = asked.consistency

@@ -1,46 +1,46 @@
 import { assertNever } from '../../raft/base/assert.ts'
-import type { Witness } from './finding.ts'
+import type { EvidenceLine } from './finding.ts'
 import type { Answer, Call, Copy, Mode, Request, Version, Watch, WatchEvent } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
 /** Lines for people, in the order of time; of too many, the last. */
-export function inOrder(witnesses: readonly Witness[]): readonly Witness[] {
+export function byTime(witnesses: readonly EvidenceLine[]): readonly EvidenceLine[] {
   return [...witnesses].sort((a, b) => a.atMs - b.atMs).slice(-verifyLimits.witnessesMax)
 }
 
-export function ofCall(call: Call): Witness {
+export function callEvidence(call: Call): EvidenceLine {
   const { client, member, beginMs, endMs } = call
   const took = `[${seconds(beginMs)} to ${seconds(endMs)}]`
   return {
     atMs: beginMs,
-    text: `${client} at ${member} ${took}: ${wordsOf(call.request)} -> ${answerWords(call.answer)}`,
+    text: `${client} at ${member} ${took}: ${wordsOf(call.request)} -> ${answerText(call.answer)}`,
   }
 }
 
-export function ofEvent(watch: Watch, event: WatchEvent): Witness {
-  const object = event.version === null ? '' : ` ${versionWords(event.version)}`
+export function eventEvidence(watch: Watch, event: WatchEvent): EvidenceLine {
+  const object = event.version === null ? '' : ` ${versionText(event.version)}`
   return {
     atMs: event.atMs,
-    text: `${watchWords(watch)} [${seconds(event.atMs)}]: ${event.type} at revision ${event.revision}${object}`,
+    text: `${watchText(watch)} [${seconds(event.atMs)}]: ${event.type} at revision ${event.revision}${object}`,
   }
 }
 
-export function ofWatch(watch: Watch): Witness {
+export function watchEvidence(watch: Watch): EvidenceLine {
   const how = watch.resumed ? 'goes on' : 'begins'
-  const text = `${watchWords(watch)} [${seconds(watch.beginMs)}]: ${how} after revision ${watch.after}`
+  const text = `${watchText(watch)} [${seconds(watch.beginMs)}]: ${how} after revision ${watch.after}`
   return { atMs: watch.beginMs, text }
 }
 
-export function ofCopy({ member, revision, atMs, versions, digest }: Copy): Witness {
+export function copyEvidence({ member, revision, atMs, versions, digest }: Copy): EvidenceLine {
   const text = `${member} [${seconds(atMs)}]: ${versions.length} objects at revision ${revision}, bytes ${digest}`
   return { atMs, text }
 }
 
-export function versionWords({ name, revision, token }: Version): string {
+export function versionText({ name, revision, token }: Version): string {
   return `${name} version ${revision} (${token === '' ? 'not of this run' : `write ${token}`})`
 }
 
-export function watchWords({ watcher, member }: Watch): string {
+export function watchText({ watcher, member }: Watch): string {
   return `${watcher} at ${member}`
 }
 
@@ -62,17 +62,17 @@ function wordsOf(request: Request): string {
       return `delete ${request.name}${expected === null ? '' : ` if it is version ${expected.revision}`}`
     }
     case 'get':
-      return `get ${request.name}, ${modeWords(request.mode)}`
+      return `get ${request.name}, ${modeText(request.mode)}`
     case 'list': {
       const { limit, page, mode } = request
-      return `list, ${modeWords(mode)}${limit === null ? '' : `, page ${page + 1} of ${limit} each`}`
+      return `list, ${modeText(mode)}${limit === null ? '' : `, page ${page + 1} of ${limit} each`}`
     }
     default:
       return assertNever(request)
   }
 }
 
-export function modeWords(mode: Mode): string {
+export function modeText(mode: Mode): string {
   switch (mode.kind) {
     case 'most-recent':
       return 'most recent'
@@ -93,10 +93,10 @@ export function modeWords(mode: Mode): string {
   }
 }
 
-function answerWords(answer: Answer): string {
+function answerText(answer: Answer): string {
   switch (answer.kind) {
     case 'object':
-      return versionWords(answer.version)
+      return versionText(answer.version)
     case 'deleted':
       return 'deleted'
     case 'list': {

@@ -22,7 +22,7 @@ export type AnomalyKind =
   | 'members-differ'
 
 /** For people: what each kind means, in one line. */
-export const anomalyWords: Readonly<Record<AnomalyKind, string>> = Object.freeze({
+export const anomalyDescriptions: Readonly<Record<AnomalyKind, string>> = Object.freeze({
   'stale-read': 'a most recent read showed what had been replaced before it began',
   'lost-write': 'a write was acknowledged and not kept',
   'lost-update': 'a conditional write replaced another version than the one it named',
@@ -44,7 +44,7 @@ export const anomalyWords: Readonly<Record<AnomalyKind, string>> = Object.freeze
 })
 
 /** One line of the history that shows it. */
-export type Witness = { readonly atMs: number; readonly text: string }
+export type EvidenceLine = { readonly atMs: number; readonly text: string }
 
 export type Anomaly = {
   readonly kind: AnomalyKind
@@ -55,7 +55,7 @@ export type Anomaly = {
   readonly object: string | null
   readonly members: readonly string[]
   /** The smallest part of the history that shows it, in the order of time. */
-  readonly witnesses: readonly Witness[]
+  readonly witnesses: readonly EvidenceLine[]
 }
 
 export type Verdict =
@@ -82,27 +82,27 @@ export type CheckReport = {
 
 /** Collects what one check finds, each thing once, up to the limit. */
 export class Findings {
-  readonly #told = new Map<string, Anomaly>()
-  #untold = 0
+  readonly #anomalies = new Map<string, Anomaly>()
+  #omitted = 0
 
   /** @param of what it is about: the same thing is told once @param make called only when it will be told */
   add(of: string, make: () => Anomaly): void {
-    if (this.#told.has(of)) return
-    if (this.#told.size >= verifyLimits.anomaliesMax) this.#untold++
-    else this.#told.set(of, make())
+    if (this.#anomalies.has(of)) return
+    if (this.#anomalies.size >= verifyLimits.anomaliesMax) this.#omitted++
+    else this.#anomalies.set(of, make())
   }
 
   report(
     check: string,
     of: { readonly examined: string; readonly count: number; readonly note?: string },
   ): CheckReport {
-    const anomalies = [...this.#told.values()].sort((a, b) => a.atMs - b.atMs)
+    const anomalies = [...this.#anomalies.values()].sort((a, b) => a.atMs - b.atMs)
     const note = of.note ?? ''
     let verdict: Verdict = 'ok'
     if (anomalies.length > 0) verdict = 'anomaly'
     else if (note !== '') verdict = 'undecided'
     else if (of.count === 0) verdict = 'no-data'
-    return { check, verdict, examined: of.examined, note, anomalies, untold: this.#untold }
+    return { check, verdict, examined: of.examined, note, anomalies, untold: this.#omitted }
   }
 }
 

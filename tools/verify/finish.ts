@@ -8,7 +8,7 @@ import { pause } from './pause.ts'
 import type { Recorder } from './recorder.ts'
 import { sideOf } from './sides.ts'
 import type { Side } from './sides.ts'
-import { answerOf, askFor, digestOf } from './wire.ts'
+import { answerOf, callRequest, digestOf } from './wire.ts'
 import type { VerifyWatcher } from './watcher.ts'
 
 const client = 'closing'
@@ -16,7 +16,7 @@ const retryMs = 100
 /** Written last, so that a watch which left out the last change is found out by the next. */
 const marks = 3
 
-type Parts = {
+type FinishOptions = {
   readonly recorder: Recorder
   readonly clock: Clock
   readonly endpoints: readonly Endpoint[]
@@ -29,7 +29,10 @@ type Parts = {
  *
  * @returns the revision of the last write; null: nobody acknowledged it in time
  */
-export async function finish(parts: Parts, watchers: readonly VerifyWatcher[]): Promise<number | null> {
+export async function finish(
+  parts: FinishOptions,
+  watchers: readonly VerifyWatcher[],
+): Promise<number | null> {
   const { recorder, clock } = parts
   const endMs = clock.monotonicMs() + verifyLimits.settleMsMax
   const written = await writeMarks(parts, endMs)
@@ -49,7 +52,7 @@ export async function finish(parts: Parts, watchers: readonly VerifyWatcher[]): 
 }
 
 async function writeMarks(
-  { recorder, clock, endpoints, timeoutMs }: Parts,
+  { recorder, clock, endpoints, timeoutMs }: FinishOptions,
   endMs: number,
 ): Promise<readonly Version[]> {
   const made: Version[] = []
@@ -67,11 +70,11 @@ async function writeMarks(
   return made
 }
 
-type At = { readonly endpoint: Endpoint; readonly endMs: number }
+type CopyTarget = { readonly endpoint: Endpoint; readonly endMs: number }
 
 async function listLast(
-  { recorder, clock, timeoutMs }: Parts,
-  { endpoint, at, endMs }: At & { readonly at: number },
+  { recorder, clock, timeoutMs }: FinishOptions,
+  { endpoint, at, endMs }: CopyTarget & { readonly at: number },
 ): Promise<void> {
   const connection = new Connection(endpoint, clock)
   for (let turn = 0; ; turn++) {
@@ -85,14 +88,14 @@ async function listLast(
 }
 
 async function copy(
-  { recorder, clock, timeoutMs }: Parts,
-  { endpoint, revision, endMs }: At & { readonly revision: number },
+  { recorder, clock, timeoutMs }: FinishOptions,
+  { endpoint, revision, endMs }: CopyTarget & { readonly revision: number },
 ): Promise<void> {
   if (revision === 0) return
   const request = { kind: 'list', mode: { kind: 'exact', revision }, limit: null, list: 0, page: 0 } as const
   const connection = new Connection(endpoint, clock)
   for (;;) {
-    const reply = await connection.ask(askFor(request, recorder.place, null), timeoutMs)
+    const reply = await connection.ask(callRequest(request, recorder.place, null), timeoutMs)
     const answer: Answer = answerOf(request, reply, recorder.place).answer
     if (answer.kind === 'list' && reply.kind === 'reply') {
       const { versions, revision: shown } = answer

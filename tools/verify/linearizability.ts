@@ -41,7 +41,7 @@ export type Verdict =
  * @source Wing and Gong, "Testing and verifying concurrent objects", 1993; Lowe, "Testing for linearizability", 2017
  */
 export function linearizable(calls: readonly RegisterCall[], stepsMax: number): Verdict {
-  for (const fewer of withoutTheUnlikely(calls)) {
+  for (const fewer of reducedCalls(calls)) {
     if (new Search(fewer, stepsMax).run().kind === 'linearizable') return { kind: 'linearizable' }
   }
   return new Search(calls, stepsMax).run()
@@ -53,7 +53,7 @@ export function linearizable(calls: readonly RegisterCall[], stepsMax: number): 
  *
  * @returns fewer calls, the fewest first; whoever finds an order of them has found one of all
  */
-function withoutTheUnlikely(calls: readonly RegisterCall[]): readonly (readonly RegisterCall[])[] {
+function reducedCalls(calls: readonly RegisterCall[]): readonly (readonly RegisterCall[])[] {
   const shown = new Set<State>()
   for (const { effect } of calls) {
     const expected = effect.kind === 'saw' ? effect.state : effect.from

@@ -1,10 +1,10 @@
 import { seconds } from './describe.ts'
-import { anomalyWords, count } from './finding.ts'
+import { anomalyDescriptions, count } from './finding.ts'
 import type { CheckReport } from './finding.ts'
 import type { Fault, History } from './history.ts'
 import { chart } from './page-chart.ts'
 import { text } from './page-text.ts'
-import { noteOf, verdictWords } from './report.ts'
+import { noteOf, verdictText } from './report.ts'
 import type { Report } from './report.ts'
 import { lengthOf } from './timeline.ts'
 import type { Experience } from './timeline.ts'
@@ -16,7 +16,7 @@ export function pageOf(report: Report, history: History): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(title)}</title><style>${style}</style></head><body>
-<h1><span class="badge ${verdict}">${text(verdict)}</span> ${text(verdictWords(report))}</h1>
+<h1><span class="badge ${verdict}">${text(verdict)}</span> ${text(verdictText(report))}</h1>
 <p>${text(run.members.join(', '))}; namespace ${text(run.namespace)}, seed ${run.seed}, from
 ${text(new Date(run.startedMs).toISOString())}, ${text(seconds(run.durationMs))}</p>
 <h2>What happened when</h2>
@@ -64,7 +64,7 @@ function anomalies(all: readonly CheckReport[]): string {
   const parts = found.map(({ kind, text: words, witnesses }, at) => {
     const lines = witnesses.map((witness) => text(witness.text)).join('\n')
     return `<details${at < 3 ? ' open' : ''}><summary><span class="badge anomaly">${text(kind)}</span> ${text(words)}</summary>
-<p>${text(anomalyWords[kind])}. The smallest history that shows it:</p><pre>${lines}</pre></details>`
+<p>${text(anomalyDescriptions[kind])}. The smallest history that shows it:</p><pre>${lines}</pre></details>`
   })
   return `<h2>Anomalies</h2>\n${parts.join('\n')}`
 }

@@ -5,8 +5,8 @@ import type { Answer, Copy, Request, RunFacts, Version } from './history.ts'
 import { isWrite } from './history.ts'
 import { historyFormat } from './history-lines.ts'
 import type { Line } from './history-lines.ts'
-import { answerOf, askFor } from './wire.ts'
-import type { Answered, Place } from './wire.ts'
+import { answerOf, callRequest } from './wire.ts'
+import type { AnswerPage, Place } from './wire.ts'
 
 /** How far a recording has come. */
 export type Progress = {
@@ -70,10 +70,10 @@ export class Recorder {
     connection: Connection,
     request: Request,
     options: { readonly timeoutMs: number; readonly continueToken?: string | null },
-  ): Promise<Answered> {
+  ): Promise<AnswerPage> {
     const begin = ++this.#moment
     const beginMs = this.nowMs()
-    const asked = askFor(request, this.place, options.continueToken ?? null)
+    const asked = callRequest(request, this.place, options.continueToken ?? null)
     const reply = await connection.ask(asked, options.timeoutMs)
     const answered = answerOf(request, reply, this.place)
     const end = ++this.#moment

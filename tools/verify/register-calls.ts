@@ -1,21 +1,21 @@
-import type { Evidence } from './evidence.ts'
+import type { HistoryIndex } from './history-index.ts'
 import type { Call } from './history.ts'
 import { isLinearizable, isMissing } from './history.ts'
 import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 
 /** What each call says about each object, and which call says it. */
-export type ObjectCalls = { readonly name: string; readonly calls: readonly Said[] }
-export type Said = RegisterCall & { readonly call: Call }
+export type ObjectCalls = { readonly name: string; readonly calls: readonly ObjectCall[] }
+export type ObjectCall = RegisterCall & { readonly call: Call }
 
 /**
  * By object, one after the other, as all together may be more than fits. A most recent list says something about every
  * object.
  */
-export function* registerCalls(evidence: Evidence): Generator<ObjectCalls, void> {
+export function* registerCalls(index: HistoryIndex): Generator<ObjectCalls, void> {
   const byName = new Map<string, Call[]>()
-  for (const name of evidence.trails.keys()) byName.set(name, [])
+  for (const name of index.objects.keys()) byName.set(name, [])
   const lists: Call[] = []
-  for (const call of evidence.history.calls) {
+  for (const call of index.history.calls) {
     const { request, answer } = call
     if (request.kind === 'list') {
       const isBound = request.page === 0 && isLinearizable(request.mode)
@@ -28,22 +28,22 @@ export function* registerCalls(evidence: Evidence): Generator<ObjectCalls, void>
   }
   const shown = shownIn(lists)
   for (const [name, own] of byName) {
-    const calls: Said[] = []
+    const calls: ObjectCall[] = []
     for (const call of own) {
       const effect = effectOf(call)
-      if (effect !== null) calls.push(saidBy(call, effect, evidence))
+      if (effect !== null) calls.push(objectCallOf(call, effect, index))
     }
     yield { name, calls: [...calls, ...listed(name, lists, shown.get(name) ?? nowhere)] }
   }
 }
 
 /** In which of the lists an object was shown, ascending, and as the result of which write. */
-type Shown = { readonly places: number[]; readonly tokens: string[] }
+type ListedPlaces = { readonly places: number[]; readonly tokens: string[] }
 
-const nowhere: Shown = { places: [], tokens: [] }
+const nowhere: ListedPlaces = { places: [], tokens: [] }
 
-function shownIn(lists: readonly Call[]): ReadonlyMap<string, Shown> {
-  const shown = new Map<string, Shown>()
+function shownIn(lists: readonly Call[]): ReadonlyMap<string, ListedPlaces> {
+  const shown = new Map<string, ListedPlaces>()
   for (const [place, { answer }] of lists.entries()) {
     if (answer.kind !== 'list') continue
     for (const { name, token } of answer.versions) {
@@ -56,8 +56,8 @@ function shownIn(lists: readonly Call[]): ReadonlyMap<string, Shown> {
   return shown
 }
 
-function listed(name: string, lists: readonly Call[], { places, tokens }: Shown): Said[] {
-  const said: Said[] = []
+function listed(name: string, lists: readonly Call[], { places, tokens }: ListedPlaces): ObjectCall[] {
+  const said: ObjectCall[] = []
   let next = 0
   for (const [place, call] of lists.entries()) {
     const { answer, begin, end } = call
@@ -68,16 +68,16 @@ function listed(name: string, lists: readonly Call[], { places, tokens }: Shown)
     const last = answer.versions[answer.versions.length - 1]?.name
     // Behind the last of a page nothing is said.
     if (answer.more && (last === undefined || name > last)) continue
-    said.push({ begin, end, effect: saw(isState(token)), label: '', call })
+    said.push({ begin, end, effect: read(isState(token)), label: '', call })
   }
   return said
 }
 
-function saidBy(call: Call, effect: Effect, evidence: Evidence): Said {
+function objectCallOf(call: Call, effect: Effect, index: HistoryIndex): ObjectCall {
   const base = { begin: call.begin, label: '', call }
   if (effect.kind !== 'may-write') return { ...base, end: call.end, effect }
   // What was shown later did take effect, and before it was shown.
-  const shown = effect.to === null ? null : evidence.firstShown(effect.to)
+  const shown = effect.to === null ? null : index.firstReadAt(effect.to)
   if (shown !== null) return { ...base, end: shown, effect: { ...effect, kind: 'wrote' } }
   return { ...base, end: Infinity, effect }
 }
@@ -87,8 +87,8 @@ function effectOf(call: Call): Effect | null {
   if (request.kind === 'list') return null
   if (request.kind === 'get') {
     if (!isLinearizable(request.mode)) return null
-    if (answer.kind === 'object') return saw(isState(answer.version.token))
-    return isMissing(call) ? saw(absent) : null
+    if (answer.kind === 'object') return read(isState(answer.version.token))
+    return isMissing(call) ? read(absent) : null
   }
   const { from, to } = writeOf(call)
   switch (answer.kind) {
@@ -99,7 +99,7 @@ function effectOf(call: Call): Effect | null {
       return { kind: 'may-write', from, to }
     case 'refused': {
       const seen = refusalOf(call)
-      return seen === null ? null : saw(seen)
+      return seen === null ? null : read(seen)
     }
     case 'list':
       return null
@@ -138,7 +138,7 @@ function refusalOf(call: Call): Expectation | null {
   return request.expected === null ? null : { kind: 'other', than: request.expected.token }
 }
 
-function saw(state: Expectation): Effect {
+function read(state: Expectation): Effect {
   return { kind: 'saw', state }
 }
 

@@ -1,14 +1,14 @@
 import { seconds } from './describe.ts'
-import { anomalyWords, count } from './finding.ts'
+import { anomalyDescriptions, count } from './finding.ts'
 import type { Anomaly, CheckReport } from './finding.ts'
 import type { Fault, History } from './history.ts'
-import type { Judgement } from './judge.ts'
+import type { HistoryVerdict } from './check-history.ts'
 import { experiencesOf, lengthOf } from './timeline.ts'
 import type { Experience, Experiences } from './timeline.ts'
 
 /** All that is told of one run, whatever it is written as. */
 export type Report = {
-  readonly verdict: Judgement['verdict']
+  readonly verdict: HistoryVerdict['verdict']
   readonly run: History['facts'] & { readonly durationMs: number }
   readonly clients: Experiences
   readonly checks: readonly CheckReport[]
@@ -23,7 +23,7 @@ export function reportOf(
     history,
     judgement,
     notes,
-  }: { readonly history: History; readonly judgement: Judgement; readonly notes: readonly string[] },
+  }: { readonly history: History; readonly judgement: HistoryVerdict; readonly notes: readonly string[] },
   more: { readonly faults: readonly Fault[]; readonly history: string | null },
 ): Report {
   const { verdict, checks } = judgement
@@ -32,19 +32,19 @@ export function reportOf(
 }
 
 /** Anomalies told in the summary; the others are in the JSON and on the page. */
-const toldMax = 5
+const anomaliesShownMax = 5
 
 export function textOf(report: Report): readonly string[] {
   const { run, clients, checks } = report
   const { seed, namespace, members, durationMs } = run
   return [
-    `${report.verdict.toUpperCase()}: ${verdictWords(report)}`,
+    `${report.verdict.toUpperCase()}: ${verdictText(report)}`,
     '',
     `${members.join(', ')}; namespace ${namespace}, seed ${seed}, ${seconds(durationMs)}`,
     `${count(clients.calls, 'call')}, ${clients.refused.toLocaleString('en-US')} refused, ` +
       `${clients.unknown.toLocaleString('en-US')} without a known outcome; ${count(clients.events, 'watch event')}`,
-    experienceWords('writes', clients.writes),
-    experienceWords('most recent reads', clients.reads),
+    experienceText('writes', clients.writes),
+    experienceText('most recent reads', clients.reads),
     ...(report.faults.length === 0 ? [] : [`${count(report.faults.length, 'fault')} meanwhile`]),
     '',
     ...checks.map(checkLine),
@@ -54,7 +54,7 @@ export function textOf(report: Report): readonly string[] {
   ]
 }
 
-export function verdictWords({ verdict, checks }: Pick<Report, 'verdict' | 'checks'>): string {
+export function verdictText({ verdict, checks }: Pick<Report, 'verdict' | 'checks'>): string {
   switch (verdict) {
     case 'ok':
       return 'every promise that was looked at was kept'
@@ -74,7 +74,7 @@ export function noteOf({ verdict, note }: CheckReport): string {
   return verdict === 'no-data' ? 'nothing of the kind was recorded' : note
 }
 
-function experienceWords(what: string, { answered, p50Ms, p99Ms, maxMs, gaps }: Experience): string {
+function experienceText(what: string, { answered, p50Ms, p99Ms, maxMs, gaps }: Experience): string {
   const [longest] = gaps
   const gap =
     longest === undefined
@@ -91,23 +91,23 @@ function checkLine(check: CheckReport): string {
 }
 
 function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
-  const anomalies = foremost(checks)
+  const anomalies = firstAnomalies(checks)
   const total = checks.reduce((sum, { anomalies: told, untold }) => sum + told.length + untold, 0)
   const lines = anomalies
-    .slice(0, toldMax)
+    .slice(0, anomaliesShownMax)
     .flatMap(({ kind, text, witnesses }) => [
       '',
-      `${kind} (${anomalyWords[kind]})`,
+      `${kind} (${anomalyDescriptions[kind]})`,
       `  ${text}`,
       '  the smallest history that shows it:',
       ...witnesses.map((witness) => `    ${witness.text}`),
     ])
-  if (total <= toldMax) return lines
-  return [...lines, '', `${total - toldMax} more; --html and -o json tell more of them`]
+  if (total <= anomaliesShownMax) return lines
+  return [...lines, '', `${total - anomaliesShownMax} more; --html and -o json tell more of them`]
 }
 
 /** The first of each kind before the second of any. */
-function foremost(checks: readonly CheckReport[]): readonly Anomaly[] {
+function firstAnomalies(checks: readonly CheckReport[]): readonly Anomaly[] {
   const seen = new Map<string, number>()
   const ranked = checks.flatMap(({ anomalies }) =>
     anomalies.map((anomaly) => {

@@ -5,19 +5,19 @@ import { VerifyClient } from './client.ts'
 import { finish } from './finish.ts'
 import { HistoryFile, readHistory } from './history-file.ts'
 import type { History, RunFacts } from './history.ts'
-import { judge } from './judge.ts'
-import type { Judgement } from './judge.ts'
+import { checkHistory } from './check-history.ts'
+import type { HistoryVerdict } from './check-history.ts'
 import type { VerifyOptions } from './options.ts'
 import { Recorder } from './recorder.ts'
 import type { Side } from './sides.ts'
-import { Surroundings } from './surroundings.ts'
+import { TestNamespace } from './test-namespace.ts'
 import type { Offers } from './traffic.ts'
 import { VerifyWatcher } from './watcher.ts'
 import type { Place } from './wire.ts'
 
 export type VerifyResult = {
   readonly history: History
-  readonly judgement: Judgement
+  readonly judgement: HistoryVerdict
   /** What went wrong beside the checks, such as a namespace that could not be removed. */
   readonly notes: readonly string[]
 }
@@ -35,7 +35,7 @@ const progressEveryMs = 1000
 export async function runVerify(options: VerifyOptions, host: Host): Promise<VerifyResult> {
   const notes = await record(options, host)
   const history = await readHistory(options.history)
-  return { history, judgement: judge(history, options), notes }
+  return { history, judgement: checkHistory(history, options), notes }
 }
 
 /** Judges what was recorded earlier. @throws VerifyFailure `history`, `too-long` */
@@ -44,7 +44,7 @@ export async function verifyHistory(
   options: { readonly balanced: boolean },
 ): Promise<VerifyResult> {
   const history = await readHistory(path)
-  return { history, judgement: judge(history, options), notes: [] }
+  return { history, judgement: checkHistory(history, options), notes: [] }
 }
 
 /** @returns notes @throws VerifyFailure `no-answer`, `history` */
@@ -54,15 +54,15 @@ async function record(options: VerifyOptions, host: Host): Promise<readonly stri
   // The same seed may be used again in a namespace that stays.
   const run = Buffer.from(random.bytes(4)).toString('hex')
   const namespace = options.namespace ?? `verify-${run}`
-  const surroundings = new Surroundings(endpoints, clock, timeoutMs)
-  await surroundings.makeNamespace(namespace)
+  const testNamespace = new TestNamespace(endpoints, clock, timeoutMs)
+  await testNamespace.makeNamespace(namespace)
   const notes: string[] = []
   try {
     const facts = { seed, namespace, members: endpoints.map(({ name }) => name), startedMs: clock.wallMs() }
     const place = { namespace, prefix: `v-${run}-` }
-    await recordIn({ place, facts, offers: await surroundings.offers(place) }, options, host)
+    await recordIn({ place, facts, offers: await testNamespace.offers(place) }, options, host)
   } finally {
-    const isTidy = options.namespace !== null || (await surroundings.removeNamespace(namespace))
+    const isTidy = options.namespace !== null || (await testNamespace.removeNamespace(namespace))
     if (!isTidy) notes.push(`namespace ${namespace} could not be removed`)
   }
   return notes

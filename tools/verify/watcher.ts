@@ -7,7 +7,7 @@ import type { Recorder } from './recorder.ts'
 import { pause } from './pause.ts'
 import { sideLabel } from './sides.ts'
 import type { Side } from './sides.ts'
-import { collection, toldBy } from './wire.ts'
+import { collection, watchLineOf } from './wire.ts'
 
 export type WatcherOptions = {
   readonly name: string
@@ -149,7 +149,7 @@ export class VerifyWatcher {
   #take(id: number, line: string): string | null {
     const { recorder } = this.#options
     if (this.#stopped) return 'left'
-    const told = toldBy(line, recorder.place)
+    const told = watchLineOf(line, recorder.place)
     if (told === null) return `not a line of a watch: ${line.slice(0, 80)}`
     if (told.kind === 'error') {
       if (told.code === 410) this.#position = null

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { assertNever } from '../../raft/base/assert.ts'
 import { isJsonList, isJsonObject } from '../../src/api/json.ts'
 import type { Json, JsonObject } from '../../src/api/json.ts'
-import type { Asked, Reply } from './connection.ts'
+import type { HttpCall, Reply } from './connection.ts'
 import type { Answer, Mode, Request, Version, WatchEvent } from './history.ts'
 import { sideLabel, sideOf } from './sides.ts'
 
@@ -19,7 +19,7 @@ export function collection({ namespace }: Place): string {
 }
 
 /** A request as it goes over the wire. @param continueToken of a later page */
-export function askFor(request: Request, place: Place, continueToken: string | null): Asked {
+export function callRequest(request: Request, place: Place, continueToken: string | null): HttpCall {
   const all = collection(place)
   switch (request.kind) {
     case 'create':
@@ -55,7 +55,7 @@ export function askFor(request: Request, place: Place, continueToken: string | n
 }
 
 /** What versions cannot say. */
-export function headerOf(mode: Mode): Pick<Asked, 'consistency'> {
+export function headerOf(mode: Mode): Pick<HttpCall, 'consistency'> {
   switch (mode.kind) {
     case 'lease':
     case 'log':
@@ -93,10 +93,10 @@ function bodyOf(name: string, token: string, revision: number | null): string {
 }
 
 /** What was answered, and where the next page goes on. */
-export type Answered = { readonly answer: Answer; readonly continueToken: string | null }
+export type AnswerPage = { readonly answer: Answer; readonly continueToken: string | null }
 
-export function answerOf(request: Request, reply: Reply, place: Place): Answered {
-  const plain = (answer: Answer): Answered => ({ answer, continueToken: null })
+export function answerOf(request: Request, reply: Reply, place: Place): AnswerPage {
+  const plain = (answer: Answer): AnswerPage => ({ answer, continueToken: null })
   if (reply.kind === 'none') return plain({ kind: 'unknown', why: reply.why })
   const value = parsed(reply.body)
   if (value === null) return plain({ kind: 'unknown', why: `status ${reply.status}, not in JSON` })
@@ -118,7 +118,7 @@ export function answerOf(request: Request, reply: Reply, place: Place): Answered
   return plain({ kind: 'object', version, created: reply.status === 201 })
 }
 
-function listOf(value: JsonObject, { prefix }: Place): Answered {
+function listOf(value: JsonObject, { prefix }: Place): AnswerPage {
   const { metadata, items } = value
   const revision = isJsonObject(metadata) ? revisionOf(metadata) : null
   if (!isJsonObject(metadata) || !isJsonList(items) || revision === null)
@@ -140,12 +140,12 @@ function listOf(value: JsonObject, { prefix }: Place): Answered {
 }
 
 /** What a line of a watch says. `error`: it ends here; the code of its `Status`. */
-export type Told =
+export type WatchLine =
   | ({ readonly kind: 'event' } & Omit<WatchEvent, 'at' | 'atMs'>)
   | { readonly kind: 'error'; readonly code: number; readonly why: string }
 
 /** @returns null: nothing that a watch says */
-export function toldBy(line: string, { prefix }: Place): Told | null {
+export function watchLineOf(line: string, { prefix }: Place): WatchLine | null {
   const value = parsed(line)
   const object = value?.['object']
   if (value === null || !isJsonObject(object)) return null

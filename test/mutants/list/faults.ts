@@ -94,25 +94,25 @@ export const faultMutants: readonly Mutant[] = [
   },
   {
     id: 'restore-goes-back',
-    file: 'src/backup/life.ts',
+    file: 'src/backup/incarnation.ts',
     edits: [
       {
-        find: 'revision(byTime > last && byTime <= byTimeMax ? byTime : last + leastRaise)',
+        find: 'revision(byTime > last && byTime <= byTimeMax ? byTime : last + revisionStepMin)',
         replace: 'byTime > byTimeMax ? revision(byTime) : last',
       },
     ],
     breaks: 'a restored cluster issues the revisions of the old one again',
     standsFor: 'etcd#16028: restores go back in time, and caches keep what never was',
     invariant: 'I12',
-    killedBy: tests('unit/src/backup/life'),
+    killedBy: tests('unit/src/backup/incarnation'),
   },
   {
     id: 'survivor-by-its-term-alone',
-    file: 'src/backup/choose-survivor.ts',
+    file: 'src/backup/choose-candidate.ts',
     edits: [{ find: '(able.length > 0 ? able : whole)', replace: 'whole' }],
     breaks: 'recovery goes on from a log that lacks what another survivor knows to be committed',
     standsFor: 'Raft paper §5.4.2; k3s#2227: recovery by hand',
     invariant: 'I15',
-    killedBy: tests('unit/src/backup/choose-survivor'),
+    killedBy: tests('unit/src/backup/choose-candidate'),
   },
 ]

@@ -34,7 +34,7 @@ export function checkBounds(history: History, truth: Truth): void {
 }
 
 type Judged = {
-  readonly told: readonly Told[]
+  readonly told: readonly WatchLine[]
   /** Whether it may be told of a state at that revision or a later one. */
   readonly holds: (floor: number) => boolean
   readonly label: () => string
@@ -63,10 +63,10 @@ function describeWatch({ watcher, member, start, proof }: WatchRecord): string {
 const slowest = 1 / 0.95
 const roundingMs = 1
 
-type Told = { readonly atMs: number; readonly revision: number }
+type WatchLine = { readonly atMs: number; readonly revision: number }
 
 /** What was known to exist, by when; ascending in both. */
-function toldIn({ calls }: History): readonly Told[] {
+function toldIn({ calls }: History): readonly WatchLine[] {
   const told = calls
     .map((call) => ({ atMs: call.endMs, revision: shownIn(call) }))
     .filter(({ atMs, revision }) => Number.isFinite(atMs) && revision > 0)
@@ -89,7 +89,7 @@ function shownIn({ answer }: Call): number {
   }
 }
 
-function newestBefore(told: readonly Told[], atMs: number): number {
+function newestBefore(told: readonly WatchLine[], atMs: number): number {
   let [low, high] = [0, told.length]
   while (low < high) {
     const middle = (low + high) >> 1

@@ -96,15 +96,15 @@ export function targetOf(namespace: string | null, name: string | null): VerbReq
 }
 
 type Verb = 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection' | 'get' | 'list'
-type Asked = Omit<VerbRequest, 'context'> & { readonly verb: Verb }
-type Plain = Omit<Asked, 'verb' | 'target'>
+type HttpCall = Omit<VerbRequest, 'context'> & { readonly verb: Verb }
+type Plain = Omit<HttpCall, 'verb' | 'target'>
 
 /** A request as it comes over the wire, decoded. */
 function verbOf(
   served: Served,
   request: Exclude<Request, { readonly kind: 'write-together' }>,
   extra: Extra,
-): Asked {
+): HttpCall {
   const plain = {
     definition: definitionOf(served, 'configmaps'),
     query: new Map<string, readonly string[]>(),
@@ -146,7 +146,7 @@ function verbOf(
 
 type Of<Kind extends Request['kind']> = Extract<Request, { readonly kind: Kind }>
 
-function creation(plain: Plain, request: Of<'create'> | Of<'generate'>, { body }: Extra): Asked {
+function creation(plain: Plain, request: Of<'create'> | Of<'generate'>, { body }: Extra): HttpCall {
   const isNamed = request.kind === 'create'
   const namespace = isNamed ? split(request.key).namespace : request.namespace
   const metadata = isNamed ? { name: split(request.key).name } : { generateName: request.prefix }
@@ -154,14 +154,14 @@ function creation(plain: Plain, request: Of<'create'> | Of<'generate'>, { body }
   return { verb: 'create', ...plain, target: targetOf(namespace, null), ...json(object) }
 }
 
-function replacement(plain: Plain, request: Of<'update'>, { body }: Extra): Asked {
+function replacement(plain: Plain, request: Of<'update'>, { body }: Extra): HttpCall {
   const { namespace, name } = split(request.key)
   const metadata = { name, ...versionOf(request.expected) }
   const object = objectOf(plain.definition, metadata, request.token, body)
   return { verb: 'update', ...plain, target: targetOf(namespace, name), ...json(object) }
 }
 
-function mergePatch(plain: Plain, request: Of<'patch'>, { body }: Extra): Asked {
+function mergePatch(plain: Plain, request: Of<'patch'>, { body }: Extra): HttpCall {
   const { namespace, name } = split(request.key)
   const { color, payload } = body
   const metadata = { labels: { color }, ...versionOf(request.expected) }
@@ -170,7 +170,7 @@ function mergePatch(plain: Plain, request: Of<'patch'>, { body }: Extra): Asked 
   return { verb: 'patch', ...plain, target: targetOf(namespace, name), ...patch, contentType }
 }
 
-function deletion(plain: Plain, request: Of<'delete'>): Asked {
+function deletion(plain: Plain, request: Of<'delete'>): HttpCall {
   const { namespace, name } = split(request.key)
   const { uid, expected } = request
   const preconditions = { ...(uid === null ? {} : { uid }), ...versionOf(expected) }
@@ -178,7 +178,7 @@ function deletion(plain: Plain, request: Of<'delete'>): Asked {
   return { verb: 'delete', ...plain, target: targetOf(namespace, name), ...json(options) }
 }
 
-function ofNamespace(plain: Plain, request: Of<'create-namespace'> | Of<'delete-namespace'>): Asked {
+function ofNamespace(plain: Plain, request: Of<'create-namespace'> | Of<'delete-namespace'>): HttpCall {
   const { definition } = plain
   const { kind, namespace: name } = request
   if (kind === 'delete-namespace') return { verb: 'delete', ...plain, target: targetOf(null, name) }

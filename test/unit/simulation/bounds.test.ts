@@ -8,14 +8,14 @@ import { test } from 'node:test'
 import { BrokenInvariant } from '../../../raft/base/assert.ts'
 import { checkBounds } from '../../simulation/checkers/bounds.ts'
 import type { Mode, Proof } from '../../simulation/clients/history.ts'
-import { Told } from './told.ts'
+import { WatchLine } from './told.ts'
 
 const key = 'default/a'
 const asked: Mode = { kind: 'bounded', boundMs: 100 }
 
 /** 1: before. 2: what was told at 1000 ms. */
-function told(): Told {
-  const all = new Told()
+function told(): WatchLine {
+  const all = new WatchLine()
   all.write(key, '1')
   all.write(key, '2')
   all.nowMs = 1000
@@ -27,7 +27,7 @@ function proof(more: Partial<Proof>): Proof {
   return { mode: 'bounded', boundMs: 100, revision: 1, atMs: 0, ...more }
 }
 
-type Reader = (all: Told, proof: Proof) => void
+type Reader = (all: WatchLine, proof: Proof) => void
 const readers: Readonly<Record<string, Reader>> = {
   get: (all, of) => {
     all.call({ kind: 'get', key, mode: asked }, all.object(of.revision)).proof = of

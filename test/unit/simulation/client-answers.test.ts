@@ -17,7 +17,7 @@ import { checkPages } from '../../simulation/checkers/pages.ts'
 import { checkModes, checkRealTime, checkSessions } from '../../simulation/checkers/real-time.ts'
 import { checkLists, checkServed } from '../../simulation/checkers/served-content.ts'
 import type { Mode, Request } from '../../simulation/clients/history.ts'
-import { done, refused, Told, unknown } from './told.ts'
+import { done, refused, WatchLine, unknown } from './told.ts'
 
 const k = 'default/k'
 const get = (mode: Mode = { kind: 'most-recent' }, key = k): Request => ({ kind: 'get', key, mode })
@@ -37,8 +37,8 @@ function finds(claim: RegExp, check: () => void): void {
 }
 
 /** Written twice: `a` at revision 1, `b` at 2. */
-function twice(): Told {
-  const told = new Told()
+function twice(): WatchLine {
+  const told = new WatchLine()
   told.write(k, 'a')
   told.call(create('a'), told.object(1))
   told.write(k, 'b')
@@ -90,7 +90,7 @@ void test('I16 real time: what was told is never untold, to anybody', () => {
 })
 
 void test('I16 real time: what a watch told counts too, and beside one another both orders do', () => {
-  const told = new Told()
+  const told = new WatchLine()
   told.write(k, 'a')
   const read = told.begin(get())
   told.write(k, 'b')
@@ -108,7 +108,7 @@ void test('I16 real time: a conflict needs another version, a revision one that 
   const wrong = twice()
   wrong.call(update('c', 2, 'b'), refused('Conflict'))
   finds(/^I16 real time/, () => checkRealTime(wrong.history, wrong.truth))
-  const early = new Told()
+  const early = new WatchLine()
   const call = early.begin(list(mostRecent))
   early.history.end(call, { kind: 'list', revision: 1, objects: [], more: false, remaining: null })
   finds(/^I16 real time/, () => checkRealTime(early.history, early.truth))
@@ -152,7 +152,7 @@ void test('I17 and I5: an effect twice, an effect of what was refused, none of w
   for (const call of double.history.calls) call.wasCut = true
   // The state of the member that wrote had not done what it was told.
   checkEffects(double.history, double.truth)
-  const denied = new Told()
+  const denied = new WatchLine()
   denied.write(k, 'a')
   denied.call(create('a'), refused('ServiceUnavailable'))
   finds(/^I17 refused without effect/, () => checkEffects(denied.history, denied.truth))
@@ -230,8 +230,8 @@ void test('I20: one client at one process sees nothing go back, at another proce
 })
 
 void test('I19: pages of one revision, whole, with what is left', () => {
-  const pages = (second: (told: Told) => void, remaining: number): Told => {
-    const told = new Told()
+  const pages = (second: (told: WatchLine) => void, remaining: number): WatchLine => {
+    const told = new WatchLine()
     for (const name of ['a', 'b', 'c']) told.write(`default/${name}`, name)
     told.call(list(mostRecent, 2), told.list(3, [1, 2], true, remaining))
     told.write('default/d', 'd')

@@ -10,7 +10,7 @@ import type { Shown } from '../../simulation/clients/shown.ts'
 import { split } from '../../simulation/clients/verbs.ts'
 
 /** A true history and what clients were told of it, put together by hand. */
-export class Told {
+export class WatchLine {
   readonly truth = new Truth()
   /** Of virtual time, when calls end. */
   nowMs = 0

@@ -18,7 +18,7 @@ import {
 } from '../../simulation/checkers/watch-guarantees.ts'
 import type { WatchedEvent, WatchRecord } from '../../simulation/clients/history.ts'
 import { shownOf } from '../../simulation/clients/shown.ts'
-import { Told } from './told.ts'
+import { WatchLine } from './told.ts'
 
 const red = { namespace: null, color: 'red' }
 const behind = (revision: number): WatchRecord['start'] => ({ kind: 'after', revision })
@@ -28,8 +28,8 @@ function finds(claim: RegExp, check: () => void): void {
 }
 
 /** 1: a comes red. 2: b comes blue. 3: a turns blue. 4: b turns red. 5: b goes. */
-function told(): Told {
-  const all = new Told()
+function told(): WatchLine {
+  const all = new WatchLine()
   all.write('default/a', '1', { color: 'red' })
   all.write('default/b', '2', { color: 'blue' })
   all.write('default/a', '3', { color: 'blue' })
@@ -38,12 +38,12 @@ function told(): Told {
   return all
 }
 
-function event(all: Told, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number): WatchedEvent {
+function event(all: WatchLine, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number): WatchedEvent {
   return { kind, object: all.shown(revision) }
 }
 
 /** The version before, at the revision at which it left. */
-function left(all: Told, revision: number): WatchedEvent {
+function left(all: WatchLine, revision: number): WatchedEvent {
   const version = all.truth.version(revision)
   const before = all.truth.version(version?.previous ?? 0)
   if (before === undefined) throw new Error('nothing before')
@@ -54,7 +54,7 @@ function bookmark(revision: number, initialEnd = false): WatchedEvent {
   return { kind: 'BOOKMARK', revision, initialEnd }
 }
 
-function whole(all: Told): WatchedEvent[] {
+function whole(all: WatchLine): WatchedEvent[] {
   return [
     event(all, 'ADDED', 1),
     event(all, 'ADDED', 2),
@@ -100,7 +100,7 @@ void test('reliable: a change left out, before others or of a resumed watch', ()
 })
 
 void test('filtered: what comes and goes by its labels', () => {
-  const right = (all: Told): WatchedEvent[] => [
+  const right = (all: WatchLine): WatchedEvent[] => [
     event(all, 'ADDED', 1),
     left(all, 3),
     event(all, 'ADDED', 4),
@@ -110,7 +110,7 @@ void test('filtered: what comes and goes by its labels', () => {
   all.watch({ range: red, start: behind(0), events: right(all) })
   checkFiltered(all.history, all.truth)
   checkReliable(all.history, all.truth)
-  const wrongs: ((of: Told) => WatchedEvent[])[] = [
+  const wrongs: ((of: WatchLine) => WatchedEvent[])[] = [
     (of) => [event(of, 'MODIFIED', 1)],
     // What left is shown as it became, not as it was.
     (of) => [event(of, 'ADDED', 1), event(of, 'DELETED', 3)],
@@ -141,7 +141,7 @@ void test('a bookmark never precedes its events', () => {
 })
 
 void test('the state first is the whole state of one revision, and a most recent one is not old', () => {
-  const state = (all: Told): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
+  const state = (all: WatchLine): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
   const start = { kind: 'state', marked: true } as const
   const mode = { kind: 'most-recent' } as const
   const all = told()
@@ -186,8 +186,8 @@ void test('too old is only what was forgotten', () => {
 })
 
 void test('atomic: whole commands below the verbs, and all of them', () => {
-  const pulled = (upTo: number, revisions: readonly number[]): Told => {
-    const all = new Told()
+  const pulled = (upTo: number, revisions: readonly number[]): WatchLine => {
+    const all = new WatchLine()
     all.write('default/a', '1')
     all.writeTogether(['default/t0', 'default/t1'], '2')
     all.history.pulls.push({ watcher: 'c', member: 1, after: 0, upTo, revisions })

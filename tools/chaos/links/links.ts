@@ -7,15 +7,15 @@ import { ChaosFailure } from '../errors.ts'
 import { chaosLimits } from '../limits.ts'
 import { callerOf } from './caller.ts'
 import { ControlServer } from './control.ts'
-import { Gate } from './gate.ts'
-import type { Seat } from './gate.ts'
+import { MemberProxy } from './member-proxy.ts'
+import type { ProxiedMember } from './member-proxy.ts'
 import type { LinkRule } from './rules.ts'
 
 /** In the directory of a cluster: who stands where, and where the proxies are told what to do. */
 export const linksFile = 'links.json'
 export const controlFile = 'links.sock'
 
-const againMs = 20
+const retryMs = 20
 
 /**
  * The proxies of a whole cluster, one for each member. The directory holds `links.json`, a list of seats, and for each member
@@ -28,36 +28,38 @@ export async function serveLinks(
   host: { readonly clock: Clock; readonly random: Random },
 ): Promise<{ readonly close: () => Promise<void> }> {
   const { clock } = host
-  const seats = readSeats(join(directory, linksFile))
+  const members = readMembers(join(directory, linksFile))
   let rules: readonly LinkRule[] = []
-  const whoCalls = async (port: number): Promise<string | null> => {
+  const findCaller = async (port: number): Promise<string | null> => {
     const endMs = clock.monotonicMs() + chaosLimits.callerMsMax
     for (;;) {
       const caller = await callerOf(port, pidsOf(directory))
       // One that was just started may not be written down yet.
       if (caller !== null || clock.monotonicMs() > endMs) return caller
       await new Promise<void>((resolve) => {
-        clock.after(againMs, resolve)
+        clock.after(retryMs, resolve)
       })
     }
   }
   const random = new SeededRandom(host.random.below(2 ** 32))
-  const gates = await Promise.all(
-    seats.map((seat) => Gate.open({ seat, clock, random: random.fork(), rules: () => rules, whoCalls })),
+  const proxies = await Promise.all(
+    members.map((proxied) =>
+      MemberProxy.open({ proxied, clock, random: random.fork(), rules: () => rules, findCaller }),
+    ),
   )
   const control = await ControlServer.open(join(directory, controlFile), (next) => {
     rules = next
-    for (const gate of gates) gate.refresh()
+    for (const proxy of proxies) proxy.refresh()
   })
   return {
     close: async () => {
       await control.close()
-      await Promise.all(gates.map((gate) => gate.close()))
+      await Promise.all(proxies.map((proxy) => proxy.close()))
     },
   }
 }
 
-function readSeats(path: string): readonly Seat[] {
+function readMembers(path: string): readonly ProxiedMember[] {
   let value: unknown
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
@@ -66,13 +68,13 @@ function readSeats(path: string): readonly Seat[] {
       cause,
     })
   }
-  const seats = Array.isArray(value) ? (value as readonly unknown[]).map(seatOf) : []
-  const good = seats.filter((seat) => seat !== null)
-  if (good.length > 0 && good.length === seats.length) return good
+  const members = Array.isArray(value) ? (value as readonly unknown[]).map(memberOf) : []
+  const good = members.filter((proxied) => proxied !== null)
+  if (good.length > 0 && good.length === members.length) return good
   throw new ChaosFailure('links', `${path} is not a list of {name, dialed, listens}`)
 }
 
-function seatOf(value: unknown): Seat | null {
+function memberOf(value: unknown): ProxiedMember | null {
   if (typeof value !== 'object' || value === null) return null
   const { name, dialed, listens } = value as Readonly<Record<string, unknown>>
   const good = typeof name === 'string' && typeof dialed === 'number' && typeof listens === 'number'

@@ -12,7 +12,7 @@ export type LinkRule = {
 
 export type LinkState = Omit<LinkRule, 'from' | 'to'>
 
-const soundLink: LinkState = Object.freeze({ cut: false, delayMs: 0, lossPercent: 0 })
+const healthyLink: LinkState = Object.freeze({ cut: false, delayMs: 0, lossPercent: 0 })
 
 /** Rules of the same direction add up. */
 export function stateOf(rules: readonly LinkRule[], from: string, to: string): LinkState {
@@ -24,7 +24,7 @@ export function stateOf(rules: readonly LinkRule[], from: string, to: string): L
         delayMs: sum.delayMs + delayMs,
         lossPercent: Math.min(100, sum.lossPercent + lossPercent),
       }),
-      soundLink,
+      healthyLink,
     )
 }
 
@@ -37,7 +37,7 @@ export function between(
 ): readonly LinkRule[] {
   return some.flatMap((one) =>
     others.flatMap((other) => {
-      const rule = { ...soundLink, ...state }
+      const rule = { ...healthyLink, ...state }
       const inward = { from: other, to: one, ...rule }
       const outward = { from: one, to: other, ...rule }
       return [...(direction === 'from' ? [] : [inward]), ...(direction === 'to' ? [] : [outward])]

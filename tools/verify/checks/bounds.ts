@@ -1,5 +1,5 @@
-import { inOrder, ofCall } from '../describe.ts'
-import type { Evidence } from '../evidence.ts'
+import { byTime, callEvidence } from '../describe.ts'
+import type { HistoryIndex } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
 import type { CheckReport } from '../finding.ts'
 import type { Call } from '../history.ts'
@@ -9,18 +9,18 @@ import { staleness } from './real-time.ts'
  * Bounds: an answer that may be so many ms behind shows whatever anybody had been told that long before it was asked for. By the
  * clock of the recording alone, as the server counts from later.
  */
-export function checkBounds(evidence: Evidence): CheckReport {
+export function checkBounds(index: HistoryIndex): CheckReport {
   const findings = new Findings()
-  const told = toldIn(evidence.history.calls)
+  const known = knownRevisions(index.history.calls)
   let examined = 0
-  for (const call of evidence.history.calls) {
+  for (const call of index.history.calls) {
     const { request } = call
     if ((request.kind !== 'get' && request.kind !== 'list') || request.mode.kind !== 'bounded') continue
     if (request.kind === 'list' && request.page > 0) continue
     const { boundMs } = request.mode
-    const before = newestBefore(told, call.beginMs - boundMs)
+    const before = newestBefore(known, call.beginMs - boundMs)
     if (before === null) continue
-    const wrong = staleness(call, before.revision, evidence)
+    const wrong = staleness(call, before.revision, index)
     if (wrong === undefined) continue
     examined++
     if (wrong === null) continue
@@ -30,7 +30,7 @@ export function checkBounds(evidence: Evidence): CheckReport {
       object: wrong.object,
       atMs: call.endMs,
       members: [...new Set([call.member, before.call.member])],
-      witnesses: inOrder([ofCall(before.call), ofCall(call)]),
+      witnesses: byTime([callEvidence(before.call), callEvidence(call)]),
     }))
   }
   const report = findings.report('bounds are kept', { examined: count(examined, 'answer'), count: examined })
@@ -38,12 +38,12 @@ export function checkBounds(evidence: Evidence): CheckReport {
   return examined === 0 ? { ...report, verdict: 'not-applicable' } : report
 }
 
-type Told = { readonly atMs: number; readonly revision: number; readonly call: Call }
+type KnownRevision = { readonly atMs: number; readonly revision: number; readonly call: Call }
 
 /** By when a revision was known to exist: ascending in both, each with the call that told the newest. */
-function toldIn(calls: readonly Call[]): readonly Told[] {
+function knownRevisions(calls: readonly Call[]): readonly KnownRevision[] {
   const all = calls
-    .map((call) => ({ atMs: call.endMs, revision: shownIn(call), call }))
+    .map((call) => ({ atMs: call.endMs, revision: revisionIn(call), call }))
     .filter(({ revision }) => revision > 0)
     .sort((a, b) => a.atMs - b.atMs)
   let newest = 0
@@ -54,7 +54,7 @@ function toldIn(calls: readonly Call[]): readonly Told[] {
   })
 }
 
-function shownIn({ answer }: Call): number {
+function revisionIn({ answer }: Call): number {
   switch (answer.kind) {
     case 'object':
       return answer.version.revision
@@ -67,12 +67,12 @@ function shownIn({ answer }: Call): number {
   }
 }
 
-function newestBefore(told: readonly Told[], atMs: number): Told | null {
-  let [low, high] = [0, told.length]
+function newestBefore(known: readonly KnownRevision[], atMs: number): KnownRevision | null {
+  let [low, high] = [0, known.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((told[middle]?.atMs ?? Infinity) < atMs) low = middle + 1
+    if ((known[middle]?.atMs ?? Infinity) < atMs) low = middle + 1
     else high = middle
   }
-  return told[low - 1] ?? null
+  return known[low - 1] ?? null
 }

@@ -1,6 +1,6 @@
-import { inOrder, modeWords, ofCall, versionWords } from '../describe.ts'
-import type { Evidence } from '../evidence.ts'
-import { equalVersions } from '../evidence.ts'
+import { byTime, modeText, callEvidence, versionText } from '../describe.ts'
+import type { HistoryIndex } from '../history-index.ts'
+import { equalVersions } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
 import type { AnomalyKind, CheckReport } from '../finding.ts'
 import type { Answer, Call, Version } from '../history.ts'
@@ -8,7 +8,7 @@ import type { Answer, Call, Version } from '../history.ts'
 type Listed = Extract<Answer, { readonly kind: 'list' }>
 
 /** What a list, or the pages of one together, say about the state at a revision. */
-type Claim = {
+type ListedState = {
   readonly revision: number
   readonly versions: readonly Version[]
   /** Nothing is said behind this name; null: it is all there is. */
@@ -20,22 +20,22 @@ type Claim = {
  * Lists: one at revision r is the state at r, whoever answers, in whatever mode; the pages of one list are one state,
  * nothing missed, nothing twice, and what they say is left is left.
  */
-export function checkLists(evidence: Evidence): CheckReport {
+export function checkLists(index: HistoryIndex): CheckReport {
   const findings = new Findings()
-  const claims: Claim[] = []
+  const claims: ListedState[] = []
   let pages = 0
-  for (const calls of listsOf(evidence.history.calls)) {
+  for (const calls of listsOf(index.history.calls)) {
     if (calls.length > 1) pages++
-    const claim = claimOf(calls, findings)
-    if (claim !== null) claims.push(claim)
+    const listed = listedStateOf(calls, findings)
+    if (listed !== null) claims.push(listed)
   }
-  const whole = new Map<number, Claim>()
-  for (const claim of claims) {
-    checkState(claim, evidence, findings)
-    if (claim.upTo !== null) continue
-    const other = whole.get(claim.revision)
-    if (other === undefined) whole.set(claim.revision, claim)
-    else checkEqual(claim, other, findings)
+  const whole = new Map<number, ListedState>()
+  for (const listed of claims) {
+    checkState(listed, index, findings)
+    if (listed.upTo !== null) continue
+    const other = whole.get(listed.revision)
+    if (other === undefined) whole.set(listed.revision, listed)
+    else checkEqual(listed, other, findings)
   }
   return findings.report('lists are the state at their revision', {
     examined: `${count(claims.length, 'list')}, ${pages.toLocaleString('en-US')} of them in pages`,
@@ -57,12 +57,12 @@ function listsOf(calls: readonly Call[]): readonly (readonly Call[])[] {
 }
 
 /** Puts pages together. @returns null when they do not fit */
-function claimOf(calls: readonly Call[], findings: Findings): Claim | null {
+function listedStateOf(calls: readonly Call[], findings: Findings): ListedState | null {
   const answers = calls.map(({ answer }) => answer as Listed)
   const [first] = answers
   if (first === undefined) return null
   const versions = answers.flatMap((answer) => answer.versions)
-  const torn = tornBy(calls, answers, versions)
+  const torn = inconsistentPages(calls, answers, versions)
   if (torn !== null) {
     add(findings, 'torn-pages', { text: torn, object: null, calls })
     return null
@@ -72,7 +72,7 @@ function claimOf(calls: readonly Call[], findings: Findings): Claim | null {
   return { revision: first.revision, versions, upTo, calls }
 }
 
-function tornBy(
+function inconsistentPages(
   calls: readonly Call[],
   answers: readonly Listed[],
   versions: readonly Version[],
@@ -97,32 +97,32 @@ function tornBy(
   return null
 }
 
-function checkState(claim: Claim, evidence: Evidence, findings: Findings): void {
-  const { revision, upTo, calls } = claim
-  const shown = new Map(claim.versions.map((version) => [version.name, version]))
+function checkState(listed: ListedState, index: HistoryIndex, findings: Findings): void {
+  const { revision, upTo, calls } = listed
+  const shown = new Map(listed.versions.map((version) => [version.name, version]))
   const end = Math.max(...calls.map((call) => call.end))
   const where = `the list of ${calls[0]?.member} at revision ${revision}`
-  for (const version of claim.versions) {
-    const last = evidence.lastUpTo(version.name, revision)
+  for (const version of listed.versions) {
+    const last = index.lastChangeUpTo(version.name, revision)
     if (version.revision <= revision && last !== null && last.revision === version.revision && !last.deleted)
       continue
     const instead =
       last === null ? 'nothing' : `${last.deleted ? 'its deletion at' : 'version'} ${last.revision}`
-    const text = `${where} shows ${versionWords(version)} instead of ${instead}`
+    const text = `${where} shows ${versionText(version)} instead of ${instead}`
     if (version.revision > revision) add(findings, 'wrong-list', { text, object: version.name, calls })
-    else addOlder(findings, { text, object: version.name, calls }, last?.version ?? null, evidence)
+    else addOlder(findings, { text, object: version.name, calls }, last?.version ?? null, index)
   }
-  for (const name of evidence.trails.keys()) {
+  for (const name of index.objects.keys()) {
     if (shown.has(name) || (upTo !== null && name > upTo)) continue
-    if (evidence.mayBeAbsent(name, revision, end)) continue
-    const last = evidence.lastUpTo(name, revision)
+    if (index.mayBeAbsent(name, revision, end)) continue
+    const last = index.lastChangeUpTo(name, revision)
     if (last === null) continue
-    const text = `${where} lacks ${versionWords(last.version)}, which nobody deleted`
-    addOlder(findings, { text, object: name, calls }, last.version, evidence)
+    const text = `${where} lacks ${versionText(last.version)}, which nobody deleted`
+    addOlder(findings, { text, object: name, calls }, last.version, index)
   }
 }
 
-type What = {
+type ListAnomaly = {
   readonly text: string
   readonly object: string | null
   readonly calls: readonly Call[]
@@ -131,9 +131,9 @@ type What = {
 }
 
 /** @param missed what should have been shown */
-function addOlder(findings: Findings, what: What, missed: Version | null, evidence: Evidence): void {
-  const writer = missed === null ? undefined : evidence.writers.get(missed.token)
-  const isLost = missed !== null && evidence.firstShown(missed.token) === null
+function addOlder(findings: Findings, what: ListAnomaly, missed: Version | null, index: HistoryIndex): void {
+  const writer = missed === null ? undefined : index.writers.get(missed.token)
+  const isLost = missed !== null && index.firstReadAt(missed.token) === null
   add(findings, isLost ? 'lost-write' : 'wrong-list', {
     ...what,
     of: missed === null ? what.text : `${missed.name} ${missed.revision}`,
@@ -141,8 +141,8 @@ function addOlder(findings: Findings, what: What, missed: Version | null, eviden
   })
 }
 
-function checkEqual(claim: Claim, other: Claim, findings: Findings): void {
-  const { versions, revision, calls } = claim
+function checkEqual(listed: ListedState, other: ListedState, findings: Findings): void {
+  const { versions, revision, calls } = listed
   const at = versions.findIndex((version, place) => {
     const there = other.versions[place]
     return there === undefined || !equalVersions(version, there)
@@ -151,7 +151,7 @@ function checkEqual(claim: Claim, other: Claim, findings: Findings): void {
   const one = versions[at === -1 ? other.versions.length : at] ?? other.versions[versions.length]
   const [here, there] = [calls[0], other.calls[0]]
   const modes = [here, there].map((call) => {
-    const mode = call?.request.kind === 'list' ? modeWords(call.request.mode) : ''
+    const mode = call?.request.kind === 'list' ? modeText(call.request.mode) : ''
     return `${call?.member} (${mode})`
   })
   add(findings, 'wrong-list', {
@@ -161,11 +161,11 @@ function checkEqual(claim: Claim, other: Claim, findings: Findings): void {
   })
 }
 
-function add(findings: Findings, kind: AnomalyKind, { text, object, calls, of }: What): void {
+function add(findings: Findings, kind: AnomalyKind, { text, object, calls, of }: ListAnomaly): void {
   findings.add(`${kind} ${of ?? text}`, () => ({
     ...{ kind, text, object },
     atMs: Math.max(...calls.map(({ endMs }) => endMs)),
     members: [...new Set(calls.map(({ member }) => member))].sort(),
-    witnesses: inOrder(calls.map(ofCall)),
+    witnesses: byTime(calls.map(callEvidence)),
   }))
 }

@@ -1,5 +1,5 @@
-import { inOrder, ofCopy } from '../describe.ts'
-import { equalVersions } from '../evidence.ts'
+import { byTime, copyEvidence } from '../describe.ts'
+import { equalVersions } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
 import type { CheckReport } from '../finding.ts'
 import type { Copy, History } from '../history.ts'
@@ -21,7 +21,7 @@ export function checkMembers({ copies, facts }: History): CheckReport {
       object: null,
       atMs: copy.atMs,
       members: [first.member, copy.member],
-      witnesses: inOrder([ofCopy(first), ofCopy(copy)]),
+      witnesses: byTime([copyEvidence(first), copyEvidence(copy)]),
     }))
   }
   const missing = facts.members.filter((name) => !copies.some(({ member }) => member === name))

@@ -1,5 +1,5 @@
-import { inOrder, modeWords, ofCall } from '../describe.ts'
-import type { Evidence } from '../evidence.ts'
+import { byTime, modeText, callEvidence } from '../describe.ts'
+import type { HistoryIndex } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
 import type { CheckReport } from '../finding.ts'
 import type { Call, Mode } from '../history.ts'
@@ -9,23 +9,23 @@ import { isMissing, modeOf } from '../history.ts'
  * Modes: an exact list is of that revision, and an answer that may not be older than a revision is not. So a client that
  * names what it wrote or read last reads its own writes, and never goes back, on every member.
  */
-export function checkModes(evidence: Evidence): CheckReport {
+export function checkModes(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   let examined = 0
-  for (const call of evidence.history.calls) {
+  for (const call of index.history.calls) {
     const mode = modeOf(call.request)
     if (mode.kind !== 'exact' && mode.kind !== 'not-older-than') continue
-    const wrong = judge(call, mode, evidence)
+    const wrong = judge(call, mode, index)
     if (wrong === undefined) continue
     examined++
     if (wrong === null) continue
     findings.add(`${call.begin}`, () => ({
       kind: 'wrong-mode',
-      text: `${call.member} was asked for ${modeWords(mode)} and ${wrong}`,
+      text: `${call.member} was asked for ${modeText(mode)} and ${wrong}`,
       object: call.request.kind === 'get' ? call.request.name : null,
       atMs: call.endMs,
       members: [call.member],
-      witnesses: inOrder([...writerOf(call, mode, evidence), ofCall(call)]),
+      witnesses: byTime([...writerOf(call, mode, index), callEvidence(call)]),
     }))
   }
   return findings.report('modes are kept', { examined: count(examined, 'answer'), count: examined })
@@ -35,7 +35,7 @@ export function checkModes(evidence: Evidence): CheckReport {
 function judge(
   call: Call,
   mode: Extract<Mode, { readonly revision: number }>,
-  evidence: Evidence,
+  index: HistoryIndex,
 ): string | null | undefined {
   const { answer, request } = call
   const { revision } = mode
@@ -45,20 +45,20 @@ function judge(
   }
   if (request.kind !== 'get' || mode.kind === 'exact') return undefined
   if (answer.kind === 'object') {
-    const next = evidence.nextBehind(request.name, answer.version.revision)
+    const next = index.nextChangeAfter(request.name, answer.version.revision)
     if (next === null || next.revision > revision) return null
     return `showed version ${answer.version.revision}, ${next.deleted ? 'deleted' : 'replaced'} at ${next.revision}`
   }
   if (!isMissing(call)) return undefined
-  const last = evidence.lastUpTo(request.name, revision)
+  const last = index.lastChangeUpTo(request.name, revision)
   if (last === null || last.deleted) return null
-  if (evidence.mayBeDeletedBehind(request.name, last.revision, call.end)) return null
+  if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
   return `found nothing, though version ${last.revision} was made and nobody deleted it`
 }
 
-function writerOf({ request }: Call, mode: { readonly revision: number }, evidence: Evidence) {
+function writerOf({ request }: Call, mode: { readonly revision: number }, index: HistoryIndex) {
   if (request.kind !== 'get') return []
-  const last = evidence.lastUpTo(request.name, mode.revision)
-  const writer = last === null ? undefined : evidence.writers.get(last.version.token)
-  return writer === undefined ? [] : [ofCall(writer)]
+  const last = index.lastChangeUpTo(request.name, mode.revision)
+  const writer = last === null ? undefined : index.writers.get(last.version.token)
+  return writer === undefined ? [] : [callEvidence(writer)]
 }

@@ -1,13 +1,13 @@
-import type { Evidence } from '../evidence.ts'
+import type { HistoryIndex } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
 import type { Anomaly, AnomalyKind, CheckReport } from '../finding.ts'
-import { inOrder, ofCall, versionWords } from '../describe.ts'
+import { byTime, callEvidence, versionText } from '../describe.ts'
 import type { Call } from '../history.ts'
 import { verifyLimits } from '../limits.ts'
 import { linearizable } from '../linearizability.ts'
 import { registerCalls } from '../register-calls.ts'
-import type { Said } from '../register-calls.ts'
-import { smallestBad } from '../shrink.ts'
+import type { ObjectCall } from '../register-calls.ts'
+import { minimizeCalls } from '../minimize-calls.ts'
 
 /**
  * Linearizability: writes and most recent reads of each object can be put in one order that explains every answer and
@@ -15,17 +15,17 @@ import { smallestBad } from '../shrink.ts'
  *
  * @source Herlihy and Wing, "Linearizability", 1990 (locality); Wing and Gong, 1993; Lowe, 2017
  */
-export function checkObjects(evidence: Evidence): CheckReport {
+export function checkObjects(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   const undecided: string[] = []
   let [objects, calls] = [0, 0]
-  for (const object of registerCalls(evidence)) {
+  for (const object of registerCalls(index)) {
     objects++
     calls += object.calls.length
     const verdict = linearizable(object.calls, verifyLimits.searchStepsMax)
     if (verdict.kind === 'undecided') undecided.push(object.name)
     if (verdict.kind === 'not-linearizable')
-      findings.add(object.name, () => anomalyOf(object.name, object.calls, evidence))
+      findings.add(object.name, () => anomalyOf(object.name, object.calls, index))
   }
   const steps = verifyLimits.searchStepsMax.toLocaleString('en-US')
   return findings.report('objects are linearizable', {
@@ -38,34 +38,34 @@ export function checkObjects(evidence: Evidence): CheckReport {
   })
 }
 
-function anomalyOf(name: string, all: readonly Said[], evidence: Evidence): Anomaly {
-  const said = smallestBad(all)
+function anomalyOf(name: string, all: readonly ObjectCall[], index: HistoryIndex): Anomaly {
+  const said = minimizeCalls(all)
   const ended = said.filter(({ end }) => end !== Infinity)
   const last = ended.reduce((latest, one) => (one.end > latest.end ? one : latest))
   const calls = [...new Set(said.map(({ call }) => call))]
-  const { kind, text } = nameIt(name, calls, last, evidence)
+  const { kind, text } = anomalyKindOf(name, calls, last, index)
   return {
     ...{ kind, text, object: name, atMs: last.call.endMs },
     members: [...new Set(calls.map(({ member }) => member))].sort(),
-    witnesses: inOrder(calls.map(ofCall)),
+    witnesses: byTime(calls.map(callEvidence)),
   }
 }
 
 /** Which of the known ways of going wrong it is. */
-function nameIt(
+function anomalyKindOf(
   name: string,
   calls: readonly Call[],
-  last: Said,
-  evidence: Evidence,
+  last: ObjectCall,
+  index: HistoryIndex,
 ): { readonly kind: AnomalyKind; readonly text: string } {
-  if (calls.some((call) => isSecond(last.call, call)))
+  if (calls.some((call) => replacesSameVersion(last.call, call)))
     return { kind: 'lost-update', text: `${name}: two conditional writes replaced one version` }
-  const lost = calls.find((call) => isLost(call, last.call, evidence))
+  const lost = calls.find((call) => isLost(call, last.call, index))
   if (lost?.answer.kind === 'object') {
     const { version } = lost.answer
     return {
       kind: 'lost-write',
-      text: `${versionWords(version)} was acknowledged by ${lost.member}; nobody was ever shown it`,
+      text: `${versionText(version)} was acknowledged by ${lost.member}; nobody was ever shown it`,
     }
   }
   if (lost !== undefined) {
@@ -81,7 +81,7 @@ function nameIt(
 }
 
 /** Both replaced or deleted the same version, so they say. */
-function isSecond(one: Call, other: Call): boolean {
+function replacesSameVersion(one: Call, other: Call): boolean {
   const [here, there] = [one, other].map(({ request, answer }) => {
     const isDone = answer.kind === 'object' || answer.kind === 'deleted'
     return isDone && 'expected' in request ? (request.expected?.revision ?? null) : null
@@ -90,12 +90,12 @@ function isSecond(one: Call, other: Call): boolean {
 }
 
 /** Acknowledged before the call that cannot be explained began, and never seen by anybody. */
-function isLost({ request, answer, end }: Call, bad: Call, evidence: Evidence): boolean {
+function isLost({ request, answer, end }: Call, bad: Call, index: HistoryIndex): boolean {
   if (end >= bad.end) return false
-  if (answer.kind === 'object' && 'token' in request) return evidence.firstShown(request.token) === null
+  if (answer.kind === 'object' && 'token' in request) return index.firstReadAt(request.token) === null
   if (answer.kind !== 'deleted' || request.kind !== 'delete') return false
-  const told = evidence.trails.get(request.name)?.changes.some(({ deleted }) => deleted) ?? false
-  return !told && evidence.history.watches.length > 0
+  const told = index.objects.get(request.name)?.changes.some(({ deleted }) => deleted) ?? false
+  return !told && index.history.watches.length > 0
 }
 
 function stateOf(name: string, { answer }: Call): string {

@@ -1,7 +1,7 @@
-import { inOrder, ofCall, ofEvent } from '../describe.ts'
-import type { Evidence, Sight } from '../evidence.ts'
+import { byTime, callEvidence, eventEvidence } from '../describe.ts'
+import type { HistoryIndex, Observation } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
-import type { Anomaly, AnomalyKind, CheckReport, Witness } from '../finding.ts'
+import type { Anomaly, AnomalyKind, CheckReport, EvidenceLine } from '../finding.ts'
 import type { Call } from '../history.ts'
 import { isLinearizable, isMissing, isWrite } from '../history.ts'
 
@@ -9,13 +9,13 @@ import { isLinearizable, isMissing, isWrite } from '../history.ts'
  * Real time: one line of revisions explains all objects together. A write gets a revision behind all that anybody had
  * been told when it was asked for, and a most recent read is of no state before that.
  */
-export function checkRealTime(evidence: Evidence): CheckReport {
+export function checkRealTime(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   let examined = 0
-  for (const call of evidence.history.calls) {
-    const told = evidence.toldBefore(call.begin)
+  for (const call of index.history.calls) {
+    const told = index.newestBefore(call.begin)
     if (told === null || !isBound(call)) continue
-    const wrong = staleness(call, told.revision, evidence)
+    const wrong = staleness(call, told.revision, index)
     if (wrong === undefined) continue
     examined++
     if (wrong !== null) findings.add(wrong.of, () => anomalyOf(call, told, wrong))
@@ -26,7 +26,7 @@ export function checkRealTime(evidence: Evidence): CheckReport {
   })
 }
 
-type Wrong = {
+type RealTimeAnomaly = {
   readonly kind: AnomalyKind
   readonly text: string
   readonly object: string | null
@@ -41,7 +41,11 @@ function isBound({ request }: Call): boolean {
 }
 
 /** What is older in an answer than it may be. @param floor the newest revision that had been told @returns null: nothing; undefined: it says nothing */
-export function staleness(call: Call, floor: number, evidence: Evidence): Wrong | null | undefined {
+export function staleness(
+  call: Call,
+  floor: number,
+  index: HistoryIndex,
+): RealTimeAnomaly | null | undefined {
   const { request, answer, member } = call
   if (answer.kind === 'list') {
     if (answer.revision >= floor) return null
@@ -55,31 +59,31 @@ export function staleness(call: Call, floor: number, evidence: Evidence): Wrong 
       const text = `${member} gave a write of ${name} revision ${revision}, ${floor} had been told before`
       return { kind: 'revision-order', text, object: name, of: `write ${revision}` }
     }
-    const next = evidence.nextBehind(name, revision)
+    const next = index.nextChangeAfter(name, revision)
     if (next === null || next.revision > floor) return null
     const how = next.deleted ? 'deleted' : 'replaced'
     const text = `${member} showed ${name} as version ${revision}, ${how} at ${next.revision}, ${floor} had been told`
     return { kind: 'stale-read', text, object: name, of: `get ${next.revision}` }
   }
   if (!isMissing(call) || request.kind === 'create' || request.kind === 'list') return undefined
-  const last = evidence.lastUpTo(request.name, floor)
+  const last = index.lastChangeUpTo(request.name, floor)
   if (last === null || last.deleted) return null
   // It may have been deleted at any time until the answer.
-  if (evidence.mayBeDeletedBehind(request.name, last.revision, call.end)) return null
+  if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
   const text = `${member} found no ${request.name}, version ${last.revision} was made and nobody deleted it`
-  const seen = evidence.firstShown(last.version.token) !== null
+  const seen = index.firstReadAt(last.version.token) !== null
   return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, of: `get ${last.revision}` }
 }
 
-function anomalyOf(call: Call, told: Sight, wrong: Wrong): Anomaly {
+function anomalyOf(call: Call, told: Observation, wrong: RealTimeAnomaly): Anomaly {
   const { by } = told
-  const before: Witness = 'event' in by ? ofEvent(by.watch, by.event) : ofCall(by)
+  const before: EvidenceLine = 'event' in by ? eventEvidence(by.watch, by.event) : callEvidence(by)
   const teller = 'event' in by ? by.watch.member : by.member
   const { kind, text, object } = wrong
   return {
     ...{ kind, text, object },
     atMs: call.endMs,
     members: [...new Set([call.member, teller])],
-    witnesses: inOrder([before, ofCall(call)]),
+    witnesses: byTime([before, callEvidence(call)]),
   }
 }

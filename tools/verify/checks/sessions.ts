@@ -1,5 +1,5 @@
-import { inOrder, ofCall } from '../describe.ts'
-import type { Evidence } from '../evidence.ts'
+import { byTime, callEvidence } from '../describe.ts'
+import type { HistoryIndex } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
 import type { CheckReport } from '../finding.ts'
 import type { Call } from '../history.ts'
@@ -12,7 +12,10 @@ import { modeOf } from '../history.ts'
  *
  * @param balanced an endpoint may be several servers: nothing is promised then
  */
-export function checkSessions(evidence: Evidence, { balanced }: { readonly balanced: boolean }): CheckReport {
+export function checkSessions(
+  index: HistoryIndex,
+  { balanced }: { readonly balanced: boolean },
+): CheckReport {
   const check = 'reads on one connection never go back'
   const findings = new Findings()
   if (balanced) {
@@ -21,7 +24,7 @@ export function checkSessions(evidence: Evidence, { balanced }: { readonly balan
   }
   const floors = new Map<string, { readonly revision: number; readonly call: Call }>()
   let examined = 0
-  for (const call of evidence.history.calls) {
+  for (const call of index.history.calls) {
     const { client, connection, request, answer, member } = call
     const isLater = request.kind === 'list' && request.page > 0
     if ((request.kind !== 'get' && request.kind !== 'list') || isLater) continue
@@ -29,7 +32,7 @@ export function checkSessions(evidence: Evidence, { balanced }: { readonly balan
     if (mode !== 'any' && mode !== 'bounded') continue
     const session = `${client}/${connection}`
     const floor = floors.get(session)
-    const point = pointOf(call, floor?.revision ?? 0, evidence)
+    const point = pointOf(call, floor?.revision ?? 0, index)
     if (point === null) continue
     examined++
     if (floor !== undefined && point === 'none') {
@@ -40,7 +43,7 @@ export function checkSessions(evidence: Evidence, { balanced }: { readonly balan
         object: request.kind === 'get' ? request.name : null,
         atMs: call.endMs,
         members: [member],
-        witnesses: inOrder([ofCall(floor.call), ofCall(call)]),
+        witnesses: byTime([callEvidence(floor.call), callEvidence(call)]),
       }))
     } else if (point !== 'none' && point >= (floor?.revision ?? 0))
       floors.set(session, { revision: point, call })
@@ -49,10 +52,10 @@ export function checkSessions(evidence: Evidence, { balanced }: { readonly balan
 }
 
 /** The first revision from `floor` on at which the answer is right. @returns null: it says nothing */
-function pointOf({ request, answer }: Call, floor: number, evidence: Evidence): number | 'none' | null {
+function pointOf({ request, answer }: Call, floor: number, index: HistoryIndex): number | 'none' | null {
   if (answer.kind === 'list') return answer.revision >= floor ? answer.revision : 'none'
   if (answer.kind !== 'object' || request.kind !== 'get') return null
   const point = Math.max(floor, answer.version.revision)
-  const next = evidence.nextBehind(request.name, answer.version.revision)
+  const next = index.nextChangeAfter(request.name, answer.version.revision)
   return next === null || next.revision > point ? point : 'none'
 }

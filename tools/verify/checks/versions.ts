@@ -1,44 +1,44 @@
-import { inOrder, ofCall, versionWords } from '../describe.ts'
-import type { Evidence } from '../evidence.ts'
-import { equalVersions } from '../evidence.ts'
+import { byTime, callEvidence, versionText } from '../describe.ts'
+import type { HistoryIndex } from '../history-index.ts'
+import { equalVersions } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
-import type { CheckReport, Witness } from '../finding.ts'
+import type { CheckReport, EvidenceLine } from '../finding.ts'
 import type { Call, Version } from '../history.ts'
 
 /**
  * Everything shown existed: one revision is one version of one object, written by the call whose token it carries, and a
  * conditional write replaced the version it names. Holds for reads of every mode and for watches.
  */
-export function checkVersions(evidence: Evidence): CheckReport {
+export function checkVersions(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   let examined = 0
-  for (const { revision, one, other } of evidence.clashes) {
+  for (const { revision, one, other } of index.conflicts) {
     // The one that nobody but its writer was shown was not kept, and its revision went to the other.
-    const lost = [one, other].find(({ token }) => evidence.firstShown(token) === null)
-    const text = `revision ${revision} is ${versionWords(one)} here and ${versionWords(other)} there`
+    const lost = [one, other].find(({ token }) => index.firstReadAt(token) === null)
+    const text = `revision ${revision} is ${versionText(one)} here and ${versionText(other)} there`
     findings.add(`revision ${revision}`, () => ({
       kind: lost === undefined ? 'two-versions' : 'lost-write',
       text: lost === undefined ? text : `${text}; nobody but its writer was shown ${lost.token}`,
       object: one.name,
-      ...shownBy(evidence, [one, other]),
+      ...shownBy(index, [one, other]),
     }))
   }
-  for (const { changes } of evidence.trails.values()) {
+  for (const { changes } of index.objects.values()) {
     for (const { version, deleted } of changes) {
       examined++
-      const writer = evidence.writers.get(version.token)
+      const writer = index.writers.get(version.token)
       if (writer !== undefined && 'name' in writer.request && writer.request.name === version.name) continue
       const what = deleted ? 'was deleted' : 'was shown'
       findings.add(`token ${version.token}`, () => ({
         kind: 'phantom',
-        text: `${versionWords(version)} ${what}, and nobody wrote it`,
+        text: `${versionText(version)} ${what}, and nobody wrote it`,
         object: version.name,
-        ...shownBy(evidence, [version]),
+        ...shownBy(index, [version]),
       }))
     }
   }
-  checkUids(evidence, findings)
-  for (const call of evidence.history.calls) checkReplaced(call, evidence, findings)
+  checkUids(index, findings)
+  for (const call of index.history.calls) checkReplaced(call, index, findings)
   return findings.report('what is shown was written', {
     examined: count(examined, 'version'),
     count: examined,
@@ -46,18 +46,18 @@ export function checkVersions(evidence: Evidence): CheckReport {
 }
 
 /** A uid is of one life of one object. */
-function checkUids(evidence: Evidence, findings: Findings): void {
+function checkUids(index: HistoryIndex, findings: Findings): void {
   const owners = new Map<string, Version>()
-  for (const { changes } of evidence.trails.values()) {
+  for (const { changes } of index.objects.values()) {
     for (const [at, { version }] of changes.entries()) {
       const owner = owners.get(version.uid)
       const before = changes[at - 1]?.version
       if (owner !== undefined && (owner.name !== version.name || before?.uid !== version.uid)) {
         findings.add(`uid ${version.uid}`, () => ({
           kind: 'two-versions',
-          text: `uid ${version.uid} is of ${versionWords(owner)} and again of ${versionWords(version)}`,
+          text: `uid ${version.uid} is of ${versionText(owner)} and again of ${versionText(version)}`,
           object: version.name,
-          ...shownBy(evidence, [owner, version]),
+          ...shownBy(index, [owner, version]),
         }))
       }
       owners.set(version.uid, version)
@@ -65,35 +65,39 @@ function checkUids(evidence: Evidence, findings: Findings): void {
   }
 }
 
-function checkReplaced(call: Call, evidence: Evidence, findings: Findings): void {
+function checkReplaced(call: Call, index: HistoryIndex, findings: Findings): void {
   const { request, answer } = call
   if (answer.kind !== 'object' || request.kind !== 'update' || request.expected === null) return
   const { expected, name } = request
   const { revision } = answer.version
-  const between = evidence.nextBehind(name, expected.revision)
+  const between = index.nextChangeAfter(name, expected.revision)
   if (between === null || between.revision >= revision) return
   findings.add(`update ${revision}`, () => {
-    const writer = evidence.writers.get(between.version.token)
-    const other = writer === undefined || between.deleted ? [] : [ofCall(writer)]
-    const change = between.deleted ? 'its deletion' : versionWords(between.version)
+    const writer = index.writers.get(between.version.token)
+    const other = writer === undefined || between.deleted ? [] : [callEvidence(writer)]
+    const change = between.deleted ? 'its deletion' : versionText(between.version)
     return {
       kind: 'lost-update',
       text: `version ${revision} of ${name} replaced ${expected.revision}, but ${change} lies between`,
       object: name,
       atMs: call.endMs,
       members: [call.member],
-      witnesses: inOrder([...other, ofCall(call)]),
+      witnesses: byTime([...other, callEvidence(call)]),
     }
   })
 }
 
 /** Who was shown these versions first, each. */
 function shownBy(
-  evidence: Evidence,
+  index: HistoryIndex,
   versions: readonly Version[],
-): { readonly atMs: number; readonly members: readonly string[]; readonly witnesses: readonly Witness[] } {
-  const { calls, watches } = evidence.history
-  const witnesses: Witness[] = []
+): {
+  readonly atMs: number
+  readonly members: readonly string[]
+  readonly witnesses: readonly EvidenceLine[]
+} {
+  const { calls, watches } = index.history
+  const witnesses: EvidenceLine[] = []
   const members = new Set<string>()
   for (const version of versions) {
     const call = calls.find(({ answer }) => {
@@ -101,7 +105,7 @@ function shownBy(
       return answer.kind === 'list' && answer.versions.some((one) => equalVersions(one, version))
     })
     if (call !== undefined) {
-      witnesses.push(ofCall(call))
+      witnesses.push(callEvidence(call))
       members.add(call.member)
       continue
     }
@@ -111,11 +115,11 @@ function shownBy(
       members.add(watch.member)
       witnesses.push({
         atMs: event.atMs,
-        text: `${watch.watcher} at ${watch.member}: ${event.type} ${versionWords(version)}`,
+        text: `${watch.watcher} at ${watch.member}: ${event.type} ${versionText(version)}`,
       })
       break
     }
   }
-  const told = inOrder(witnesses)
+  const told = byTime(witnesses)
   return { atMs: told[told.length - 1]?.atMs ?? 0, members: [...members], witnesses: told }
 }

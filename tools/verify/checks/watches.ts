@@ -1,10 +1,10 @@
-import { inOrder, ofCall, ofEvent, ofWatch, versionWords, watchWords } from '../describe.ts'
-import type { Change, Evidence } from '../evidence.ts'
+import { byTime, callEvidence, eventEvidence, watchEvidence, versionText, watchText } from '../describe.ts'
+import type { Change, HistoryIndex } from '../history-index.ts'
 import { Findings, count } from '../finding.ts'
-import type { AnomalyKind, CheckReport, Witness } from '../finding.ts'
+import type { AnomalyKind, CheckReport, EvidenceLine } from '../finding.ts'
 import type { Watch, WatchEvent } from '../history.ts'
-import { Pictures } from './pictures.ts'
-import { selectedFaults, stretchesOf } from './selected.ts'
+import { WatchState } from './watch-state.ts'
+import { selectedFaults, coveredRanges } from './selector-watches.ts'
 
 /**
  * Watches: ordered (revisions ascend), unique (nothing twice), atomic (a revision is told once and whole), reliable (no
@@ -12,13 +12,13 @@ import { selectedFaults, stretchesOf } from './selected.ts'
  * comes behind all it covers), filtered (what comes into a selection and leaves it is told as that); and every change is told
  * as what it was.
  */
-export function checkWatches(evidence: Evidence): CheckReport {
-  const { history } = evidence
+export function checkWatches(index: HistoryIndex): CheckReport {
+  const { history } = index
   const findings = new Findings()
-  const changes = [...evidence.trails.values()].flatMap((trail) => trail.changes)
+  const changes = [...index.objects.values()].flatMap((trail) => trail.changes)
   changes.sort((a, b) => a.revision - b.revision)
-  const pictures = new Pictures(evidence)
-  const whole: Watch[] = []
+  const state = new WatchState(index)
+  const complete: Watch[] = []
   let events = 0
   let resumed = 0
   for (const watch of history.watches) {
@@ -26,34 +26,34 @@ export function checkWatches(evidence: Evidence): CheckReport {
     if (watch.resumed) resumed++
     checkOrder(watch, findings)
     if (watch.side !== null) continue
-    const isWhole = checkReliable(watch, changes, evidence, findings)
-    if (isWhole) whole.push(watch)
-    pictures.check(watch, isWhole, (event, text) =>
+    const isComplete = checkReliable(watch, changes, index, findings)
+    if (isComplete) complete.push(watch)
+    state.check(watch, isComplete, (event, text) =>
       add(findings, 'wrong-event', {
         ...{ text, watch, object: event.version?.name ?? null },
-        witnesses: [ofWatch(watch), ofEvent(watch, event)],
+        witnesses: [watchEvidence(watch), eventEvidence(watch, event)],
       }),
     )
   }
-  const selected = checkSelected(evidence, changes, whole, findings)
+  const selected = checkSelected(index, changes, complete, findings)
   const watches = `${count(history.watches.length, 'watch', 'watches')}, ${count(resumed, 'resume')}`
   return findings.report('watches tell every change once, in order', {
     examined: `${count(events, 'event')}, ${watches}, ${count(selected, 'change')} looked at through a selector`,
     count: events,
-    note: noteOf(evidence),
+    note: noteOf(index),
   })
 }
 
 /** @param whole watches that left nothing out @returns changes looked at */
 function checkSelected(
-  evidence: Evidence,
+  index: HistoryIndex,
   changes: readonly Change[],
-  whole: readonly Watch[],
+  complete: readonly Watch[],
   findings: Findings,
 ): number {
-  const known = { evidence, changes, stretches: stretchesOf(whole) }
+  const known = { index, changes, ranges: coveredRanges(complete) }
   let looked = 0
-  for (const watch of evidence.history.watches) {
+  for (const watch of index.history.watches) {
     if (watch.side === null) continue
     const { faults, examined } = selectedFaults(watch, watch.side, known)
     looked += examined
@@ -65,82 +65,84 @@ function checkSelected(
 
 function checkOrder(watch: Watch, findings: Findings): void {
   let last: WatchEvent | null = null
-  const told = new Set<number>()
+  const seen = new Set<number>()
   for (const event of watch.events) {
     const { revision, type } = event
     const before = last?.revision ?? watch.after
     const isBookmark = type === 'BOOKMARK'
     if (isBookmark ? revision < before : revision <= before) {
-      const kind = told.has(revision) && !isBookmark ? 'repeated-event' : 'event-order'
-      const text = `${watchWords(watch)} told ${type} of revision ${revision} after ${before}`
-      const earlier = last === null ? ofWatch(watch) : ofEvent(watch, last)
-      const witnesses = [earlier, ofEvent(watch, event)]
+      const kind = seen.has(revision) && !isBookmark ? 'repeated-event' : 'event-order'
+      const text = `${watchText(watch)} told ${type} of revision ${revision} after ${before}`
+      const earlier = last === null ? watchEvidence(watch) : eventEvidence(watch, last)
+      const witnesses = [earlier, eventEvidence(watch, event)]
       add(findings, kind, { text, watch, object: event.version?.name ?? null, witnesses })
     }
-    if (!isBookmark) told.add(revision)
+    if (!isBookmark) seen.add(revision)
     if (last === null || revision >= last.revision) last = event
   }
 }
 
 /** An event, and the furthest bookmark before it. */
-type Told = { readonly event: WatchEvent; readonly marked: WatchEvent | null }
+type SeenEvent = { readonly event: WatchEvent; readonly marked: WatchEvent | null }
 
 /** @returns false when a change was left out */
 function checkReliable(
   watch: Watch,
   changes: readonly Change[],
-  evidence: Evidence,
+  index: HistoryIndex,
   findings: Findings,
 ): boolean {
-  const told = new Map<number, Told>()
+  const seen = new Map<number, SeenEvent>()
   let upTo = watch.after
   let marked: WatchEvent | null = null
   for (const event of watch.events) {
-    if (event.version !== null && !told.has(event.revision)) told.set(event.revision, { event, marked })
+    if (event.version !== null && !seen.has(event.revision)) seen.set(event.revision, { event, marked })
     if (event.type === 'BOOKMARK' && event.revision > (marked?.revision ?? 0)) marked = event
     upTo = Math.max(upTo, event.revision)
   }
-  let isWhole = true
-  for (let at = firstBehind(changes, watch.after); at < changes.length; at++) {
+  let isComplete = true
+  for (let at = indexAfter(changes, watch.after); at < changes.length; at++) {
     const change = changes[at] as Change
     if (change.revision > upTo) break
-    const known = told.get(change.revision)
+    const known = seen.get(change.revision)
     if (known === undefined) {
-      isWhole = false
-      addDropped(watch, change, evidence, findings)
+      isComplete = false
+      addDropped(watch, change, index, findings)
       continue
     }
     const early = known.marked
     if (early === null || early.revision < change.revision) continue
-    const text = `${watchWords(watch)} marked revision ${early.revision} before it told ${change.revision}`
-    const witnesses = [ofEvent(watch, early), ofEvent(watch, known.event)]
+    const text = `${watchText(watch)} marked revision ${early.revision} before it told ${change.revision}`
+    const witnesses = [eventEvidence(watch, early), eventEvidence(watch, known.event)]
     add(findings, 'false-bookmark', { text, watch, object: change.version.name, witnesses })
   }
-  return isWhole
+  return isComplete
 }
 
-function addDropped(watch: Watch, change: Change, evidence: Evidence, findings: Findings): void {
+function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings: Findings): void {
   const { version, revision, deleted } = change
   const behind = watch.events.find((event) => event.revision > revision)
   const before = watch.events.findLast((event) => event.revision < revision)
-  const writer = deleted ? undefined : evidence.writers.get(version.token)
-  const isLost = !deleted && evidence.firstShown(version.token) === null
+  const writer = deleted ? undefined : index.writers.get(version.token)
+  const isLost = !deleted && index.firstReadAt(version.token) === null
   const how = watch.resumed ? ', which it had to after its resume' : ''
-  const what = deleted ? `the deletion of ${version.name} at ${revision}` : versionWords(version)
-  const witnesses: Witness[] = [before === undefined ? ofWatch(watch) : ofEvent(watch, before)]
-  if (writer !== undefined) witnesses.push(ofCall(writer))
-  if (behind !== undefined) witnesses.push(ofEvent(watch, behind))
+  const what = deleted ? `the deletion of ${version.name} at ${revision}` : versionText(version)
+  const witnesses: EvidenceLine[] = [
+    before === undefined ? watchEvidence(watch) : eventEvidence(watch, before),
+  ]
+  if (writer !== undefined) witnesses.push(callEvidence(writer))
+  if (behind !== undefined) witnesses.push(eventEvidence(watch, behind))
   // Where nobody at all was shown it, it is not the watch that lost it.
   const text = isLost
-    ? `${what} was acknowledged by ${writer?.member}; ${watchWords(watch)} went on to ${behind?.revision} without it`
-    : `${watchWords(watch)} never told ${what}${how}; it went on to ${behind?.revision}`
+    ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} went on to ${behind?.revision} without it`
+    : `${watchText(watch)} never told ${what}${how}; it went on to ${behind?.revision}`
   const kind = isLost ? 'lost-write' : 'dropped-event'
   const of = isLost ? `${kind} ${revision}` : `${kind} ${revision} ${watch.id}`
   findings.add(of, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))
 }
 
 /** Watches that stood behind the end of the run, when everybody had time to catch up. */
-function noteOf({ history }: Evidence): string {
+function noteOf({ history }: HistoryIndex): string {
   const { lastRevision, watches } = history
   if (lastRevision === null) return 'the recording did not come to its end, so the last events are not judged'
   const reached = new Map<string, number>()
@@ -156,23 +158,23 @@ function noteOf({ history }: Evidence): string {
   return `in the end, of revision ${lastRevision}, some were still behind: ${words.join(', ')}`
 }
 
-type What = {
+type WatchAnomaly = {
   readonly text: string
   readonly watch: Watch
   readonly object: string | null
-  readonly witnesses: readonly Witness[]
+  readonly witnesses: readonly EvidenceLine[]
 }
 
-function add(findings: Findings, kind: AnomalyKind, { text, watch, object, witnesses }: What): void {
+function add(findings: Findings, kind: AnomalyKind, { text, watch, object, witnesses }: WatchAnomaly): void {
   findings.add(`${kind} ${text}`, () => ({ kind, text, object, ...seenAt(watch, witnesses) }))
 }
 
-function seenAt(watch: Watch, witnesses: readonly Witness[]) {
-  const told = inOrder(witnesses)
-  return { atMs: told[told.length - 1]?.atMs ?? 0, members: [watch.member], witnesses: told }
+function seenAt(watch: Watch, witnesses: readonly EvidenceLine[]) {
+  const seen = byTime(witnesses)
+  return { atMs: seen[seen.length - 1]?.atMs ?? 0, members: [watch.member], witnesses: seen }
 }
 
-function firstBehind(changes: readonly Change[], revision: number): number {
+function indexAfter(changes: readonly Change[], revision: number): number {
   const at = changes.findIndex((change) => change.revision > revision)
   return at === -1 ? changes.length : at
 }

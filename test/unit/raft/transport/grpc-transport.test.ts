@@ -35,13 +35,13 @@ import { testAuthority } from '../../../../fixtures/peer-credentials.ts'
 import { testLimits } from './fixtures.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 
-type Told = { readonly name: string; readonly event: TransportEvent }
+type WatchLine = { readonly name: string; readonly event: TransportEvent }
 
 async function withHarness(
   credentialsOf: (name: string) => PeerCredentials,
-  body: (harness: TransportHarness, told: readonly Told[]) => Promise<void>,
+  body: (harness: TransportHarness, told: readonly WatchLine[]) => Promise<void>,
 ): Promise<void> {
-  const told: Told[] = []
+  const told: WatchLine[] = []
   const harness = grpcHarness({ credentialsOf, onEvent: (name, event) => void told.push({ name, event }) })
   try {
     await body(harness, told)

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { emptyConfiguration } from '../../../../raft/index.ts'
 import type { Configuration } from '../../../../raft/index.ts'
-import { firstRevision, newLife, printOf } from '../../../../src/backup/life.ts'
+import { firstRevision, newIncarnation, sourceFingerprint } from '../../../../src/backup/incarnation.ts'
 import { NewStateBuilder } from '../../../../src/backup/new-state.ts'
 import type { NewState } from '../../../../src/backup/new-state.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
@@ -22,17 +22,17 @@ import { bootstrapOf } from '../../../../fixtures/store-commands.ts'
 import { configMapKey, decoded, LogWriter, put, write } from '../../../../fixtures/store-kit.ts'
 import { applyUpTo, openMachine } from '../../../support/store-machines.ts'
 
-const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1), printOf('copy'))
+const incarnation = newIncarnation(Date.UTC(2026, 10, 21), new SeededRandom(1), sourceFingerprint('copy'))
 const configuration: Configuration = { ...emptyConfiguration, autoLeave: true }
 
 async function built(
   from: StoreMachine,
   newKeys = false,
-  as = life,
+  as = incarnation,
 ): Promise<{ made: NewState; machine: StoreMachine }> {
   const home = new MemoryKeyValueHome()
   const old = headOf(from.state)
-  const options = { old, home, life: as, digest: from.digest, configuration, newKeys }
+  const options = { old, home, incarnation: as, digest: from.digest, configuration, newKeys }
   const builder = await NewStateBuilder.open(options)
   const { objects } = from.state.objects.list('', null, null)
   for (const object of objects.toSorted((a, b) => a.revision - b.revision)) {
@@ -52,7 +52,7 @@ void test('the objects are the copy’s, their versions are new and in the same 
     assert.ok(before && after)
     assert.ok(before.length > 0)
     assert.equal(after.length, before.length)
-    const first = firstRevision(old.state.revision, life)
+    const first = firstRevision(old.state.revision, incarnation)
     assert.ok(first > old.state.revision + 2 ** 40)
     assert.equal(machine.state.revision, first + after.length)
     const order = before.toSorted((a, b) => a.revision - b.revision)
@@ -92,7 +92,11 @@ void test('two lives of one copy, begun a second apart, share no revision, howev
   const seen = new Set<number>()
   let objects = 0
   for (const [at, pauseMs] of [0, 1000, 2000].entries()) {
-    const begun = newLife(life.bornMs + pauseMs, new SeededRandom(at), printOf('copy'))
+    const begun = newIncarnation(
+      incarnation.createdMs + pauseMs,
+      new SeededRandom(at),
+      sourceFingerprint('copy'),
+    )
     const { machine } = await built(old, false, begun)
     const first = firstRevision(old.state.revision, begun)
     for (const { revision } of machine.state.objects.list('', null, null).objects) {
@@ -101,7 +105,8 @@ void test('two lives of one copy, begun a second apart, share no revision, howev
       objects++
     }
     assert.ok(
-      firstRevision(old.state.revision, { ...begun, bornMs: begun.bornMs + 1000 }) > machine.state.revision,
+      firstRevision(old.state.revision, { ...begun, createdMs: begun.createdMs + 1000 }) >
+        machine.state.revision,
     )
     await machine.close()
   }
@@ -120,6 +125,6 @@ void test('join tokens of the copy let nobody into the new life', async () => {
   const { machine } = await built(old)
   const keys = machine.state.objects.list('', null, null).objects.map(({ key }) => key)
   assert.deepEqual(keys, [configMapKey('after'), configMapKey('before')])
-  assert.equal(machine.state.revision, firstRevision(old.state.revision, life) + 2)
+  assert.equal(machine.state.revision, firstRevision(old.state.revision, incarnation) + 2)
   for (const one of [old, machine]) await one.close()
 })

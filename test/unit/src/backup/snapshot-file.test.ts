@@ -11,7 +11,7 @@ import { BackupFailure } from '../../../../src/backup/errors.ts'
 import { SnapshotFile } from '../../../../src/backup/snapshot-file.ts'
 import { decodeHeader } from '../../../../src/backup/snapshot-format.ts'
 import { SnapshotWriter } from '../../../../src/backup/snapshot-writer.ts'
-import { StateSurvey } from '../../../../src/backup/state-survey.ts'
+import { SnapshotVerifier } from '../../../../src/backup/snapshot-verifier.ts'
 import { verifySnapshot } from '../../../../src/backup/verify-snapshot.ts'
 import { bytesOf, fileOf, streamOf } from '../../../support/saved-state.ts'
 
@@ -233,6 +233,6 @@ void test('a stream that is not whole makes no file', () => {
     altered.writeUInt8(altered.readUInt8(at) ^ 0x10, at)
     assert.throws(() => fileOf([altered], null), BackupFailure, `byte ${at}`)
   }
-  const survey = new StateSurvey('the stream')
+  const survey = new SnapshotVerifier('the stream')
   assert.throws(() => survey.finish(), { code: 'incomplete' })
 })

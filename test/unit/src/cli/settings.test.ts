@@ -19,13 +19,13 @@ import { admin, start, trusted } from '../../../support/tls-server.ts'
 
 const GiB = 2 ** 30
 
-type Told = { readonly code: number; readonly printed: string; readonly noted: string }
+type WatchLine = { readonly code: number; readonly printed: string; readonly noted: string }
 
 type Opened = {
   readonly store: Store
   /** What others change, one before each change of ours, for as long as there are any. */
   readonly others: Partial<Settings>[]
-  readonly set: (...args: string[]) => Promise<Told>
+  readonly set: (...args: string[]) => Promise<WatchLine>
 }
 
 async function open(t: TestContext): Promise<Opened> {
@@ -51,7 +51,7 @@ async function open(t: TestContext): Promise<Opened> {
   t.after(() => rmSync(directory, { recursive: true }))
   const kubeconfig = join(directory, 'kubeconfig')
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(url)))
-  const set = async (...args: string[]): Promise<Told> => {
+  const set = async (...args: string[]): Promise<WatchLine> => {
     const [printed, noted]: [string[], string[]] = [[], []]
     const code = await cli(['settings', ...args, '--kubeconfig', kubeconfig], {
       ...{ clock: systemClock, random: freshRandom(), program: 'orchctl' },

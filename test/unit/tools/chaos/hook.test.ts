@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import type { MemberHarm } from '../../../../tools/chaos/harm-file.ts'
+import type { HookFaults } from '../../../../tools/chaos/hook-file.ts'
 
 /** Begins a thread of the role that it is given. */
 const main = `
@@ -31,7 +31,7 @@ console.log(JSON.stringify({ wallMs: Date.now(), syncMs: performance.now() - beg
 function said(
   t: TestContext,
   role: string,
-  harm: Partial<MemberHarm>,
+  harm: Partial<HookFaults>,
 ): { readonly aheadMs: number; readonly syncMs: number } {
   const directory = mkdtempSync(join(tmpdir(), 'hook-'))
   t.after(() => rmSync(directory, { recursive: true }))
@@ -49,7 +49,7 @@ function said(
 }
 
 const hourMs = 3_600_000
-const harm: MemberHarm = {
+const harm: HookFaults = {
   disk: { delayMs: 3000, untilMs: Date.now() + hourMs },
   clock: { skewMs: 24 * hourMs, untilMs: Date.now() + hourMs },
 }

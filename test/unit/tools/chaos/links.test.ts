@@ -13,10 +13,10 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { noHarm, readHarm } from '../../../../tools/chaos/harm-file.ts'
+import { noHookFaults, readHookFaults } from '../../../../tools/chaos/hook-file.ts'
 import { callerOf, inodeOf } from '../../../../tools/chaos/links/caller.ts'
 import { ControlClient, ControlServer } from '../../../../tools/chaos/links/control.ts'
-import { Gate } from '../../../../tools/chaos/links/gate.ts'
+import { MemberProxy } from '../../../../tools/chaos/links/member-proxy.ts'
 import { between, parseRules, stateOf } from '../../../../tools/chaos/links/rules.ts'
 import type { LinkRule } from '../../../../tools/chaos/links/rules.ts'
 import { freePorts } from '../../../../fixtures/port-range.ts'
@@ -35,9 +35,9 @@ async function line(t: TestContext, first: readonly LinkRule[] = []) {
   })
   server.listen(listens, '127.0.0.1')
   await once(server, 'listening')
-  const gate = await Gate.open({
-    ...{ seat: { name: 'b', dialed, listens }, clock: systemClock, random: new SeededRandom(1) },
-    ...{ rules: () => rules, whoCalls: () => Promise.resolve('a') },
+  const proxy = await MemberProxy.open({
+    ...{ proxied: { name: 'b', dialed, listens }, clock: systemClock, random: new SeededRandom(1) },
+    ...{ rules: () => rules, findCaller: () => Promise.resolve('a') },
   })
   const caller = connect(dialed, '127.0.0.1')
   caller.on('data', (bytes: Buffer) => answered.push(bytes))
@@ -46,12 +46,12 @@ async function line(t: TestContext, first: readonly LinkRule[] = []) {
   t.after(async () => {
     caller.destroy()
     for (const call of calls) call.destroy()
-    await gate.close()
+    await proxy.close()
     server.close()
   })
   const set = (next: readonly LinkRule[]): void => {
     rules = next
-    gate.refresh()
+    proxy.refresh()
   }
   return {
     caller,
@@ -194,13 +194,13 @@ void test('harm to disk and clock ends by itself, and a file that means nothing 
   const directory = mkdtempSync(join(tmpdir(), 'harm-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'chaos.json')
-  assert.deepEqual(readHarm(path, 0), noHarm)
+  assert.deepEqual(readHookFaults(path, 0), noHookFaults)
   const harm = { disk: { delayMs: 5, untilMs: 100 }, clock: { skewMs: -5, untilMs: 200 } }
   writeFileSync(path, JSON.stringify(harm))
-  assert.deepEqual(readHarm(path, 99), harm)
-  assert.deepEqual(readHarm(path, 100), { ...harm, disk: null })
+  assert.deepEqual(readHookFaults(path, 99), harm)
+  assert.deepEqual(readHookFaults(path, 100), { ...harm, disk: null })
   for (const text of ['', '7', 'null', '{']) {
     writeFileSync(path, text)
-    assert.deepEqual(readHarm(path, 0), noHarm)
+    assert.deepEqual(readHookFaults(path, 0), noHookFaults)
   }
 })

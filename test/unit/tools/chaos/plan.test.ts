@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ChaosFailure } from '../../../../tools/chaos/errors.ts'
-import { describeHarm, faultKinds, parseKinds } from '../../../../tools/chaos/fault.ts'
+import { describeFault, faultKinds, parseKinds } from '../../../../tools/chaos/fault.ts'
 import type { Fault } from '../../../../tools/chaos/fault.ts'
 import { planChaos } from '../../../../tools/chaos/plan.ts'
 
@@ -29,8 +29,8 @@ void test('faults fit into the time, one after another in their lane, and what i
     const spare = Math.max(1, Math.floor((members.length - 1) / 2))
     for (const fault of plan) {
       assert.ok(fault.atMs >= 0 && fault.forMs > 0 && endOf(fault) <= durationMs, `seed ${seed}`)
-      assert.ok(['leader', 'all', ...members].includes(fault.victim))
-      assert.ok(describeHarm(fault.harm) !== '')
+      assert.ok(['leader', 'all', ...members].includes(fault.target))
+      assert.ok(describeFault(fault.spec) !== '')
       const beside = plan.filter(
         (other) => other !== fault && other.atMs < endOf(fault) && endOf(other) > fault.atMs,
       )
@@ -40,8 +40,8 @@ void test('faults fit into the time, one after another in their lane, and what i
         `seed ${seed}: one lane`,
       )
       assert.ok(fault.lane === null || fault.lane < spare)
-      if (fault.harm.kind === 'partition') assert.ok(fault.harm.size >= 1 && fault.harm.size <= spare)
-      if (members.length === 1) assert.doesNotMatch(fault.harm.kind, /link|cut|partition/)
+      if (fault.spec.kind === 'partition') assert.ok(fault.spec.size >= 1 && fault.spec.size <= spare)
+      if (members.length === 1) assert.doesNotMatch(fault.spec.kind, /link|cut|partition/)
     }
     assert.deepEqual(
       plan,
@@ -52,8 +52,8 @@ void test('faults fit into the time, one after another in their lane, and what i
 
 void test('a long plan has every kind, for the leader and for others', () => {
   const plan = planChaos({ seed: 1, durationMs: 3_600_000, members: names(5), kinds: faultKinds })
-  assert.deepEqual(new Set(plan.map(({ harm }) => harm.kind)), new Set(faultKinds))
-  assert.ok(plan.some(({ victim }) => victim === 'leader') && plan.some(({ victim }) => victim === 'n3'))
+  assert.deepEqual(new Set(plan.map(({ spec }) => spec.kind)), new Set(faultKinds))
+  assert.ok(plan.some(({ target }) => target === 'leader') && plan.some(({ target }) => target === 'n3'))
 })
 
 void test('names of faults are understood or told, and what cannot be planned is said', () => {

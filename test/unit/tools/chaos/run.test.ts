@@ -10,15 +10,15 @@ import type { Fault } from '../../../../tools/chaos/fault.ts'
 import type { LinkRule } from '../../../../tools/chaos/links/rules.ts'
 import { planChaos } from '../../../../tools/chaos/plan.ts'
 import { runChaos } from '../../../../tools/chaos/run.ts'
-import type { Done } from '../../../../tools/chaos/run.ts'
-import type { ChaosTarget, DiskHarm } from '../../../../tools/chaos/target.ts'
+import type { CompletedFault } from '../../../../tools/chaos/run.ts'
+import type { ChaosTarget, DiskFault } from '../../../../tools/chaos/target.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
 
 class Recorded implements ChaosTarget {
   readonly members: readonly string[]
   readonly down = new Set<string>()
   readonly paused = new Set<string>()
-  readonly disks = new Map<string, DiskHarm>()
+  readonly disks = new Map<string, DiskFault>()
   readonly clocks = new Map<string, number>()
   readonly starts: string[] = []
   readonly learners = new Set<string>()
@@ -81,9 +81,9 @@ class Recorded implements ChaosTarget {
     this.rules = rules
     return Promise.resolve()
   }
-  setDisk(member: string, harm: DiskHarm | null): void {
-    if (harm === null) this.disks.delete(member)
-    else this.disks.set(member, harm)
+  setDisk(member: string, spec: DiskFault | null): void {
+    if (spec === null) this.disks.delete(member)
+    else this.disks.set(member, spec)
     this.#look()
   }
   setClock(member: string, skewMs: number): void {
@@ -115,7 +115,7 @@ class Recorded implements ChaosTarget {
   }
 }
 
-type Ran = { readonly target: Recorded; readonly done: readonly Done[]; readonly error: unknown }
+type Ran = { readonly target: Recorded; readonly done: readonly CompletedFault[]; readonly error: unknown }
 
 /** @param meanwhile called once after that many ms */
 async function ran(
@@ -125,7 +125,7 @@ async function ran(
 ): Promise<Ran> {
   const clock = new ManualClock()
   const stop = new AbortController()
-  const done: Done[] = []
+  const done: CompletedFault[] = []
   if (meanwhile !== undefined) clock.after(meanwhile.afterMs, () => meanwhile.does(stop))
   let error: unknown = null
   let ended = false
@@ -145,8 +145,8 @@ async function ran(
   return { target, done, error }
 }
 
-function fault(harm: Fault['harm'], victim: string, change: Partial<Fault> = {}): Fault {
-  return { atMs: 1000, forMs: 2000, victim, lane: 0, harm, ...change }
+function fault(spec: Fault['spec'], target: string, change: Partial<Fault> = {}): Fault {
+  return { atMs: 1000, forMs: 2000, target, lane: 0, spec, ...change }
 }
 
 void test('whatever the plan, all is done, a minority is harmed at a time, and nothing is in the end', async () => {

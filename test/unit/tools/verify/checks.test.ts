@@ -13,176 +13,188 @@ import { checkRealTime } from '../../../../tools/verify/checks/real-time.ts'
 import { checkSessions } from '../../../../tools/verify/checks/sessions.ts'
 import { checkVersions } from '../../../../tools/verify/checks/versions.ts'
 import type { Mode } from '../../../../tools/verify/history.ts'
-import { judge } from '../../../../tools/verify/judge.ts'
-import { Tale, anyVersion, exactly, kindsOf, mostRecent, notOlder } from './tale.ts'
+import { checkHistory } from '../../../../tools/verify/check-history.ts'
+import { HistoryScript, anyVersion, exactly, kindsOf, mostRecent, notOlder } from './history-script.ts'
 
-const realTime = (tale: Tale): readonly string[] => kindsOf(checkRealTime(tale.evidence()))
-const versions = (tale: Tale): readonly string[] => kindsOf(checkVersions(tale.evidence()))
-const lists = (tale: Tale): readonly string[] => kindsOf(checkLists(tale.evidence()))
-const modes = (tale: Tale): readonly string[] => kindsOf(checkModes(tale.evidence()))
-const bounds = (tale: Tale): readonly string[] => kindsOf(checkBounds(tale.evidence()))
-const sessions = (tale: Tale, balanced = false): readonly string[] =>
-  kindsOf(checkSessions(tale.evidence(), { balanced }))
+const realTime = (script: HistoryScript): readonly string[] => kindsOf(checkRealTime(script.index()))
+const versions = (script: HistoryScript): readonly string[] => kindsOf(checkVersions(script.index()))
+const lists = (script: HistoryScript): readonly string[] => kindsOf(checkLists(script.index()))
+const modes = (script: HistoryScript): readonly string[] => kindsOf(checkModes(script.index()))
+const bounds = (script: HistoryScript): readonly string[] => kindsOf(checkBounds(script.index()))
+const sessions = (script: HistoryScript, balanced = false): readonly string[] =>
+  kindsOf(checkSessions(script.index(), { balanced }))
 
 void test('real time: a write has a revision behind all that was told before it began', () => {
-  assert.deepEqual(realTime(new Tale().create('a@5').create('b@6')), [])
-  assert.deepEqual(realTime(new Tale().create('a@7').create('b@6')), ['revision-order'])
-  const beside = new Tale().create('a@7', { begin: 1, end: 4 }).create('b@6', { begin: 2, end: 5 })
+  assert.deepEqual(realTime(new HistoryScript().create('a@5').create('b@6')), [])
+  assert.deepEqual(realTime(new HistoryScript().create('a@7').create('b@6')), ['revision-order'])
+  const beside = new HistoryScript().create('a@7', { begin: 1, end: 4 }).create('b@6', { begin: 2, end: 5 })
   assert.deepEqual(realTime(beside), [], 'beside each other they may come in any order')
 })
 
 void test('real time: a most recent read is of nothing older than was told, to anybody, about anything', () => {
-  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
-  assert.deepEqual(realTime(tale().list(7, ['a@6', 'b@7'])), [])
-  assert.deepEqual(realTime(tale().list(6, ['a@6'])), ['stale-read'])
-  assert.deepEqual(realTime(tale().get('a@5')), ['stale-read'])
-  assert.deepEqual(realTime(tale().get('a@5', anyVersion)), [], 'any version may be old')
-  assert.deepEqual(realTime(tale().list(6, ['a@6'], anyVersion)), [])
-  assert.deepEqual(realTime(tale().missing('a')), ['lost-write'])
-  assert.deepEqual(realTime(tale().get('a@6').missing('a')), ['stale-read'])
-  assert.deepEqual(realTime(tale().delete('a').missing('a')), [])
-  assert.deepEqual(realTime(tale().delete('a').create('a@9').get('a@9').missing('a')), ['stale-read'])
+  const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
+  assert.deepEqual(realTime(script().list(7, ['a@6', 'b@7'])), [])
+  assert.deepEqual(realTime(script().list(6, ['a@6'])), ['stale-read'])
+  assert.deepEqual(realTime(script().get('a@5')), ['stale-read'])
+  assert.deepEqual(realTime(script().get('a@5', anyVersion)), [], 'any version may be old')
+  assert.deepEqual(realTime(script().list(6, ['a@6'], anyVersion)), [])
+  assert.deepEqual(realTime(script().missing('a')), ['lost-write'])
+  assert.deepEqual(realTime(script().get('a@6').missing('a')), ['stale-read'])
+  assert.deepEqual(realTime(script().delete('a').missing('a')), [])
+  assert.deepEqual(realTime(script().delete('a').create('a@9').get('a@9').missing('a')), ['stale-read'])
   assert.deepEqual(
-    realTime(new Tale().watch(1, [['BOOKMARK', 9]]).list(8, [])),
+    realTime(new HistoryScript().watch(1, [['BOOKMARK', 9]]).list(8, [])),
     ['stale-read'],
     'told by a watch',
   )
 })
 
 void test('versions: one revision is one version, that somebody wrote', () => {
-  const tale = (): Tale => new Tale().create('a@5')
-  assert.deepEqual(versions(tale().get('a@5', anyVersion)), [])
-  assert.deepEqual(versions(tale().get('a@5#other', anyVersion)), ['two-versions'])
-  assert.deepEqual(versions(tale().get('a@5').create('b@5').get('b@5')), ['two-versions'])
-  assert.deepEqual(versions(tale().create('b@5').get('b@5')), ['lost-write'], 'nobody ever saw the first')
-  assert.deepEqual(versions(tale().get('a@8', anyVersion)), ['phantom'])
+  const script = (): HistoryScript => new HistoryScript().create('a@5')
+  assert.deepEqual(versions(script().get('a@5', anyVersion)), [])
+  assert.deepEqual(versions(script().get('a@5#other', anyVersion)), ['two-versions'])
+  assert.deepEqual(versions(script().get('a@5').create('b@5').get('b@5')), ['two-versions'])
+  assert.deepEqual(versions(script().create('b@5').get('b@5')), ['lost-write'], 'nobody ever saw the first')
+  assert.deepEqual(versions(script().get('a@8', anyVersion)), ['phantom'])
   assert.deepEqual(
-    versions(tale().get('b@8=a5', anyVersion)),
+    versions(script().get('b@8=a5', anyVersion)),
     ['phantom'],
     'it was written to another object',
   )
 })
 
 void test('versions: a conditional write replaces the version it names', () => {
-  const tale = (): Tale => new Tale().create('a@5').update('a@6', null)
-  assert.deepEqual(versions(tale().update('a@7', 'a@6')), [])
-  assert.deepEqual(versions(tale().update('a@7', 'a@5')), ['lost-update'])
+  const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', null)
+  assert.deepEqual(versions(script().update('a@7', 'a@6')), [])
+  assert.deepEqual(versions(script().update('a@7', 'a@5')), ['lost-update'])
 })
 
 void test('lists: one at a revision is the state at that revision, in every mode', () => {
-  const tale = (): Tale => new Tale().create('a@5').create('b@6').update('a@7', 'a@5').get('a@7')
+  const script = (): HistoryScript =>
+    new HistoryScript().create('a@5').create('b@6').update('a@7', 'a@5').get('a@7')
   for (const mode of [anyVersion, exactly(6), notOlder(5)]) {
-    assert.deepEqual(lists(tale().list(6, ['a@5', 'b@6'], mode)), [])
-    assert.deepEqual(lists(tale().list(7, ['a@5', 'b@6'], mode)), ['wrong-list'], 'an old version')
-    assert.deepEqual(lists(tale().list(6, ['a@7', 'b@6'], mode)), ['wrong-list'], 'one of the future')
-    assert.deepEqual(lists(tale().get('b@6').list(7, ['a@7'], mode)), ['wrong-list'], 'one missing')
-    assert.deepEqual(lists(tale().list(7, ['a@7'], mode)), ['lost-write'], 'one missing that nobody ever saw')
+    assert.deepEqual(lists(script().list(6, ['a@5', 'b@6'], mode)), [])
+    assert.deepEqual(lists(script().list(7, ['a@5', 'b@6'], mode)), ['wrong-list'], 'an old version')
+    assert.deepEqual(lists(script().list(6, ['a@7', 'b@6'], mode)), ['wrong-list'], 'one of the future')
+    assert.deepEqual(lists(script().get('b@6').list(7, ['a@7'], mode)), ['wrong-list'], 'one missing')
+    assert.deepEqual(
+      lists(script().list(7, ['a@7'], mode)),
+      ['lost-write'],
+      'one missing that nobody ever saw',
+    )
   }
 })
 
 void test('lists: what may have been deleted may be missing, and only then', () => {
-  const deleted = (): Tale => new Tale().create('a@5').create('b@6').get('a@5').delete('a')
+  const deleted = (): HistoryScript => new HistoryScript().create('a@5').create('b@6').get('a@5').delete('a')
   assert.deepEqual(lists(deleted().list(7, ['b@6'])), [])
   assert.deepEqual(lists(deleted().list(6, ['b@6'])), ['wrong-list'], 'at 6 it was not yet asked for')
   const told = deleted().watch(6, [['DELETED', 'a@7=a5']])
   assert.deepEqual(lists(told.list(8, ['a@5', 'b@6'])), ['wrong-list'], 'deleted at 7, so a watch says')
-  const perhaps = new Tale().create('a@5').get('a@5').unknown({ kind: 'delete', name: 'a', expected: null })
+  const perhaps = new HistoryScript()
+    .create('a@5')
+    .get('a@5')
+    .unknown({ kind: 'delete', name: 'a', expected: null })
   assert.deepEqual(lists(perhaps.list(9, [])), [], 'nobody knows whether it was deleted')
   const recreated = deleted().create('a@8').get('a@8')
   assert.deepEqual(lists(recreated.list(9, ['b@6'])), ['wrong-list'], 'it was there again')
 })
 
 void test('lists: two at one revision are equal', () => {
-  const tale = new Tale().create('a@5').unknown({ kind: 'delete', name: 'a', expected: null })
-  assert.deepEqual(lists(tale.list(9, [], mostRecent).list(9, ['a@5'], exactly(9))), ['wrong-list'])
+  const script = new HistoryScript().create('a@5').unknown({ kind: 'delete', name: 'a', expected: null })
+  assert.deepEqual(lists(script.list(9, [], mostRecent).list(9, ['a@5'], exactly(9))), ['wrong-list'])
 })
 
 void test('lists: pages are one state, in order, and count what is left', () => {
-  const tale = (): Tale =>
-    new Tale().create('a@5').create('b@6').create('c@7').get('a@5').get('b@6').get('c@7')
+  const script = (): HistoryScript =>
+    new HistoryScript().create('a@5').create('b@6').create('c@7').get('a@5').get('b@6').get('c@7')
   const first = { revision: 7, shown: ['a@5'], left: 2 }
   const second = { revision: 7, shown: ['b@6'], left: 1 }
   const last = { revision: 7, shown: ['c@7'], left: null }
-  assert.deepEqual(lists(tale().pages([first, second, last])), [])
-  assert.deepEqual(lists(tale().pages([first, second])), [], 'whoever stops early is not judged on the rest')
-  assert.deepEqual(lists(tale().pages([first, { ...second, revision: 8 }, last])), ['torn-pages'])
-  assert.deepEqual(lists(tale().pages([first, second, second, last])), ['torn-pages'])
-  assert.deepEqual(lists(tale().pages([{ ...first, left: 5 }, second, last])), ['torn-pages'])
+  assert.deepEqual(lists(script().pages([first, second, last])), [])
   assert.deepEqual(
-    lists(tale().pages([{ ...first, left: 1 }, last])),
+    lists(script().pages([first, second])),
+    [],
+    'whoever stops early is not judged on the rest',
+  )
+  assert.deepEqual(lists(script().pages([first, { ...second, revision: 8 }, last])), ['torn-pages'])
+  assert.deepEqual(lists(script().pages([first, second, second, last])), ['torn-pages'])
+  assert.deepEqual(lists(script().pages([{ ...first, left: 5 }, second, last])), ['torn-pages'])
+  assert.deepEqual(
+    lists(script().pages([{ ...first, left: 1 }, last])),
     ['wrong-list'],
     'the middle is missing',
   )
 })
 
 void test('modes: exact is exact, and not older is not older', () => {
-  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
-  assert.deepEqual(modes(tale().list(6, ['a@6'], exactly(6))), [])
-  assert.deepEqual(modes(tale().list(7, ['a@6', 'b@7'], exactly(6))), ['wrong-mode'])
-  assert.deepEqual(modes(tale().list(7, ['a@6', 'b@7'], notOlder(6))), [])
-  assert.deepEqual(modes(tale().list(5, ['a@5'], notOlder(6))), ['wrong-mode'])
-  assert.deepEqual(modes(tale().get('a@6', notOlder(7))), [])
-  assert.deepEqual(modes(tale().get('a@5', notOlder(7))), ['wrong-mode'])
-  assert.deepEqual(modes(tale().missing('b', notOlder(7))), ['wrong-mode'])
-  assert.deepEqual(modes(tale().missing('b', notOlder(6))), [], 'at 6 there was none')
+  const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
+  assert.deepEqual(modes(script().list(6, ['a@6'], exactly(6))), [])
+  assert.deepEqual(modes(script().list(7, ['a@6', 'b@7'], exactly(6))), ['wrong-mode'])
+  assert.deepEqual(modes(script().list(7, ['a@6', 'b@7'], notOlder(6))), [])
+  assert.deepEqual(modes(script().list(5, ['a@5'], notOlder(6))), ['wrong-mode'])
+  assert.deepEqual(modes(script().get('a@6', notOlder(7))), [])
+  assert.deepEqual(modes(script().get('a@5', notOlder(7))), ['wrong-mode'])
+  assert.deepEqual(modes(script().missing('b', notOlder(7))), ['wrong-mode'])
+  assert.deepEqual(modes(script().missing('b', notOlder(6))), [], 'at 6 there was none')
 })
 
 void test('bounds: what was told longer ago than the bound is in the answer', () => {
-  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
   const behind = (boundMs: number): Mode => ({ kind: 'bounded', boundMs })
   // The update was told at 4, the creation of b at 6, and the read is asked for at 7.
-  assert.deepEqual(bounds(tale().get('a@5', behind(2))), ['beyond-bound'])
-  assert.deepEqual(bounds(tale().get('a@5', behind(3))), [], 'told so long ago, not longer')
-  assert.deepEqual(bounds(tale().get('a@6', behind(1))), [])
-  assert.deepEqual(bounds(tale().list(6, ['a@6'], behind(1))), [])
-  assert.deepEqual(bounds(tale().list(5, ['a@5'], behind(2))), ['beyond-bound'])
-  assert.deepEqual(bounds(tale().missing('a', behind(2))), ['beyond-bound'])
-  assert.equal(checkBounds(tale().get('a@5').evidence()).verdict, 'not-applicable', 'nobody asked')
+  assert.deepEqual(bounds(script().get('a@5', behind(2))), ['beyond-bound'])
+  assert.deepEqual(bounds(script().get('a@5', behind(3))), [], 'told so long ago, not longer')
+  assert.deepEqual(bounds(script().get('a@6', behind(1))), [])
+  assert.deepEqual(bounds(script().list(6, ['a@6'], behind(1))), [])
+  assert.deepEqual(bounds(script().list(5, ['a@5'], behind(2))), ['beyond-bound'])
+  assert.deepEqual(bounds(script().missing('a', behind(2))), ['beyond-bound'])
+  assert.equal(checkBounds(script().get('a@5').index()).verdict, 'not-applicable', 'nobody asked')
 })
 
 void test('by a lease and through the log reads are as new as the most recent', () => {
-  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
+  const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
   for (const kind of ['lease', 'log'] as const) {
-    assert.deepEqual(realTime(tale().list(7, ['a@6', 'b@7'], { kind })), [])
-    assert.deepEqual(realTime(tale().list(6, ['a@6'], { kind })), ['stale-read'])
-    assert.deepEqual(realTime(tale().get('a@5', { kind })), ['stale-read'])
+    assert.deepEqual(realTime(script().list(7, ['a@6', 'b@7'], { kind })), [])
+    assert.deepEqual(realTime(script().list(6, ['a@6'], { kind })), ['stale-read'])
+    assert.deepEqual(realTime(script().get('a@5', { kind })), ['stale-read'])
   }
 })
 
 void test('sessions: on one connection reads of any version do not go back', () => {
-  const tale = (): Tale => new Tale().create('a@5').update('a@6', 'a@5').create('b@7')
-  const back = (connection: number): Tale =>
-    tale().list(7, ['a@6', 'b@7'], anyVersion, { connection: 1 }).get('a@5', anyVersion, { connection })
+  const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
+  const back = (connection: number): HistoryScript =>
+    script().list(7, ['a@6', 'b@7'], anyVersion, { connection: 1 }).get('a@5', anyVersion, { connection })
   assert.deepEqual(sessions(back(1)), ['reads-go-back'])
   assert.deepEqual(sessions(back(2)), [], 'another connection may lead to another server')
   assert.deepEqual(sessions(back(1), true), [], 'nothing is promised by a balancer')
-  assert.deepEqual(sessions(tale().get('a@5', anyVersion).list(7, ['a@6', 'b@7'], anyVersion)), [])
+  assert.deepEqual(sessions(script().get('a@5', anyVersion).list(7, ['a@6', 'b@7'], anyVersion)), [])
   assert.deepEqual(
-    sessions(tale().get('a@6').get('a@5', anyVersion)),
+    sessions(script().get('a@6').get('a@5', anyVersion)),
     [],
     'other modes may be served from elsewhere',
   )
 })
 
 void test('members: equal in the end, byte for byte', () => {
-  const tale = (digest: string, shown: readonly string[]): Tale => {
-    const one = new Tale().create('a@5').copy('n1', 5, ['a@5'], 'x').copy('n2', 5, shown, digest)
+  const script = (digest: string, shown: readonly string[]): HistoryScript => {
+    const one = new HistoryScript().create('a@5').copy('n1', 5, ['a@5'], 'x').copy('n2', 5, shown, digest)
     one.members = ['n1', 'n2']
     return one
   }
-  const check = (one: Tale) => checkMembers(one.history())
-  assert.equal(check(tale('x', ['a@5'])).verdict, 'ok')
-  assert.match(check(tale('y', [])).anomalies[0]?.text ?? '', /only n1 has a$/)
-  assert.match(check(tale('y', ['a@5#other'])).anomalies[0]?.text ?? '', /in a$/)
-  assert.match(check(tale('y', ['a@5'])).anomalies[0]?.text ?? '', /in bytes alone$/)
-  const three = tale('x', ['a@5'])
+  const check = (one: HistoryScript) => checkMembers(one.history())
+  assert.equal(check(script('x', ['a@5'])).verdict, 'ok')
+  assert.match(check(script('y', [])).anomalies[0]?.text ?? '', /only n1 has a$/)
+  assert.match(check(script('y', ['a@5#other'])).anomalies[0]?.text ?? '', /in a$/)
+  assert.match(check(script('y', ['a@5'])).anomalies[0]?.text ?? '', /in bytes alone$/)
+  const three = script('x', ['a@5'])
   three.members = ['n1', 'n2', 'n3']
   assert.equal(check(three).verdict, 'undecided', 'n3 gave nothing')
-  assert.equal(check(new Tale()).verdict, 'not-applicable')
+  assert.equal(check(new HistoryScript()).verdict, 'not-applicable')
 })
 
 void test('all together: too little says nothing, one anomaly is enough', () => {
-  assert.equal(judge(new Tale().history(), { balanced: false }).verdict, 'undecided')
-  const tale = new Tale().create('a@5').get('a@5').missing('a')
-  assert.equal(judge(tale.history(), { balanced: false }).verdict, 'anomaly')
+  assert.equal(checkHistory(new HistoryScript().history(), { balanced: false }).verdict, 'undecided')
+  const script = new HistoryScript().create('a@5').get('a@5').missing('a')
+  assert.equal(checkHistory(script.history(), { balanced: false }).verdict, 'anomaly')
 })

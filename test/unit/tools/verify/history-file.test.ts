@@ -13,9 +13,9 @@ import { checkFaults, readFaults } from '../../../../tools/verify/faults.ts'
 import { HistoryBuilder } from '../../../../tools/verify/history-builder.ts'
 import { HistoryFile, readHistory } from '../../../../tools/verify/history-file.ts'
 import { historyFormat } from '../../../../tools/verify/history-lines.ts'
-import { judge } from '../../../../tools/verify/judge.ts'
+import { checkHistory } from '../../../../tools/verify/check-history.ts'
 import { verifyLimits } from '../../../../tools/verify/limits.ts'
-import { Tale, exactly, notOlder } from './tale.ts'
+import { HistoryScript, exactly, notOlder } from './history-script.ts'
 
 async function inFile(body: (path: string) => Promise<void> | void): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'verify-'))
@@ -26,8 +26,8 @@ async function inFile(body: (path: string) => Promise<void> | void): Promise<voi
   }
 }
 
-function told(): Tale {
-  return new Tale()
+function told(): HistoryScript {
+  return new HistoryScript()
     .list(4, [])
     .create('a@5')
     .update('a@6', 'a@5')
@@ -44,8 +44,8 @@ function told(): Tale {
     .copy('n1', 8, ['a@6'])
 }
 
-async function write(path: string, tale: Tale): Promise<void> {
-  const { facts, calls, watches, copies, lastRevision, endedMs } = tale.history()
+async function write(path: string, script: HistoryScript): Promise<void> {
+  const { facts, calls, watches, copies, lastRevision, endedMs } = script.history()
   const file = new HistoryFile(path)
   file.write({ line: 'run', format: historyFormat, ...facts })
   for (const call of calls) file.write({ line: 'call', ...call })
@@ -62,14 +62,14 @@ async function write(path: string, tale: Tale): Promise<void> {
 
 void test('what is read is what was written, and is judged alike', async () => {
   await inFile(async (path) => {
-    const tale = told()
-    await write(path, tale)
+    const script = told()
+    await write(path, script)
     const read = await readHistory(path)
     const options = { balanced: false }
-    assert.deepEqual(judge(read, options), judge(tale.history(), options))
+    assert.deepEqual(checkHistory(read, options), checkHistory(script.history(), options))
     const lineless = (calls: readonly object[]): object[] =>
       calls.map((call) => Object.fromEntries(Object.entries(call).filter(([key]) => key !== 'line')))
-    assert.deepEqual(lineless(read.calls), tale.history().calls)
+    assert.deepEqual(lineless(read.calls), script.history().calls)
     assert.equal(read.calls[1]?.answer.kind, 'object')
     const versions = read.watches[0]?.events.map(({ version }) => version)
     assert.equal(versions?.[0], read.calls[1]?.answer.kind === 'object' ? read.calls[1].answer.version : null)

@@ -10,74 +10,87 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { checkObjects } from '../../../../tools/verify/checks/objects.ts'
 import { linearizable } from '../../../../tools/verify/linearizability.ts'
 import type { RegisterCall, State } from '../../../../tools/verify/linearizability.ts'
-import { smallestBad } from '../../../../tools/verify/shrink.ts'
-import { Tale, expectedOf, kindsOf } from './tale.ts'
+import { minimizeCalls } from '../../../../tools/verify/minimize-calls.ts'
+import { HistoryScript, expectedOf, kindsOf } from './history-script.ts'
 
-const verdictOf = (tale: Tale): string => checkObjects(tale.evidence()).verdict
-const check = (tale: Tale): readonly string[] => kindsOf(checkObjects(tale.evidence()))
+const verdictOf = (script: HistoryScript): string => checkObjects(script.index()).verdict
+const check = (script: HistoryScript): readonly string[] => kindsOf(checkObjects(script.index()))
 
 void test('what is read is what was written last', () => {
-  const good = new Tale().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6').delete('a').missing('a')
+  const good = new HistoryScript()
+    .create('a@5')
+    .get('a@5')
+    .update('a@6', 'a@5')
+    .get('a@6')
+    .delete('a')
+    .missing('a')
   assert.equal(verdictOf(good), 'ok')
-  assert.equal(verdictOf(new Tale()), 'no-data')
+  assert.equal(verdictOf(new HistoryScript()), 'no-data')
 })
 
 void test('a read of a replaced version is a stale read', () => {
-  const tale = new Tale().create('a@5').update('a@6', 'a@5').get('a@6').get('a@5')
-  assert.deepEqual(check(tale), ['stale-read'])
+  const script = new HistoryScript().create('a@5').update('a@6', 'a@5').get('a@6').get('a@5')
+  assert.deepEqual(check(script), ['stale-read'])
 })
 
 void test('most recent lists are reads of every object', () => {
-  const tale = new Tale().create('a@5').create('b@6').get('b@6')
-  assert.deepEqual(check(tale.list(6, ['a@5', 'b@6'])), [])
-  assert.deepEqual(check(tale.list(7, ['a@5'])), ['stale-read'])
+  const script = new HistoryScript().create('a@5').create('b@6').get('b@6')
+  assert.deepEqual(check(script.list(6, ['a@5', 'b@6'])), [])
+  assert.deepEqual(check(script.list(7, ['a@5'])), ['stale-read'])
 })
 
 void test('a first page says nothing of what lies behind its end', () => {
-  const tale = new Tale().create('a@5').create('b@6')
-  assert.deepEqual(check(tale.pages([{ revision: 6, shown: ['a@5'], left: 1 }])), [])
+  const script = new HistoryScript().create('a@5').create('b@6')
+  assert.deepEqual(check(script.pages([{ revision: 6, shown: ['a@5'], left: 1 }])), [])
 })
 
 void test('an acknowledged write that nobody ever sees is lost', () => {
-  const tale = new Tale().create('a@5').get('a@5').update('a@6', 'a@5').get('a@5')
-  assert.deepEqual(check(tale), ['lost-write'])
-  assert.deepEqual(check(new Tale().create('a@5').missing('a')), ['lost-write'])
+  const script = new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@5')
+  assert.deepEqual(check(script), ['lost-write'])
+  assert.deepEqual(check(new HistoryScript().create('a@5').missing('a')), ['lost-write'])
 })
 
 void test('a deletion that nobody sees is lost', () => {
-  const tale = new Tale()
+  const script = new HistoryScript()
     .create('a@5')
     .get('a@5')
     .delete('a')
     .watch(4, [['ADDED', 'a@5']])
     .get('a@5')
-  assert.deepEqual(check(tale), ['lost-write'])
+  assert.deepEqual(check(script), ['lost-write'])
 })
 
 void test('of two conditional writes on one version only one may succeed', () => {
-  const tale = new Tale().create('a@5').update('a@6', 'a@5').get('a@6').update('a@7', 'a@5').get('a@7')
-  assert.deepEqual(check(tale), ['lost-update'])
+  const script = new HistoryScript()
+    .create('a@5')
+    .update('a@6', 'a@5')
+    .get('a@6')
+    .update('a@7', 'a@5')
+    .get('a@7')
+  assert.deepEqual(check(script), ['lost-update'])
 })
 
 void test('a refusal is an answer too', () => {
   const refusal = { kind: 'create', name: 'a', token: 'x' } as const
-  assert.deepEqual(check(new Tale().create('a@5').refused(refusal, 'AlreadyExists')), [])
-  assert.deepEqual(check(new Tale().refused(refusal, 'AlreadyExists').create('a@5')), ['not-linearizable'])
+  assert.deepEqual(check(new HistoryScript().create('a@5').refused(refusal, 'AlreadyExists')), [])
+  assert.deepEqual(check(new HistoryScript().refused(refusal, 'AlreadyExists').create('a@5')), [
+    'not-linearizable',
+  ])
   const conflict = { kind: 'update', name: 'a', token: 'x', expected: expectedOf('a@5') } as const
-  assert.deepEqual(check(new Tale().create('a@5').refused(conflict, 'Conflict').get('a@5')), [
+  assert.deepEqual(check(new HistoryScript().create('a@5').refused(conflict, 'Conflict').get('a@5')), [
     'not-linearizable',
   ])
 })
 
 void test('a write without an answer may take effect, once, at any later time', () => {
   const lost = { kind: 'update', name: 'a', token: 'x', expected: null } as const
-  const tale = (): Tale => new Tale().create('a@5').unknown(lost).get('a@5')
-  assert.deepEqual(check(tale()), [])
-  assert.deepEqual(check(tale().get('a@9=x')), [])
-  assert.deepEqual(check(tale().get('a@9=x').get('a@5')), ['stale-read'])
+  const script = (): HistoryScript => new HistoryScript().create('a@5').unknown(lost).get('a@5')
+  assert.deepEqual(check(script()), [])
+  assert.deepEqual(check(script().get('a@9=x')), [])
+  assert.deepEqual(check(script().get('a@9=x').get('a@5')), ['stale-read'])
   assert.deepEqual(
     check(
-      tale()
+      script()
         .watch(5, [['MODIFIED', 'a@9=x']])
         .get('a@5'),
     ),
@@ -87,12 +100,12 @@ void test('a write without an answer may take effect, once, at any later time', 
 })
 
 void test('what is told of a bad history is no more than it takes', () => {
-  const tale = new Tale().create('a@1')
+  const script = new HistoryScript().create('a@1')
   for (let revision = 2; revision <= 40; revision++) {
-    tale.update(`a@${revision}`, `a@${revision - 1}`).get(`a@${revision}`)
+    script.update(`a@${revision}`, `a@${revision - 1}`).get(`a@${revision}`)
   }
-  tale.get('a@38').get('a@40')
-  const [anomaly] = checkObjects(tale.evidence()).anomalies
+  script.get('a@38').get('a@40')
+  const [anomaly] = checkObjects(script.index()).anomalies
   assert.equal(anomaly?.kind, 'stale-read')
   const told = anomaly.witnesses.map(({ text }) => text.replace(/.*\]: /, ''))
   assert.equal(told.length, 3, told.join('\n'))
@@ -113,7 +126,7 @@ void test('leaving calls out never makes a good history bad', () => {
         : call,
     )
     if (linearizable(lie, 100_000).kind !== 'not-linearizable') continue
-    const left = smallestBad(lie)
+    const left = minimizeCalls(lie)
     assert.equal(linearizable(left, 100_000).kind, 'not-linearizable')
     assert.ok(left.length <= lie.length)
     assert.ok(

@@ -8,8 +8,8 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import type { AnomalyKind } from '../../../../tools/verify/finding.ts'
 import type { History, Watch } from '../../../../tools/verify/history.ts'
-import { judge } from '../../../../tools/verify/judge.ts'
-import { RightCluster } from './right-cluster.ts'
+import { checkHistory } from '../../../../tools/verify/check-history.ts'
+import { CorrectCluster } from './correct-cluster.ts'
 
 const first = Number(process.env['SEED'] ?? 1)
 const seeds = process.env['SEED'] === undefined ? 400 : 1
@@ -18,11 +18,11 @@ const repeat = (seed: number): string =>
 
 function historyOf(seed: number): { readonly history: History; readonly random: SeededRandom } {
   const random = new SeededRandom(seed)
-  return { history: new RightCluster(random).run(100 + random.below(900)), random }
+  return { history: new CorrectCluster(random).run(100 + random.below(900)), random }
 }
 
 function found(history: History): ReadonlySet<AnomalyKind> {
-  const { checks } = judge(history, { balanced: false })
+  const { checks } = checkHistory(history, { balanced: false })
   return new Set(checks.flatMap(({ anomalies }) => anomalies.map(({ kind }) => kind)))
 }
 
@@ -30,7 +30,7 @@ void test('a right cluster is never accused', () => {
   let [ok, calls, unknown] = [0, 0, 0]
   for (let seed = first; seed < first + seeds; seed++) {
     const { history } = historyOf(seed)
-    const { checks, verdict } = judge(history, { balanced: false })
+    const { checks, verdict } = checkHistory(history, { balanced: false })
     const anomalies = checks.flatMap((check) => check.anomalies)
     const told = anomalies.map(({ text, witnesses }) =>
       [text, ...witnesses.map((one) => one.text)].join('\n  '),

@@ -4,26 +4,26 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../../../tools/verify/judge.ts'
+import { checkHistory } from '../../../../tools/verify/check-history.ts'
 import { pageOf } from '../../../../tools/verify/page.ts'
 import { reportOf, textOf } from '../../../../tools/verify/report.ts'
 import type { Report } from '../../../../tools/verify/report.ts'
-import { Tale } from './tale.ts'
+import { HistoryScript } from './history-script.ts'
 
-function report(tale: Tale): Report {
-  const history = tale.history()
+function report(script: HistoryScript): Report {
+  const history = script.history()
   const faults = [
     { atMs: 2, endMs: 4, kind: 'kill', target: 'n1' },
     { atMs: 5, endMs: null, kind: 'pause', target: '<script>alert(1)</script>' },
   ]
   return reportOf(
-    { history, judgement: judge(history, { balanced: false }), notes: ['a note'] },
+    { history, judgement: checkHistory(history, { balanced: false }), notes: ['a note'] },
     { faults, history: '/somewhere/history.jsonl' },
   )
 }
 
-function stale(): Tale {
-  return new Tale().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6').get('a@5')
+function stale(): HistoryScript {
+  return new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6').get('a@5')
 }
 
 void test('the summary says what is wrong, its smallest history, and where the rest is', () => {
@@ -34,28 +34,31 @@ void test('the summary says what is wrong, its smallest history, and where the r
   assert.match(text, /c1 at n1 \[.*\]: get a, most recent -> a version 5/)
   assert.match(text, /note: a note/)
   assert.match(text, /the recording: \/somewhere\/history.jsonl/)
-  assert.match(textOf(report(new Tale())).join('\n'), /^UNDECIDED: .*nothing of the kind was recorded/)
+  assert.match(
+    textOf(report(new HistoryScript())).join('\n'),
+    /^UNDECIDED: .*nothing of the kind was recorded/,
+  )
 })
 
 void test('the page stands alone, draws faults and anomalies, and takes no words for markup', () => {
-  const tale = stale()
-  const page = pageOf(report(tale), tale.history())
+  const script = stale()
+  const page = pageOf(report(script), script.history())
   assert.doesNotMatch(page, /<script|<link|<img|@import|url\(|src=|href=/)
   assert.match(page, /&#60;script&#62;alert\(1\)&#60;\/script&#62;/)
   assert.match(page, /<title>kill n1, 0\.002 s to 0\.004 s<\/title>/)
   assert.match(page, /<title>stale-read at /)
   assert.match(page, /<svg [^>]*aria-label="timeline"/)
   assert.doesNotMatch(page, /NaN|Infinity|undefined/)
-  const empty = new Tale()
+  const empty = new HistoryScript()
   assert.doesNotMatch(pageOf(report(empty), empty.history()), /NaN|Infinity|undefined/)
 })
 
 void test('a thousand anomalies are counted, and few are told', () => {
-  const tale = new Tale().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6')
-  for (let at = 0; at < 1000; at++) tale.create(`b${at}@${at + 100}`).create(`c${at}@${at + 50}`)
-  const { checks } = report(tale)
+  const script = new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6')
+  for (let at = 0; at < 1000; at++) script.create(`b${at}@${at + 100}`).create(`c${at}@${at + 50}`)
+  const { checks } = report(script)
   const realTime = checks.find(({ check }) => check === 'revisions keep real time')
   assert.equal(realTime?.anomalies.length, 20)
   assert.ok(realTime.untold > 900)
-  assert.ok(textOf(report(tale)).length < 80)
+  assert.ok(textOf(report(script)).length < 80)
 })

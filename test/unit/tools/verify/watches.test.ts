@@ -5,11 +5,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkWatches } from '../../../../tools/verify/checks/watches.ts'
-import { Tale, kindsOf } from './tale.ts'
-import type { Event } from './tale.ts'
+import { HistoryScript, kindsOf } from './history-script.ts'
+import type { Event } from './history-script.ts'
 
-function written(): Tale {
-  return new Tale().list(4, []).create('a@5').create('b@6').update('a@7', 'a@5').get('a@7').get('b@6')
+function written(): HistoryScript {
+  return new HistoryScript()
+    .list(4, [])
+    .create('a@5')
+    .create('b@6')
+    .update('a@7', 'a@5')
+    .get('a@7')
+    .get('b@6')
 }
 
 const added: Event = ['ADDED', 'a@5']
@@ -17,7 +23,7 @@ const other: Event = ['ADDED', 'b@6']
 const changed: Event = ['MODIFIED', 'a@7']
 
 function check(...events: readonly Event[]): readonly string[] {
-  return kindsOf(checkWatches(written().watch(4, events).evidence()))
+  return kindsOf(checkWatches(written().watch(4, events).index()))
 }
 
 void test('all changes, once, in order, with bookmarks between', () => {
@@ -32,21 +38,21 @@ void test('reliable: nothing is left out up to what was told last', () => {
 
 void test('reliable: deletions too', () => {
   const deletion: Event = ['DELETED', 'b@8=b6']
-  const tale = written().delete('b').create('c@9').get('c@9')
+  const script = written().delete('b').create('c@9').get('c@9')
   const all: readonly Event[] = [added, other, changed, deletion, ['ADDED', 'c@9']]
-  tale.watch(4, all, { watcher: 'w1' })
-  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), [])
-  tale.watch(
+  script.watch(4, all, { watcher: 'w1' })
+  assert.deepEqual(kindsOf(checkWatches(script.index())), [])
+  script.watch(
     4,
     all.filter((event) => event !== deletion),
     { watcher: 'w2' },
   )
-  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), ['dropped-event'])
+  assert.deepEqual(kindsOf(checkWatches(script.index())), ['dropped-event'])
 })
 
 void test('a change that no one at all was shown is a lost write, not a lost event', () => {
-  const tale = new Tale().list(4, []).create('a@5').create('b@6').get('b@6').watch(4, [other])
-  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), ['lost-write'])
+  const script = new HistoryScript().list(4, []).create('a@5').create('b@6').get('b@6').watch(4, [other])
+  assert.deepEqual(kindsOf(checkWatches(script.index())), ['lost-write'])
 })
 
 void test('ordered: an older change does not come after a newer one', () => {
@@ -55,8 +61,8 @@ void test('ordered: an older change does not come after a newer one', () => {
 })
 
 void test('ordered: nothing from before the start', () => {
-  const tale = written().watch(5, [added, other, changed])
-  assert.ok(kindsOf(checkWatches(tale.evidence())).includes('event-order'))
+  const script = written().watch(5, [added, other, changed])
+  assert.ok(kindsOf(checkWatches(script.index())).includes('event-order'))
 })
 
 void test('unique: nothing twice', () => {
@@ -68,10 +74,10 @@ void test('bookmarkable: no bookmark before what it covers', () => {
 })
 
 void test('resumable: behind the break, on another member, it goes on without a gap', () => {
-  const resumed = (from: number, events: readonly Event[]): Tale =>
+  const resumed = (from: number, events: readonly Event[]): HistoryScript =>
     written().watch(4, [added]).watch(from, events, { resumed: true, member: 'n2' })
-  assert.deepEqual(kindsOf(checkWatches(resumed(5, [other, changed]).evidence())), [])
-  const [anomaly] = checkWatches(resumed(5, [changed]).evidence()).anomalies
+  assert.deepEqual(kindsOf(checkWatches(resumed(5, [other, changed]).index())), [])
+  const [anomaly] = checkWatches(resumed(5, [changed]).index()).anomalies
   assert.equal(anomaly?.kind, 'dropped-event')
   assert.match(anomaly.text, /after its resume/)
 })
@@ -81,7 +87,7 @@ void test('a change is told as what it was', () => {
   assert.deepEqual(check(['MODIFIED', 'a@5'], other, changed), ['wrong-event'])
   const gone = written().delete('b')
   gone.watch(4, [added, other, changed, ['DELETED', 'b@8=b6'], ['DELETED', 'b@9=b6']])
-  assert.ok(kindsOf(checkWatches(gone.evidence())).includes('wrong-event'))
+  assert.ok(kindsOf(checkWatches(gone.index())).includes('wrong-event'))
 })
 
 void test('filtered: what comes into a selection is added to it, and what leaves it deleted', () => {
@@ -94,11 +100,11 @@ void test('filtered: what comes into a selection is added to it, and what leaves
     ['DELETED', 'a@10=a9'],
     ['ADDED', 'b@12'],
   ]
-  const tale = (events: readonly Event[]): readonly string[] => {
-    const told = new Tale().list(4, []).create('a@5').update('a@6', 'a@5').update('a@8', 'a@6')
+  const script = (events: readonly Event[]): readonly string[] => {
+    const told = new HistoryScript().list(4, []).create('a@5').update('a@6', 'a@5').update('a@8', 'a@6')
     told.update('a@9', 'a@8').delete('a').create('b@12').get('b@12')
     told.watch(4, everything, { watcher: 'w1' })
-    return kindsOf(checkWatches(told.watch(4, events, { watcher: 'w2', side: 'even' }).evidence()))
+    return kindsOf(checkWatches(told.watch(4, events, { watcher: 'w2', side: 'even' }).index()))
   }
   const [comes, changes, leaves, other]: readonly Event[] = [
     ['ADDED', 'a@6'],
@@ -107,31 +113,41 @@ void test('filtered: what comes into a selection is added to it, and what leaves
     ['ADDED', 'b@12'],
   ]
   assert.ok(comes !== undefined && changes !== undefined && leaves !== undefined && other !== undefined)
-  assert.deepEqual(tale([comes, changes, leaves, other]), [])
-  assert.deepEqual(tale([comes, changes, leaves]), [], 'what comes later may not have come yet')
-  assert.deepEqual(tale([comes, changes, other]), ['dropped-event'], 'it left')
-  assert.deepEqual(tale([changes, leaves, other]), ['dropped-event'], 'it came')
-  assert.deepEqual(tale([['MODIFIED', 'a@6'], changes, leaves, other]), ['wrong-event'])
-  assert.deepEqual(tale([comes, ['ADDED', 'a@8'], leaves, other]), ['wrong-event'])
-  assert.deepEqual(tale([comes, changes, ['MODIFIED', 'a@9'], other]), ['wrong-event'])
-  assert.deepEqual(tale([comes, changes, ['DELETED', 'a@9'], other]), ['wrong-event'], 'as it last belonged')
-  assert.deepEqual(tale([['ADDED', 'a@5'], comes, changes, leaves]), ['wrong-event'])
-  assert.deepEqual(tale([comes, changes, leaves, ['DELETED', 'a@10=a9']]), ['wrong-event'], 'it had left')
-  assert.deepEqual(tale([comes, changes, leaves, ['DELETED', 'a@11=a9'], other]), ['wrong-event'])
+  assert.deepEqual(script([comes, changes, leaves, other]), [])
+  assert.deepEqual(script([comes, changes, leaves]), [], 'what comes later may not have come yet')
+  assert.deepEqual(script([comes, changes, other]), ['dropped-event'], 'it left')
+  assert.deepEqual(script([changes, leaves, other]), ['dropped-event'], 'it came')
+  assert.deepEqual(script([['MODIFIED', 'a@6'], changes, leaves, other]), ['wrong-event'])
+  assert.deepEqual(script([comes, ['ADDED', 'a@8'], leaves, other]), ['wrong-event'])
+  assert.deepEqual(script([comes, changes, ['MODIFIED', 'a@9'], other]), ['wrong-event'])
+  assert.deepEqual(
+    script([comes, changes, ['DELETED', 'a@9'], other]),
+    ['wrong-event'],
+    'as it last belonged',
+  )
+  assert.deepEqual(script([['ADDED', 'a@5'], comes, changes, leaves]), ['wrong-event'])
+  assert.deepEqual(script([comes, changes, leaves, ['DELETED', 'a@10=a9']]), ['wrong-event'], 'it had left')
+  assert.deepEqual(script([comes, changes, leaves, ['DELETED', 'a@11=a9'], other]), ['wrong-event'])
 })
 
 void test('an object made anew is another one, though nobody was told of the deletion', () => {
-  const tale = new Tale().list(4, []).create('a@5').watch(4, [added]).delete('a').create('a@8').get('a@8')
-  tale.watch(5, [['MODIFIED', 'a@8']], { resumed: true })
-  assert.deepEqual(kindsOf(checkWatches(tale.evidence())), ['wrong-event'])
+  const script = new HistoryScript()
+    .list(4, [])
+    .create('a@5')
+    .watch(4, [added])
+    .delete('a')
+    .create('a@8')
+    .get('a@8')
+  script.watch(5, [['MODIFIED', 'a@8']], { resumed: true })
+  assert.deepEqual(kindsOf(checkWatches(script.index())), ['wrong-event'])
 })
 
 void test('a watch that stands behind in the end leaves it undecided', () => {
-  const tale = written().watch(4, [added, other])
-  tale.lastRevision = 7
-  const { verdict, note } = checkWatches(tale.evidence())
+  const script = written().watch(4, [added, other])
+  script.lastRevision = 7
+  const { verdict, note } = checkWatches(script.index())
   assert.equal(verdict, 'undecided')
   assert.match(note, /w1 at 6/)
-  tale.lastRevision = null
-  assert.equal(checkWatches(tale.evidence()).verdict, 'undecided', 'the recording was cut short')
+  script.lastRevision = null
+  assert.equal(checkWatches(script.index()).verdict, 'undecided', 'the recording was cut short')
 })

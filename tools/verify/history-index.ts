@@ -19,12 +19,16 @@ type Deletion = {
 }
 
 /** Somebody was told that a revision exists: by the answer to a call, or by an event. */
-export type Sight = { readonly at: number; readonly revision: number; readonly by: Call | EventOf }
+export type Observation = {
+  readonly at: number
+  readonly revision: number
+  readonly by: Call | WatchEventRef
+}
 
-export type EventOf = { readonly watch: Watch; readonly event: WatchEvent }
+export type WatchEventRef = { readonly watch: Watch; readonly event: WatchEvent }
 
 /** What is known of one object, from everything that anybody was told. */
-export type Trail = {
+export type ObjectHistory = {
   readonly name: string
   /** By revision. */
   readonly changes: Change[]
@@ -35,65 +39,65 @@ export type Trail = {
  * What a whole history tells of the truth behind it. It knows only what somebody was told, so it can prove an answer
  * wrong and never guesses that one is.
  */
-export class Evidence {
+export class HistoryIndex {
   readonly history: History
-  readonly trails = new Map<string, Trail>()
+  readonly objects = new Map<string, ObjectHistory>()
   /** Two contents of one revision. */
-  readonly clashes: { readonly revision: number; readonly one: Version; readonly other: Version }[] = []
+  readonly conflicts: { readonly revision: number; readonly one: Version; readonly other: Version }[] = []
   /** Everything that proved a revision to exist, with the newest so far. */
-  readonly sights: readonly Sight[]
+  readonly observations: readonly Observation[]
   /** By token: the call that wrote it. */
   readonly writers = new Map<string, Call>()
   /** The newest of the sights up to each. */
-  readonly #newest: Sight[] = []
+  readonly #newest: Observation[] = []
   readonly #byRevision = new Map<number, Change>()
   /** By token: when somebody other than its writer was first shown it. */
-  readonly #firstShown = new Map<string, number>()
+  readonly #firstReadAt = new Map<string, number>()
 
   constructor(history: History) {
     this.history = history
     for (const call of history.calls) if ('token' in call.request) this.writers.set(call.request.token, call)
-    this.sights = sightsOf(history)
-    for (const sight of this.sights) {
+    this.observations = observationsOf(history)
+    for (const observation of this.observations) {
       const before = this.#newest[this.#newest.length - 1]
-      this.#newest.push(before === undefined || sight.revision > before.revision ? sight : before)
+      this.#newest.push(before === undefined || observation.revision > before.revision ? observation : before)
     }
-    this.#takeAnswers()
-    this.#takeEvents()
+    this.#indexAnswers()
+    this.#indexEvents()
     for (const { versions } of history.copies) for (const version of versions) this.#put(version, Infinity)
-    this.#takeConditions()
-    for (const trail of this.trails.values()) trail.changes.sort((a, b) => a.revision - b.revision)
-    this.#takeDeletions()
+    this.#indexConditions()
+    for (const object of this.objects.values()) object.changes.sort((a, b) => a.revision - b.revision)
+    this.#indexDeletions()
   }
 
   /** The newest revision told to anybody before that moment. */
-  toldBefore(moment: number): Sight | null {
-    let [low, high] = [0, this.sights.length]
+  newestBefore(moment: number): Observation | null {
+    let [low, high] = [0, this.observations.length]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.sights[middle] as Sight).at < moment) low = middle + 1
+      if ((this.observations[middle] as Observation).at < moment) low = middle + 1
       else high = middle
     }
     return this.#newest[low - 1] ?? null
   }
 
   /** The last change of an object up to a revision. */
-  lastUpTo(name: string, revision: number): Change | null {
-    const changes = this.trails.get(name)?.changes ?? []
-    return changes[firstBehind(changes, revision) - 1] ?? null
+  lastChangeUpTo(name: string, revision: number): Change | null {
+    const changes = this.objects.get(name)?.changes ?? []
+    return changes[indexAfter(changes, revision) - 1] ?? null
   }
 
   /** The first change of an object behind a revision. */
-  nextBehind(name: string, revision: number): Change | null {
-    const changes = this.trails.get(name)?.changes ?? []
-    return changes[firstBehind(changes, revision)] ?? null
+  nextChangeAfter(name: string, revision: number): Change | null {
+    const changes = this.objects.get(name)?.changes ?? []
+    return changes[indexAfter(changes, revision)] ?? null
   }
 
   /** Whether an object may be absent from the state at a revision that somebody was shown by that moment. */
   mayBeAbsent(name: string, revision: number, moment: number): boolean {
-    const last = this.lastUpTo(name, revision)
+    const last = this.lastChangeUpTo(name, revision)
     if (last === null || last.deleted) return true
-    const deletions = this.trails.get(name)?.deletions ?? []
+    const deletions = this.objects.get(name)?.deletions ?? []
     return deletions.some(
       ({ call, above, below }) =>
         // Some revision lies behind both and before both.
@@ -102,19 +106,19 @@ export class Evidence {
   }
 
   /** Whether an object may have been deleted behind a revision, by that moment. */
-  mayBeDeletedBehind(name: string, revision: number, moment: number): boolean {
-    const trail = this.trails.get(name)
-    if (trail === undefined) return true
-    if (trail.changes.some((change) => change.deleted && change.revision > revision)) return true
-    return trail.deletions.some(({ call, below }) => call.begin < moment && below - 1 > revision)
+  mayBeDeletedAfter(name: string, revision: number, moment: number): boolean {
+    const object = this.objects.get(name)
+    if (object === undefined) return true
+    if (object.changes.some((change) => change.deleted && change.revision > revision)) return true
+    return object.deletions.some(({ call, below }) => call.begin < moment && below - 1 > revision)
   }
 
   /** When somebody who did not write it was first shown it; null: never. */
-  firstShown(token: string): number | null {
-    return this.#firstShown.get(token) ?? null
+  firstReadAt(token: string): number | null {
+    return this.#firstReadAt.get(token) ?? null
   }
 
-  #takeAnswers(): void {
+  #indexAnswers(): void {
     for (const call of this.history.calls) {
       const { answer, request, end } = call
       if (answer.kind === 'object') {
@@ -126,16 +130,16 @@ export class Evidence {
   }
 
   /** A condition that held was there to hold, where its revision is of one version only. */
-  #takeConditions(): void {
-    const clashing = new Set(this.clashes.map(({ revision }) => revision))
+  #indexConditions(): void {
+    const conflicting = new Set(this.conflicts.map(({ revision }) => revision))
     for (const { request, answer, end } of this.history.calls) {
       const isDone = answer.kind === 'object' || answer.kind === 'deleted'
       const expected = isDone && 'expected' in request ? request.expected : null
-      if (expected !== null && !clashing.has(expected.revision)) this.#saw(expected.token, end)
+      if (expected !== null && !conflicting.has(expected.revision)) this.#recordRead(expected.token, end)
     }
   }
 
-  #takeEvents(): void {
+  #indexEvents(): void {
     for (const watch of this.history.watches) {
       for (const { type, version, at } of watch.events) {
         if (version === null) continue
@@ -147,41 +151,41 @@ export class Evidence {
   }
 
   /** @param shown when somebody else than its writer was shown it; null: only its writer was */
-  #put(version: Version, shown: number | null): void {
-    this.#add({ revision: version.revision, version, deleted: false }, shown)
+  #put(version: Version, readAt: number | null): void {
+    this.#add({ revision: version.revision, version, deleted: false }, readAt)
   }
 
-  #add(change: Change, shown: number | null): void {
+  #add(change: Change, readAt: number | null): void {
     const { revision, version } = change
-    if (shown !== null) this.#saw(version.token, shown)
+    if (readAt !== null) this.#recordRead(version.token, readAt)
     const known = this.#byRevision.get(revision)
     if (known !== undefined) {
       const isSame = known.deleted === change.deleted && equalVersions(known.version, version)
-      if (!isSame) this.clashes.push({ revision, one: known.version, other: version })
+      if (!isSame) this.conflicts.push({ revision, one: known.version, other: version })
       return
     }
     this.#byRevision.set(revision, change)
-    this.#trail(version.name).changes.push(change)
+    this.#objectOf(version.name).changes.push(change)
   }
 
-  #saw(token: string, at: number): void {
-    this.#firstShown.set(token, Math.min(this.#firstShown.get(token) ?? Infinity, at))
+  #recordRead(token: string, at: number): void {
+    this.#firstReadAt.set(token, Math.min(this.#firstReadAt.get(token) ?? Infinity, at))
   }
 
-  #trail(name: string): Trail {
-    let trail = this.trails.get(name)
-    if (trail === undefined) this.trails.set(name, (trail = { name, changes: [], deletions: [] }))
-    return trail
+  #objectOf(name: string): ObjectHistory {
+    let object = this.objects.get(name)
+    if (object === undefined) this.objects.set(name, (object = { name, changes: [], deletions: [] }))
+    return object
   }
 
-  #takeDeletions(): void {
-    const ceilings = new Ceilings(this.history)
+  #indexDeletions(): void {
+    const bounds = new RevisionBounds(this.history)
     for (const call of this.history.calls) {
       const { request, answer } = call
       if (request.kind !== 'delete' || answer.kind === 'refused') continue
-      const above = this.toldBefore(call.begin)?.revision ?? 0
-      const below = answer.kind === 'deleted' ? ceilings.behind(call.end) : Infinity
-      this.#trail(request.name).deletions.push({ call, ...this.#within(request, { above, below }) })
+      const above = this.newestBefore(call.begin)?.revision ?? 0
+      const below = answer.kind === 'deleted' ? bounds.behind(call.end) : Infinity
+      this.#objectOf(request.name).deletions.push({ call, ...this.#within(request, { above, below }) })
     }
   }
 
@@ -191,7 +195,7 @@ export class Evidence {
     bounds: { readonly above: number; readonly below: number },
   ): { readonly above: number; readonly below: number } {
     if (expected === null) return bounds
-    const next = this.nextBehind(name, expected.revision)
+    const next = this.nextChangeAfter(name, expected.revision)
     // The next change may be this deletion itself.
     const end = next === null ? Infinity : next.deleted ? next.revision + 1 : next.revision
     return { above: Math.max(bounds.above, expected.revision), below: Math.min(bounds.below, end) }
@@ -199,7 +203,7 @@ export class Evidence {
 }
 
 /** What was made after a moment has a revision behind everything that was done before. */
-class Ceilings {
+class RevisionBounds {
   readonly #begins: { readonly begin: number; readonly revision: number }[]
 
   constructor({ calls }: History) {
@@ -228,18 +232,18 @@ class Ceilings {
   }
 }
 
-function sightsOf({ calls, watches }: History): Sight[] {
-  const sights: Sight[] = []
+function observationsOf({ calls, watches }: History): Observation[] {
+  const observations: Observation[] = []
   for (const call of calls) {
     const { answer, end } = call
-    if (answer.kind === 'object') sights.push({ at: end, revision: answer.version.revision, by: call })
-    if (answer.kind === 'list') sights.push({ at: end, revision: answer.revision, by: call })
+    if (answer.kind === 'object') observations.push({ at: end, revision: answer.version.revision, by: call })
+    if (answer.kind === 'list') observations.push({ at: end, revision: answer.revision, by: call })
   }
   for (const watch of watches) {
     for (const event of watch.events)
-      sights.push({ at: event.at, revision: event.revision, by: { watch, event } })
+      observations.push({ at: event.at, revision: event.revision, by: { watch, event } })
   }
-  return sights.sort((a, b) => a.at - b.at)
+  return observations.sort((a, b) => a.at - b.at)
 }
 
 export function equalVersions(one: Version, other: Version): boolean {
@@ -254,7 +258,7 @@ export function equalVersions(one: Version, other: Version): boolean {
 }
 
 /** Where the changes behind a revision begin. */
-function firstBehind(changes: readonly Change[], revision: number): number {
+function indexAfter(changes: readonly Change[], revision: number): number {
   let [low, high] = [0, changes.length]
   while (low < high) {
     const middle = (low + high) >>> 1

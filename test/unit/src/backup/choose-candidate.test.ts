@@ -8,8 +8,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/index.ts'
 import { SeededRandom } from '../../../../raft/base/random.ts'
-import { chooseSurvivor } from '../../../../src/backup/choose-survivor.ts'
-import type { Survivor } from '../../../../src/backup/survivor.ts'
+import { chooseCandidate } from '../../../../src/backup/choose-candidate.ts'
+import type { RecoveryCandidate } from '../../../../src/backup/recovery-candidate.ts'
 import { fc } from '../../../support/fast-check.ts'
 
 /** Terms of the entries from index 1 on. */
@@ -79,7 +79,7 @@ function survivorOf(
   log: Log,
   at: number,
   of: { readonly count: number; readonly committed: number },
-): Survivor {
+): RecoveryCandidate {
   const { count, committed } = of
   const voters = Array.from({ length: count }, (_, one) => nodeId(one + 1))
   const termRuns = log
@@ -113,7 +113,7 @@ void test('the best of a minority has what any of it knows to be committed', () 
       const { logs, known, committed } = history(random, count)
       const all = logs.map((log, at) => ({ log, at, committed: known[at] ?? 0 }))
       while (all.length >= majorityOf(count)) all.splice(random.below(all.length), 1)
-      const { best, dropped, lost, missed } = chooseSurvivor(
+      const { best, dropped, lost, missed } = chooseCandidate(
         all.map((one) => survivorOf(one.log, one.at, { count, committed: one.committed })),
       )
       assert.equal(missed, null)
@@ -143,7 +143,7 @@ void test('the best of a minority has what any of it knows to be committed', () 
 void test('what only a damaged one knows to be committed is told as lost', () => {
   const of = { count: 5, committed: 3 }
   const damaged = { ...survivorOf([1, 1, 2], 0, of), damage: 'its database is damaged' }
-  const { best, missed } = chooseSurvivor([damaged, survivorOf([1, 1], 1, { count: 5, committed: 2 })])
+  const { best, missed } = chooseCandidate([damaged, survivorOf([1, 1], 1, { count: 5, committed: 2 })])
   assert.equal(best.identity.member, 'n2')
   assert.deepEqual(missed, { member: 'n1', from: 3, to: 3 })
 })
@@ -157,21 +157,21 @@ void test('whether those who are away were enough without a change of members', 
     [4, 1, true],
   ] as const) {
     const all = Array.from({ length: here }, (_, at) => survivorOf([1], at, { count, committed: 1 }))
-    assert.equal(chooseSurvivor(all).lostDecide, expected, `${here} of ${count}`)
+    assert.equal(chooseCandidate(all).lostDecide, expected, `${here} of ${count}`)
   }
   // The joint configuration of 1 and 2, on its way to 2 and 3, may have been left since.
   const joint = survivorOf([1], 0, { count: 2, committed: 1 })
   assert.ok(joint.log !== null)
   const voters = [nodeId(2), nodeId(3)]
   const configuration = { ...joint.log.configuration, voters, votersOutgoing: [nodeId(1), nodeId(2)] }
-  assert.equal(chooseSurvivor([{ ...joint, log: { ...joint.log, configuration } }]).lostDecide, true)
+  assert.equal(chooseCandidate([{ ...joint, log: { ...joint.log, configuration } }]).lostDecide, true)
 })
 
 void test('what is known to be committed counts more than a later term', () => {
   // A leader of term 5, of which nothing survived, committed the entry of term 3 by one of its own behind it.
   const knows = survivorOf([1, 3, 3], 0, { count: 5, committed: 3 })
   const later = survivorOf([1, 3, 4], 1, { count: 5, committed: 2 })
-  const { best, dropped } = chooseSurvivor([later, knows])
+  const { best, dropped } = chooseCandidate([later, knows])
   assert.equal(best.identity.member, 'n1')
   const told = dropped.map(({ member, from, to }) => [member, from, to])
   assert.deepEqual(told, [['n2', 3, 3]])
@@ -187,7 +187,7 @@ void test('where a log was cut, its base tells who has what it knows', () => {
     [[1, 1, 1, 1, 9], 'n1', [5, 5]],
     [[1, 1, 1, 1, 1, 1], 'n1', null],
   ] as const) {
-    const choice = chooseSurvivor([survivorOf([...log], 0, { count: 5, committed: 2 }), known])
+    const choice = chooseCandidate([survivorOf([...log], 0, { count: 5, committed: 2 }), known])
     assert.equal(choice.best.identity.member, best, log.join())
     assert.deepEqual(choice.dropped.map(({ from, to }) => [from, to])[0] ?? null, dropped, log.join())
   }
@@ -198,6 +198,6 @@ void test('directories of two foundings are refused, however far the older one g
   const [now, old] = [survivorOf([1, 1], 0, of), { ...survivorOf([1, 4, 41, 41], 2, of), clusterId: 'c0' }]
   const unknown = { ...survivorOf([1], 3, of), clusterId: null }
   const both = /founded apart: \/n1 and \/n2 of cluster c1; \/n3 of cluster c0; give those of one/
-  assert.throws(() => chooseSurvivor([now, old, survivorOf([1], 1, of), unknown]), both)
-  assert.equal(chooseSurvivor([now, unknown]).best.identity.member, 'n1', 'one that says nothing may belong')
+  assert.throws(() => chooseCandidate([now, old, survivorOf([1], 1, of), unknown]), both)
+  assert.equal(chooseCandidate([now, unknown]).best.identity.member, 'n1', 'one that says nothing may belong')
 })

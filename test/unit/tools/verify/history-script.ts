@@ -1,4 +1,4 @@
-import { Evidence } from '../../../../tools/verify/evidence.ts'
+import { HistoryIndex } from '../../../../tools/verify/history-index.ts'
 import type { CheckReport } from '../../../../tools/verify/finding.ts'
 import type {
   Answer,
@@ -26,7 +26,7 @@ type When = {
 export type Event = readonly ['ADDED' | 'MODIFIED' | 'DELETED', Shown] | readonly ['BOOKMARK', number]
 
 /** A history told by hand: each line happens behind the one before it, unless it says when. */
-export class Tale {
+export class HistoryScript {
   readonly #calls: Call[] = []
   readonly #watches: Watch[] = []
   readonly #copies: Copy[] = []
@@ -151,8 +151,8 @@ export class Tale {
     }
   }
 
-  evidence(): Evidence {
-    return new Evidence(this.history())
+  index(): HistoryIndex {
+    return new HistoryIndex(this.history())
   }
 
   #born(shown: Shown): Version {

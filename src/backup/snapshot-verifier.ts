@@ -28,7 +28,7 @@ export type StateSummary = {
  * Reads a state's stream without keeping it: proves each record by its own hash and all of them together by the digest
  * that came with the head, and counts.
  */
-export class StateSurvey {
+export class SnapshotVerifier {
   readonly #name: string
   readonly #onVersion: (version: Version, head: Head) => void
   readonly #parser = new FrameParser()
@@ -57,7 +57,7 @@ export class StateSurvey {
 
   /** @throws BackupFailure `damaged`, `newer-format` */
   take(bytes: Uint8Array): void {
-    this.#known(() => {
+    this.#reportDamage(() => {
       for (const frame of this.#parser.push(bytes)) this.#frame(frame)
     })
   }
@@ -122,7 +122,7 @@ export class StateSurvey {
     else if (version.kind === 'created' || !hasEvent) count.objects++
   }
 
-  #known(step: () => void): void {
+  #reportDamage(step: () => void): void {
     try {
       step()
     } catch (cause) {

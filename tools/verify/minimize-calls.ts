@@ -8,14 +8,14 @@ import type { Expectation, RegisterCall } from './linearizability.ts'
  *
  * @param calls which no order explains
  */
-export function smallestBad<Of extends RegisterCall>(calls: readonly Of[]): readonly Of[] {
-  return new Shrinking<Of>().run([...calls].sort((a, b) => a.begin - b.begin))
+export function minimizeCalls<C extends RegisterCall>(calls: readonly C[]): readonly C[] {
+  return new CallMinimizer<C>().run([...calls].sort((a, b) => a.begin - b.begin))
 }
 
-class Shrinking<Of extends RegisterCall> {
+class CallMinimizer<C extends RegisterCall> {
   #trials = 0
 
-  run(calls: readonly Of[]): readonly Of[] {
+  run(calls: readonly C[]): readonly C[] {
     let left = this.#shortest(calls)
     for (let before = Infinity; left.length < before && !this.#isSpent;) {
       before = left.length
@@ -30,7 +30,7 @@ class Shrinking<Of extends RegisterCall> {
   }
 
   /** The first moment at which it is bad: what had not ended by then was still under way. */
-  #shortest(calls: readonly Of[]): readonly Of[] {
+  #shortest(calls: readonly C[]): readonly C[] {
     const ends = [...new Set(calls.map(({ end }) => end).filter((end) => end !== Infinity))].sort(
       (a, b) => a - b,
     )
@@ -45,32 +45,32 @@ class Shrinking<Of extends RegisterCall> {
   }
 
   /** Leaves out ever smaller pieces of what may be left out. */
-  #without(calls: readonly Of[], what: 'reads' | 'writes'): readonly Of[] {
+  #without(calls: readonly C[], what: 'reads' | 'writes'): readonly C[] {
     let left = calls
     for (let size = Math.ceil(left.length / 2); size >= 1 && !this.#isSpent; size = size >> 1) {
       for (let from = left.length - size; from > -size && !this.#isSpent; from -= size) {
         const piece = left
           .slice(Math.max(0, from), from + size)
           .filter((call) => (call.effect.kind === 'saw') === (what === 'reads'))
-        const rest = piece.length === 0 ? null : leaveOut(left, piece)
+        const rest = piece.length === 0 ? null : withoutCalls(left, piece)
         if (rest !== null && this.#isBad(rest)) left = rest
       }
     }
     return left
   }
 
-  #isBad(calls: readonly Of[]): boolean {
+  #isBad(calls: readonly C[]): boolean {
     this.#trials++
     return linearizable(calls, verifyLimits.searchStepsMax).kind === 'not-linearizable'
   }
 }
 
 /** The history as it was at that moment. */
-function upTo<Of extends RegisterCall>(calls: readonly Of[], moment: number): readonly Of[] {
+function upTo<C extends RegisterCall>(calls: readonly C[], moment: number): readonly C[] {
   const begun = calls.filter(({ begin }) => begin <= moment)
   return begun
     .filter(({ end, effect }) => end <= moment || effect.kind !== 'saw')
-    .map((call): Of => {
+    .map((call): C => {
       const { effect } = call
       if (call.end <= moment || effect.kind !== 'wrote') return call
       return { ...call, end: Infinity, effect: { ...effect, kind: 'may-write' } }
@@ -84,22 +84,22 @@ function upTo<Of extends RegisterCall>(calls: readonly Of[], moment: number): re
  *
  * @returns null when a read that stays rests on one of them
  */
-function leaveOut<Of extends RegisterCall>(calls: readonly Of[], piece: readonly Of[]): readonly Of[] | null {
+function withoutCalls<C extends RegisterCall>(calls: readonly C[], piece: readonly C[]): readonly C[] | null {
   const gone = new Set<RegisterCall>(piece)
   const writes = piece.map(({ effect }) => effect).filter((effect) => effect.kind !== 'saw')
-  const rest: Of[] = []
+  const rest: C[] = []
   for (const call of calls) {
     if (gone.has(call)) continue
     const { effect } = call
-    const isFree = !writes.some(({ to }) => restsOn(effect.kind === 'saw' ? effect.state : effect.from, to))
+    const isFree = !writes.some(({ to }) => dependsOn(effect.kind === 'saw' ? effect.state : effect.from, to))
     if (isFree) rest.push(call)
     else if (effect.kind === 'saw') return null
-    else rest.push({ ...call, effect: { ...effect, from: anything } })
+    else rest.push({ ...call, effect: { ...effect, from: anyState } })
   }
   return rest
 }
 
-function restsOn(expected: Expectation, to: string | null): boolean {
+function dependsOn(expected: Expectation, to: string | null): boolean {
   switch (expected.kind) {
     case 'any':
       return false
@@ -111,4 +111,4 @@ function restsOn(expected: Expectation, to: string | null): boolean {
   }
 }
 
-const anything: Expectation = { kind: 'any' }
+const anyState: Expectation = { kind: 'any' }

@@ -15,25 +15,25 @@ import type { Revision } from '../store/revision.ts'
  * run. Its life has a name, equal on all members that are made for it, from which everything follows that they must
  * agree on without having met.
  */
-export type Life = {
+export type ClusterIncarnation = {
   /** `20261121T200501Z-0f3a9c2b41de-5b1e8c04d2a9`: when it was begun, 48 random bits, and the print. */
   readonly id: string
   /** ms since 1970. */
-  readonly bornMs: number
+  readonly createdMs: number
 }
 
-/** @param print of what it goes on from, see `printOf` */
-export function newLife(wallMs: number, random: Random, print: string): Life {
-  const bornMs = Math.floor(wallMs / 1000) * 1000
-  const time = new Date(bornMs).toISOString().replace(/[-:]|\.\d+/g, '')
-  return { id: `${time}-${Buffer.from(random.bytes(6)).toString('hex')}-${print}`, bornMs }
+/** @param print of what it goes on from, see `sourceFingerprint` */
+export function newIncarnation(wallMs: number, random: Random, fingerprint: string): ClusterIncarnation {
+  const createdMs = Math.floor(wallMs / 1000) * 1000
+  const time = new Date(createdMs).toISOString().replace(/[-:]|\.\d+/g, '')
+  return { id: `${time}-${Buffer.from(random.bytes(6)).toString('hex')}-${fingerprint}`, createdMs }
 }
 
 /**
  * 48 bits of a hash of what a life goes on from. It is part of the name so that nobody who was made of anything else can
  * have it: peers compare names, not states.
  */
-export function printOf(...parts: readonly string[]): string {
+export function sourceFingerprint(...parts: readonly string[]): string {
   return createHash('sha256')
     .update(`orch life\n${JSON.stringify(parts)}`)
     .digest('hex')
@@ -41,20 +41,20 @@ export function printOf(...parts: readonly string[]): string {
 }
 
 /** Whether that is what it goes on from. */
-export function isOf({ id }: Life, print: string): boolean {
-  return id.endsWith(`-${print}`)
+export function isMadeFrom({ id }: ClusterIncarnation, fingerprint: string): boolean {
+  return id.endsWith(`-${fingerprint}`)
 }
 
 /** @returns null when it is none */
-export function parseLife(text: string): Life | null {
+export function parseIncarnation(text: string): ClusterIncarnation | null {
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[0-9a-f]{12}-[0-9a-f]{12}$/.exec(text) ?? []
   const [year, month, day, hour, minute, second] = parts
-  const bornMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-  return Number.isFinite(bornMs) ? { id: text, bornMs } : null
+  const createdMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  return Number.isFinite(createdMs) ? { id: text, createdMs } : null
 }
 
 /** What members of that life answer to; those of another are strangers. */
-export function clusterIdOf(oldClusterId: string, digest: string, { id }: Life): string {
+export function clusterIdOf(oldClusterId: string, digest: string, { id }: ClusterIncarnation): string {
   return createHash('sha256')
     .update(`orch life\n${oldClusterId}\n${digest}\n${id}`)
     .digest('hex')
@@ -63,7 +63,7 @@ export function clusterIdOf(oldClusterId: string, digest: string, { id }: Life):
 
 /** More revisions than any cluster makes in a second. */
 const revisionsPerSecond = 2 ** 20
-const leastRaise = 2 ** 40
+const revisionStepMin = 2 ** 40
 /** A clock that says more, the year 2208, is wrong; revisions stay far below 2^53. */
 const byTimeMax = 7 * 2 ** 50
 
@@ -75,13 +75,13 @@ const byTimeMax = 7 * 2 ** 50
  *
  * @param last the copy's
  */
-export function firstRevision(last: Revision, { bornMs }: Life): Revision {
-  const byTime = Math.floor(bornMs / 1000) * revisionsPerSecond
-  return revision(byTime > last && byTime <= byTimeMax ? byTime : last + leastRaise)
+export function firstRevision(last: Revision, { createdMs }: ClusterIncarnation): Revision {
+  const byTime = Math.floor(createdMs / 1000) * revisionsPerSecond
+  return revision(byTime > last && byTime <= byTimeMax ? byTime : last + revisionStepMin)
 }
 
-export type NewLifeOptions = {
-  readonly life: Life
+export type IncarnationOptions = {
+  readonly incarnation: ClusterIncarnation
   /** Of the copied state. */
   readonly digest: string
   readonly configuration: Configuration
@@ -96,18 +96,19 @@ export type NewLifeOptions = {
  * The head of the new life's first state: no history, no sessions, other members, another identity. The key of continue
  * tokens stays: a token of the former life has to be known for one, to be told that it is too old.
  */
-export function headOfNewLife(old: Head, options: NewLifeOptions): Head {
-  const { life, digest, configuration, newKeys, usedBytes, objects } = options
-  const last = revision(firstRevision(old.revision, life) + objects)
+export function headOfIncarnation(old: Head, options: IncarnationOptions): Head {
+  const { incarnation, digest, configuration, newKeys, usedBytes, objects } = options
+  const last = revision(firstRevision(old.revision, incarnation) + objects)
   const quota = old.settings.storageBytesMax
   return {
     ...old,
-    configuration: old.featureLevel < memberObjectsLevel ? configuration : sinceBirth(configuration, life),
+    configuration:
+      old.featureLevel < memberObjectsLevel ? configuration : withAddedTime(configuration, incarnation),
     revision: last,
     trimmed: last,
     identity: old.identity && {
       ...old.identity,
-      clusterId: clusterIdOf(old.identity.clusterId, digest, life),
+      clusterId: clusterIdOf(old.identity.clusterId, digest, incarnation),
       keyFingerprints: newKeys ? {} : old.identity.keyFingerprints,
     },
     usedBytes: quota === null ? 0 : usedBytes,
@@ -116,13 +117,13 @@ export function headOfNewLife(old: Head, options: NewLifeOptions): Head {
 }
 
 /** Its members are shown as such from then on. Older rules know no such time. */
-function sinceBirth(configuration: Configuration, { bornMs }: Life): Configuration {
-  const members = configuration.members.map((member) => ({ ...member, addedMs: bornMs }))
+function withAddedTime(configuration: Configuration, { createdMs }: ClusterIncarnation): Configuration {
+  const members = configuration.members.map((member) => ({ ...member, addedMs: createdMs }))
   return { ...configuration, members }
 }
 
 /** @param versionsSum of the hashes of all records */
-export function digestOfNewLife(head: Head, versionsSum: Hash128): Hash128 {
+export function digestOfIncarnation(head: Head, versionsSum: Hash128): Hash128 {
   const digest = hash128(encodeHead(head), 0, newHash())
   addHash(digest, versionsSum)
   return digest

@@ -2,7 +2,7 @@ import type { Clock } from '../../raft/base/clock.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import { isJsonObject } from '../../src/api/json.ts'
 import { Connection } from './connection.ts'
-import type { Asked, Reply } from './connection.ts'
+import type { HttpCall, Reply } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import { VerifyFailure } from './errors.ts'
 import { verifyLimits } from './limits.ts'
@@ -15,7 +15,7 @@ import type { Place } from './wire.ts'
 const retryMs = 200
 
 /** Asks one endpoint after the other until one gives an answer that is none of a server in trouble. */
-export class Surroundings {
+export class TestNamespace {
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
   readonly #timeoutMs: number
@@ -59,7 +59,7 @@ export class Surroundings {
   }
 
   /** The last answer when none is better within the time. */
-  async #ask(asked: Asked, withinMs: number): Promise<Reply> {
+  async #ask(asked: HttpCall, withinMs: number): Promise<Reply> {
     const endMs = this.#clock.monotonicMs() + withinMs
     for (let turn = 0; ; turn++) {
       const endpoint = this.#endpoints[turn % this.#endpoints.length]

@@ -1,12 +1,12 @@
 import type { Configuration, NodeId } from '../../raft/index.ts'
 import { BackupFailure } from './errors.ts'
-import type { Survivor, SurvivingLog, UnprovenWrite } from './survivor.ts'
+import type { RecoveryCandidate, CandidateLog, UnprovenWrite } from './recovery-candidate.ts'
 
 /** A survivor that can be read. */
-export type Readable = Survivor & { readonly log: SurvivingLog }
+export type ReadableCandidate = RecoveryCandidate & { readonly log: CandidateLog }
 
-export type Choice = {
-  readonly best: Readable
+export type RecoveryChoice = {
+  readonly best: ReadableCandidate
   /** Voters of the best's configuration that are not here, or damaged, by name. */
   readonly lost: readonly string[]
   /**
@@ -43,12 +43,14 @@ export type DroppedEntries = {
  * @throws BackupFailure `refused`: different clusters, nobody whole, or a majority is here and needs no recovery
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections 5.4.1 and 5.4.2
  */
-export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
-  sameCluster(survivors)
-  const whole = survivors.filter(isReadable).filter(({ damage }) => damage === null)
-  const knowing = survivors.filter(isReadable).toSorted(({ log: a }, { log: b }) => b.committed - a.committed)
+export function chooseCandidate(candidates: readonly RecoveryCandidate[]): RecoveryChoice {
+  sameCluster(candidates)
+  const whole = candidates.filter(isReadable).filter(({ damage }) => damage === null)
+  const knowing = candidates
+    .filter(isReadable)
+    .toSorted(({ log: a }, { log: b }) => b.committed - a.committed)
   const [first] = knowing
-  const able = whole.filter(({ log }) => first !== undefined && hasAllKnown(log, first.log))
+  const able = whole.filter(({ log }) => first !== undefined && hasCommitted(log, first.log))
   const [best] = (able.length > 0 ? able : whole).toSorted(
     ({ log: a, suspect: suspectA }, { log: b, suspect: suspectB }) =>
       b.lastTerm - a.lastTerm ||
@@ -88,12 +90,12 @@ export function chooseSurvivor(survivors: readonly Survivor[]): Choice {
   return { best, lost, lostDecide, committed, unproven, dropped, missed }
 }
 
-function hasAllKnown(log: SurvivingLog, known: SurvivingLog): boolean {
+function hasCommitted(log: CandidateLog, known: CandidateLog): boolean {
   return log === known || log.baseIndex >= known.committed || sharedUpTo(log, known) >= known.committed
 }
 
-function isReadable(survivor: Survivor): survivor is Readable {
-  return survivor.log !== null
+function isReadable(candidate: RecoveryCandidate): candidate is ReadableCandidate {
+  return candidate.log !== null
 }
 
 /**
@@ -101,9 +103,9 @@ function isReadable(survivor: Survivor): survivor is Readable {
  *
  * @throws BackupFailure `refused` that says which belong together
  */
-function sameFounding(survivors: readonly Survivor[]): void {
+function sameFounding(candidates: readonly RecoveryCandidate[]): void {
   const directories = new Map<string, string[]>()
-  for (const { clusterId, directory } of survivors) {
+  for (const { clusterId, directory } of candidates) {
     if (clusterId !== null) directories.set(clusterId, [...(directories.get(clusterId) ?? []), directory])
   }
   if (directories.size <= 1) return
@@ -114,8 +116,8 @@ function sameFounding(survivors: readonly Survivor[]): void {
   )
 }
 
-function sameCluster(survivors: readonly Survivor[]): void {
-  const [first, ...rest] = survivors
+function sameCluster(candidates: readonly RecoveryCandidate[]): void {
+  const [first, ...rest] = candidates
   for (const other of rest) {
     const [a, b] = [first?.identity, other.identity]
     if (a?.cluster !== b.cluster || a.life !== b.life) {
@@ -129,7 +131,7 @@ function sameCluster(survivors: readonly Survivor[]): void {
       throw new BackupFailure('refused', `${both}: give the one that ran last`)
     }
   }
-  sameFounding(survivors)
+  sameFounding(candidates)
 }
 
 function votersOf({ voters, votersOutgoing }: Configuration): readonly NodeId[] {
@@ -147,7 +149,7 @@ function isMajority({ voters, votersOutgoing }: Configuration, ids: readonly Nod
  *
  * @source as above, section 5.3
  */
-function sharedUpTo(one: SurvivingLog, other: SurvivingLog): number {
+function sharedUpTo(one: CandidateLog, other: CandidateLog): number {
   const highest = Math.min(one.lastIndex, other.lastIndex)
   for (let at = highest; at >= Math.max(one.baseIndex, other.baseIndex); at--) {
     if (termAt(one, at) === termAt(other, at)) return at
@@ -156,7 +158,7 @@ function sharedUpTo(one: SurvivingLog, other: SurvivingLog): number {
 }
 
 /** @param index from the base on */
-function termAt({ baseIndex, baseTerm, termRuns }: SurvivingLog, index: number): number {
+function termAt({ baseIndex, baseTerm, termRuns }: CandidateLog, index: number): number {
   const run = index === baseIndex ? undefined : termRuns.findLast(({ first }) => first <= index)
   return run?.term ?? baseTerm
 }

@@ -27,7 +27,7 @@ import { ReadOnlyDisk } from './read-only-disk.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 
 /** What one surviving data directory holds. */
-export type Survivor = {
+export type RecoveryCandidate = {
   readonly directory: string
   readonly identity: MemberIdentity
   /** Of the cluster that it was part of; null: it was never founded, or nothing is left that says so. */
@@ -37,10 +37,10 @@ export type Survivor = {
   /** One line; null: no other member had another state than this one, as far as this one recorded. */
   readonly suspect: string | null
   /** null: the log cannot be read. */
-  readonly log: SurvivingLog | null
+  readonly log: CandidateLog | null
 }
 
-export type SurvivingLog = {
+export type CandidateLog = {
   /** The last it knew of, by its vote too. */
   readonly term: number
   readonly lastTerm: number
@@ -68,20 +68,20 @@ export type UnprovenWrite = { readonly index: number; readonly keys: readonly st
  * @returns the state behind the last entry, too; null where there is damage
  * @throws BackupFailure `refused` when it is no member's
  */
-export async function examine(
+export async function inspectDataDir(
   directory: string,
   random: Random,
-): Promise<{ readonly survivor: Survivor; readonly state: MachineState | null }> {
+): Promise<{ readonly candidate: RecoveryCandidate; readonly state: MachineState | null }> {
   const identity = identityOf(directory)
   const logDirectory = join(directory, logFolder)
-  if (!hasLog(logDirectory)) return { survivor: damagedOne('there is no log'), state: null }
+  if (!hasLog(logDirectory)) return { candidate: damagedCandidate('there is no log'), state: null }
   let wal: Wal
   try {
     const disk = new ReadOnlyDisk(new FileDisk(logDirectory))
     wal = Wal.open({ disk, random, owner: identity.id })
   } catch (cause) {
     if (!(cause instanceof LogFailure)) throw cause
-    return { survivor: damagedOne(cause.message), state: null }
+    return { candidate: damagedCandidate(cause.message), state: null }
   }
   try {
     const { state, damage, suspect } = await stateOf(directory, wal.recovered)
@@ -99,13 +99,13 @@ export async function examine(
     // A state that was restored does not name the cluster that was founded with it.
     const ofState = identity.life === undefined ? (state?.identity?.clusterId ?? null) : null
     const clusterId = clusterIdIn(directory, identity) ?? ofState
-    const survivor = { directory, identity, clusterId, damage: found, suspect, log }
-    return { survivor, state: found === null ? state : null }
+    const candidate = { directory, identity, clusterId, damage: found, suspect, log }
+    return { candidate, state: found === null ? state : null }
   } finally {
     wal.close()
   }
 
-  function damagedOne(damage: string): Survivor {
+  function damagedCandidate(damage: string): RecoveryCandidate {
     const clusterId = clusterIdIn(directory, identity)
     return { directory, identity, clusterId, damage, suspect: null, log: null }
   }

@@ -8,20 +8,20 @@ import { Flow } from './flow.ts'
 import { stateOf } from './rules.ts'
 import type { LinkRule } from './rules.ts'
 
-export type Seat = {
+export type ProxiedMember = {
   readonly name: string
   /** On the loopback address: where peers dial, and where the member listens. */
   readonly dialed: number
   readonly listens: number
 }
 
-export type GateOptions = {
-  readonly seat: Seat
+export type MemberProxyOptions = {
+  readonly proxied: ProxiedMember
   readonly clock: Clock
   readonly random: SeededRandom
   readonly rules: () => readonly LinkRule[]
   /** Which member has that port; null: none, or nobody knows. */
-  readonly whoCalls: (port: number) => Promise<string | null>
+  readonly findCaller: (port: number) => Promise<string | null>
 }
 
 type Connection = {
@@ -34,12 +34,12 @@ type Connection = {
 const host = '127.0.0.1'
 
 /** Stands where a member's peers dial, and passes on what the rules let through. */
-export class Gate {
-  readonly #options: GateOptions
+export class MemberProxy {
+  readonly #options: MemberProxyOptions
   readonly #server: Server
   readonly #connections = new Set<Connection>()
 
-  private constructor(options: GateOptions) {
+  private constructor(options: MemberProxyOptions) {
     this.#options = options
     this.#server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (caller) => {
       caller.on('error', () => undefined)
@@ -49,11 +49,11 @@ export class Gate {
   }
 
   /** @throws Error of the system when the port is taken */
-  static async open(options: GateOptions): Promise<Gate> {
-    const gate = new Gate(options)
-    gate.#server.listen(options.seat.dialed, host)
-    await once(gate.#server, 'listening')
-    return gate
+  static async open(options: MemberProxyOptions): Promise<MemberProxy> {
+    const proxy = new MemberProxy(options)
+    proxy.#server.listen(options.proxied.dialed, host)
+    await once(proxy.#server, 'listening')
+    return proxy
   }
 
   /** The rules are others now. */
@@ -75,7 +75,7 @@ export class Gate {
 
   async #accept(caller: Socket): Promise<void> {
     const port = caller.remotePort
-    const from = port === undefined ? null : await this.#options.whoCalls(port)
+    const from = port === undefined ? null : await this.#options.findCaller(port)
     // Nobody that is known: a member that just ended, or somebody else.
     if (from === null || caller.destroyed) {
       caller.destroy()
@@ -88,10 +88,10 @@ export class Gate {
   }
 
   #apply(connection: Connection): void {
-    const { seat, rules } = this.#options
+    const { proxied, rules } = this.#options
     const [inward, outward] = [
-      stateOf(rules(), connection.from, seat.name),
-      stateOf(rules(), seat.name, connection.from),
+      stateOf(rules(), connection.from, proxied.name),
+      stateOf(rules(), proxied.name, connection.from),
     ]
     if (connection.flows !== null) {
       connection.flows.inward.state = inward
@@ -99,7 +99,7 @@ export class Gate {
     } else if (!inward.cut) {
       const { clock, random } = this.#options
       const { caller } = connection
-      const member = connect({ host, port: seat.listens, allowHalfOpen: true, noDelay: true })
+      const member = connect({ host, port: proxied.listens, allowHalfOpen: true, noDelay: true })
       const shared = { clock, random }
       connection.flows = {
         member,

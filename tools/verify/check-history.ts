@@ -7,33 +7,33 @@ import { checkRealTime } from './checks/real-time.ts'
 import { checkSessions } from './checks/sessions.ts'
 import { checkVersions } from './checks/versions.ts'
 import { checkWatches } from './checks/watches.ts'
-import { Evidence } from './evidence.ts'
+import { HistoryIndex } from './history-index.ts'
 import type { CheckReport } from './finding.ts'
 import type { History } from './history.ts'
 
 /** `undecided`: also when too little was recorded to say anything. */
-export type Judgement = {
+export type HistoryVerdict = {
   readonly verdict: 'ok' | 'anomaly' | 'undecided'
   readonly checks: readonly CheckReport[]
 }
 
-export type JudgeOptions = {
+export type CheckOptions = {
   /** An endpoint may be several servers behind a balancer: connections are no sessions. */
   readonly balanced: boolean
 }
 
 /** Holds a whole history against everything that a server of this kind promises. Pure: the same answer each time. */
-export function judge(history: History, options: JudgeOptions): Judgement {
-  const evidence = new Evidence(history)
+export function checkHistory(history: History, options: CheckOptions): HistoryVerdict {
+  const index = new HistoryIndex(history)
   const checks = [
-    checkObjects(evidence),
-    checkRealTime(evidence),
-    checkVersions(evidence),
-    checkLists(evidence),
-    checkModes(evidence),
-    checkBounds(evidence),
-    checkWatches(evidence),
-    checkSessions(evidence, options),
+    checkObjects(index),
+    checkRealTime(index),
+    checkVersions(index),
+    checkLists(index),
+    checkModes(index),
+    checkBounds(index),
+    checkWatches(index),
+    checkSessions(index, options),
     checkMembers(history),
   ]
   const isAnomalous = checks.some(({ verdict }) => verdict === 'anomaly')

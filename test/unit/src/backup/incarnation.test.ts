@@ -10,39 +10,40 @@ import { initialConfiguration } from '../../../../raft/index.ts'
 import {
   clusterIdOf,
   firstRevision,
-  headOfNewLife,
-  isOf,
-  newLife,
-  parseLife,
-  printOf,
-} from '../../../../src/backup/life.ts'
+  headOfIncarnation,
+  isMadeFrom,
+  newIncarnation,
+  parseIncarnation,
+  sourceFingerprint,
+} from '../../../../src/backup/incarnation.ts'
 import { headOf } from '../../../../src/store/machine/digest.ts'
 import { emptyState } from '../../../../src/store/machine/state.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { fc } from '../../../support/fast-check.ts'
 
-const print = printOf('copy')
+const fingerprint = sourceFingerprint('copy')
 
 void test('a life is named by its second, by chance and by its copy, and its name says when and of what', () => {
-  const life = newLife(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1), print)
-  assert.match(life.id, /^20261121T200501Z-[0-9a-f]{12}-[0-9a-f]{12}$/)
-  assert.equal(life.bornMs, Date.UTC(2026, 10, 21, 20, 5, 1))
-  assert.deepEqual(parseLife(life.id), life)
-  assert.notEqual(newLife(life.bornMs, new SeededRandom(2), print).id, life.id)
-  assert.ok(isOf(life, print))
-  for (const other of [['Copy'], ['copy', ''], ['co', 'py'], []]) assert.ok(!isOf(life, printOf(...other)))
+  const incarnation = newIncarnation(Date.UTC(2026, 10, 21, 20, 5, 1, 750), new SeededRandom(1), fingerprint)
+  assert.match(incarnation.id, /^20261121T200501Z-[0-9a-f]{12}-[0-9a-f]{12}$/)
+  assert.equal(incarnation.createdMs, Date.UTC(2026, 10, 21, 20, 5, 1))
+  assert.deepEqual(parseIncarnation(incarnation.id), incarnation)
+  assert.notEqual(newIncarnation(incarnation.createdMs, new SeededRandom(2), fingerprint).id, incarnation.id)
+  assert.ok(isMadeFrom(incarnation, fingerprint))
+  for (const other of [['Copy'], ['copy', ''], ['co', 'py'], []])
+    assert.ok(!isMadeFrom(incarnation, sourceFingerprint(...other)))
   for (const wrong of [
     '',
     'x',
-    life.id.slice(1),
-    `${life.id}0`,
-    life.id.slice(0, -13),
-    life.id.replace(/-[0-9a-f]+/, ''),
-    life.id.replace('11', '19'),
-    life.id.toUpperCase(),
+    incarnation.id.slice(1),
+    `${incarnation.id}0`,
+    incarnation.id.slice(0, -13),
+    incarnation.id.replace(/-[0-9a-f]+/, ''),
+    incarnation.id.replace('11', '19'),
+    incarnation.id.toUpperCase(),
   ])
-    assert.equal(parseLife(wrong), null, wrong)
+    assert.equal(parseIncarnation(wrong), null, wrong)
 })
 
 void test('each life begins above all that the ones before it issued, however often one copy is restored', () => {
@@ -60,7 +61,7 @@ void test('each life begins above all that the ones before it issued, however of
       for (const { pauseSeconds, load, objects, copy } of steps) {
         seconds += pauseSeconds
         const from = copies[copy % copies.length] ?? revision(0)
-        const first = firstRevision(from, { id: '', bornMs: seconds * 1000 })
+        const first = firstRevision(from, { id: '', createdMs: seconds * 1000 })
         assert.ok(first > highest, `${first} is not above ${highest}`)
         // It numbers the objects anew, and is busy for the second until it is lost.
         highest = first + Math.floor(objects * 500_000) + Math.floor(load * 500_000)
@@ -71,34 +72,40 @@ void test('each life begins above all that the ones before it issued, however of
 })
 
 void test('where the clock says nothing of use it is far above the copy, and below 2^53', () => {
-  assert.equal(firstRevision(revision(5000), { id: '', bornMs: 0 }), 5000 + 2 ** 40)
-  const late = firstRevision(revision(0), { id: '', bornMs: Date.UTC(2208, 0, 1) })
+  assert.equal(firstRevision(revision(5000), { id: '', createdMs: 0 }), 5000 + 2 ** 40)
+  const late = firstRevision(revision(0), { id: '', createdMs: Date.UTC(2208, 0, 1) })
   assert.ok(late > 2 ** 52 && late < 2 ** 53 - 2 ** 50)
-  assert.equal(firstRevision(revision(7), { id: '', bornMs: Date.UTC(2300, 0, 1) }), 7 + 2 ** 40)
+  assert.equal(firstRevision(revision(7), { id: '', createdMs: Date.UTC(2300, 0, 1) }), 7 + 2 ** 40)
 })
 
 void test('another life, another copy and another cluster have other identities', () => {
-  const life = newLife(0, new SeededRandom(1), print)
+  const incarnation = newIncarnation(0, new SeededRandom(1), fingerprint)
   const ids = [
-    clusterIdOf('c1', 'd1', life),
-    clusterIdOf('c2', 'd1', life),
-    clusterIdOf('c1', 'd2', life),
-    clusterIdOf('c1', 'd1', newLife(0, new SeededRandom(2), print)),
+    clusterIdOf('c1', 'd1', incarnation),
+    clusterIdOf('c2', 'd1', incarnation),
+    clusterIdOf('c1', 'd2', incarnation),
+    clusterIdOf('c1', 'd1', newIncarnation(0, new SeededRandom(2), fingerprint)),
   ]
   assert.equal(new Set(ids).size, 4)
   for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/)
 })
 
 void test('members of another life are members since it began, where rules know of that', () => {
-  const life = newLife(Date.UTC(2026, 10, 21), new SeededRandom(1), print)
+  const incarnation = newIncarnation(Date.UTC(2026, 10, 21), new SeededRandom(1), fingerprint)
   const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
   for (const featureLevel of [2, 3]) {
     const settings = { ...emptyState().settings, storageBytesMax: 1 }
     const old = { ...headOf(emptyState()), settings, featureLevel }
     const counts = { usedBytes: 0, objects: 3 }
-    const head = headOfNewLife(old, { life, digest: 'd', configuration, newKeys: false, ...counts })
-    assert.equal(head.revision, firstRevision(old.revision, life) + 3)
+    const head = headOfIncarnation(old, {
+      incarnation,
+      digest: 'd',
+      configuration,
+      newKeys: false,
+      ...counts,
+    })
+    assert.equal(head.revision, firstRevision(old.revision, incarnation) + 3)
     const since = head.configuration.members.map(({ addedMs }) => addedMs)
-    assert.deepEqual(since, featureLevel === 3 ? [life.bornMs, life.bornMs] : [0, 0])
+    assert.deepEqual(since, featureLevel === 3 ? [incarnation.createdMs, incarnation.createdMs] : [0, 0])
   }
 })
