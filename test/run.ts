@@ -7,7 +7,7 @@ import { killMarked, markOf } from './runner/marked-processes.ts'
 import { runSuite } from './runner/run-suite.ts'
 import { longSuites, suites, wholeSeconds } from './runner/suites.ts'
 import type { Suite } from './runner/suites.ts'
-import { NotUnderstood, runCommand } from './support/command-line.ts'
+import { NotUnderstood, runCommand } from './support/tools/command-line.ts'
 
 const usage = `
 Runs the suites one after another, each within its budget and all of make test within ${wholeSeconds / 60} minutes, printing as

@@ -13,9 +13,9 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { method } from '../../raft/transport/options.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { until } from '../support/until.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 const rounds = 6
 const sessions = 4

@@ -8,8 +8,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseResults } from '../../bench/tool/report.ts'
-import { OrchctlCluster } from '../support/local-cluster.ts'
-import { until } from '../support/until.ts'
+import { OrchctlCluster } from '../support/drivers/orchctl-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 void test('a short run on three members, its failovers included', async (t) => {
   const cluster = await OrchctlCluster.up(t, 3)

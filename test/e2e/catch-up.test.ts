@@ -6,9 +6,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { contentsOf } from '../support/traffic-checks.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { contentsOf } from '../support/runs/traffic-checks.ts'
 
 const writes = 10_000
 

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { chaosRun } from '../support/chaos-run.ts'
-import { OrchctlCluster } from '../support/local-cluster.ts'
-import { until } from '../support/until.ts'
+import { chaosRun } from '../support/runs/chaos-run.ts'
+import { OrchctlCluster } from '../support/drivers/orchctl-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 void test('a minute of mixed faults breaks no promise', async (t) => {
   await chaosRun(t, { members: 3, seconds: 60, seed: 4 })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const namespace = 'default'
 

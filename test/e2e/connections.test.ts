@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 void describe('one connection', () => {
   let cluster: ProcessCluster

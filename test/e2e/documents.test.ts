@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join, relative, sep } from 'node:path'
 import { test } from 'node:test'
 import { blocksOf, readDocument, root } from '../tidy/markdown.ts'
-import { Kubectl } from '../support/kubectl.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
 import { freePortRange } from '../../fixtures/port-range.ts'
 import { markVariable } from '../../fixtures/port-range.ts'
 

@@ -5,7 +5,7 @@
  * (FAILOVER_ROUNDS); then the record is judged.
  */
 import { test } from 'node:test'
-import { failoverRun } from '../support/failover-run.ts'
+import { failoverRun } from '../support/runs/failover-run.ts'
 
 const roundsOfEach = Number(process.env['FAILOVER_ROUNDS'] ?? 4)
 

@@ -9,10 +9,10 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { orchctl } from '../support/orchctl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { until } from '../support/until.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 void test('a list of members that differs is noticed', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })

@@ -14,8 +14,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord } from '../../raft/base/record.ts'
 import { call, readEndpoints } from '../../src/cli/member-client.ts'
-import { serverProgram as server } from '../support/programs.ts'
-import { patienceMs, until } from '../support/until.ts'
+import { serverProgram as server } from '../support/drivers/programs.ts'
+import { patienceMs, until } from '../support/tools/until.ts'
 
 class Alone {
   readonly log: string[] = []

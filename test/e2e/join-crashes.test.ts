@@ -14,11 +14,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../../raft/base/random.ts'
-import { orchctl } from '../support/orchctl.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { serverProgram } from '../support/programs.ts'
-import { until } from '../support/until.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { serverProgram } from '../support/drivers/programs.ts'
+import { until } from '../support/tools/until.ts'
 
 const seed = Number(process.env['JOIN_SEED'] ?? 1)
 const killsMax = 8

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { certificateRequest } from '../support/certificate-request.ts'
-import { Kubectl } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { certificateRequest } from '../support/fixtures/certificate-request.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const kubectl = Kubectl.find()
 

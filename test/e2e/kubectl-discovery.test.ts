@@ -7,9 +7,9 @@ import { after, before, describe, test } from 'node:test'
 import { namesOf } from '../../src/api/names.ts'
 import { apiVersionOf } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { Kubectl } from '../support/kubectl.ts'
-import type { KubectlResult } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import type { KubectlResult } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const kubectl = Kubectl.find()
 

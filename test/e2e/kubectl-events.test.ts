@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { namesOf } from '../../src/api/names.ts'
-import { Kubectl } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { until } from '../support/until.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 const kubectl = Kubectl.find()
 

@@ -1,7 +1,7 @@
 /*
  * Goal: kubectl knows every kind of the server: it lists, explains, makes, shows, describes and applies them.
  * Method: a real kubectl against one real process that keeps nothing, in both domains; objects in which every member is
- * said (`support/full-object.ts`). In orch.io kubectl's own tables of kinds know only what both domains share.
+ * said (`support/generators/full-object.ts`). In orch.io kubectl's own tables of kinds know only what both domains share.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -11,10 +11,10 @@ import { namesOf } from '../../src/api/names.ts'
 import { apiVersionOf, isStored } from '../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { FullObjects, ownedByServer } from '../support/full-object.ts'
-import { collectionOf, nameOf } from '../support/kind-path.ts'
-import { Kubectl } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { FullObjects, ownedByServer } from '../support/generators/full-object.ts'
+import { collectionOf, nameOf } from '../support/fixtures/kind-path.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoReply } from '../support/api-client.ts'
-import type { ApiClient } from '../support/api-client.ts'
-import { Kubectl } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { patienceMs, until } from '../support/until.ts'
+import { NoReply } from '../support/drivers/api-client.ts'
+import type { ApiClient } from '../support/drivers/api-client.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { patienceMs, until } from '../support/tools/until.ts'
 
 const kubectl = Kubectl.find()
 const many = 5000

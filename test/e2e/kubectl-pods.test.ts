@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Kubectl } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const kubectl = Kubectl.find()
 

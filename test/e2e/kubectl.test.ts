@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Kubectl } from '../support/kubectl.ts'
-import type { KubectlResult } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { until } from '../support/until.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import type { KubectlResult } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 const kubectl = Kubectl.find()
 console.log(`# kubectl ${kubectl.version}`)

@@ -7,10 +7,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { newRegister, readRegister, registerMaps, registerPath, writeRegister } from '../support/register.ts'
-import { patienceMs, until } from '../support/until.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import {
+  newRegister,
+  readRegister,
+  registerMaps,
+  registerPath,
+  writeRegister,
+} from '../support/runs/register.ts'
+import { patienceMs, until } from '../support/tools/until.ts'
 
 const lease = 'lease'
 

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { until } from '../support/until.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { until } from '../support/tools/until.ts'
 
 const path = '/api/v1/namespaces/default/configmaps'
 

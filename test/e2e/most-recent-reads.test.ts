@@ -9,12 +9,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApiClient } from '../support/api-client.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { newRegister, readRegister, registerMaps, writeRegister } from '../support/register.ts'
+import type { ApiClient } from '../support/drivers/api-client.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { newRegister, readRegister, registerMaps, writeRegister } from '../support/runs/register.ts'
 
-const noBarrier = fileURLToPath(new URL('../support/no-barrier-server.js', import.meta.url))
+const noBarrier = fileURLToPath(new URL('../support/runs/no-barrier-server.js', import.meta.url))
 
 type Outcome = { readonly reads: number; readonly stale: number; readonly unanswered: number }
 

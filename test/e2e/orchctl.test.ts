@@ -11,8 +11,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { freePortRange } from '../../fixtures/port-range.ts'
-import { orchctlProgram as program } from '../support/programs.ts'
-import { patienceMs, until } from '../support/until.ts'
+import { orchctlProgram as program } from '../support/drivers/programs.ts'
+import { patienceMs, until } from '../support/tools/until.ts'
 
 type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 

@@ -10,11 +10,11 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
-import { NoReply } from '../support/api-client.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { serverProgram as server } from '../support/programs.ts'
-import { patienceMs, until } from '../support/until.ts'
+import { NoReply } from '../support/drivers/api-client.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { serverProgram as server } from '../support/drivers/programs.ts'
+import { patienceMs, until } from '../support/tools/until.ts'
 
 /** The lines that say why a process ended: standard error before the log exists, fatal lines of the log from then on. */
 type Ended = { readonly code: number | null; readonly lines: readonly string[] }

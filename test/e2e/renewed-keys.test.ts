@@ -14,11 +14,11 @@ import { connect } from 'node:tls'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
-import { ApiClient } from '../support/api-client.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
+import { ApiClient } from '../support/drivers/api-client.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
-import { until } from '../support/until.ts'
+import { until } from '../support/tools/until.ts'
 
 /** Of the certificate that is shown at `address`, host:port. */
 async function serialAt(

@@ -10,17 +10,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { ApiClient } from '../support/api-client.ts'
-import { NoReply } from '../support/api-client.ts'
-import { endsWith } from '../support/ends-with.ts'
-import { orchctl } from '../support/orchctl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { contentsOf } from '../support/traffic-checks.ts'
-import { until } from '../support/until.ts'
+import type { ApiClient } from '../support/drivers/api-client.ts'
+import { NoReply } from '../support/drivers/api-client.ts'
+import { endsWith } from '../support/tools/stop-after-test.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { contentsOf } from '../support/runs/traffic-checks.ts'
+import { until } from '../support/tools/until.ts'
 
 const path = '/api/v1/namespaces/default/configmaps'
-const divergingProgram = fileURLToPath(new URL('../support/diverging-server.js', import.meta.url))
+const divergingProgram = fileURLToPath(new URL('../support/runs/diverging-server.js', import.meta.url))
 
 /** Writes through some members, one after the other, and remembers what was acknowledged. */
 class Load {

@@ -8,10 +8,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { orchctl } from '../support/orchctl.ts'
-import type { Ran } from '../support/orchctl.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
+import type { Ran } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
-import { patienceMs } from '../support/until.ts'
+import { patienceMs } from '../support/tools/until.ts'
 
 void test('a local cluster goes on from a snapshot of another one', async () => {
   const home = mkdtempSync(join(tmpdir(), 'orch-local-'))

@@ -7,17 +7,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GapMeter, Watcher, Writer } from '../support/cluster-traffic.ts'
-import { endsWith } from '../support/ends-with.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { RepeatingClient } from '../support/repeating-client.ts'
+import { GapMeter, Watcher, Writer } from '../support/runs/cluster-traffic.ts'
+import { endsWith } from '../support/tools/stop-after-test.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { RepeatingClient } from '../support/drivers/retrying-client.ts'
 import {
   assertWatchComplete,
   assertWatchersAgree,
   assertWritesKept,
   contentsOf,
-} from '../support/traffic-checks.ts'
-import { until } from '../support/until.ts'
+} from '../support/runs/traffic-checks.ts'
+import { until } from '../support/tools/until.ts'
 
 const rounds = Number(process.env['RESTART_ROUNDS'] ?? 1)
 const namespace = 'traffic'

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rotRows, runRot } from '../support/rot-run.ts'
+import { rotRows, runRot } from '../support/runs/rot-run.ts'
 
 void test('a member with a rotten file heals or refuses, and serves nothing wrong', async () => {
   const seed = Number(process.env['ROT_SEED'] ?? 1)

@@ -5,6 +5,6 @@
  * `SOAK_SEED=n` repeats a run; ten minutes of it are `node dist/test/run.js --long --only soak`.
  */
 import { test } from 'node:test'
-import { judgedSoak } from '../support/soak-run.ts'
+import { judgedSoak } from '../support/runs/soak-run.ts'
 
 void test('any mixture of requests leaves the member serving others', () => judgedSoak(20))

@@ -13,8 +13,8 @@ import { test } from 'node:test'
 import { call, readEndpoints } from '../../src/cli/member-client.ts'
 import type { Endpoint, Reply } from '../../src/cli/member-client.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
-import { serverProgram } from '../support/programs.ts'
-import { patienceMs, until } from '../support/until.ts'
+import { serverProgram } from '../support/drivers/programs.ts'
+import { patienceMs, until } from '../support/tools/until.ts'
 
 /** Many times what a pipe holds. */
 const changes = 400

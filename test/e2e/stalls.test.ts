@@ -7,10 +7,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { LeaderRecord, SteadyTraffic, stall, stallHook } from '../support/stall-run.ts'
-import { assertWritesKept, contentsOf } from '../support/traffic-checks.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { LeaderRecord, SteadyTraffic, stall, stallHook } from '../support/runs/stall-run.ts'
+import { assertWritesKept, contentsOf } from '../support/runs/traffic-checks.ts'
 
 const namespace = 'traffic'
 const rounds = Number(process.env['STALL_ROUNDS'] ?? 1)

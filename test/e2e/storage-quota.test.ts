@@ -9,11 +9,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { Kubectl } from '../support/kubectl.ts'
-import type { KubectlResult } from '../support/kubectl.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { orchctlProgram as orchctl } from '../support/programs.ts'
-import { until } from '../support/until.ts'
+import { Kubectl } from '../support/drivers/kubectl.ts'
+import type { KubectlResult } from '../support/drivers/kubectl.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { orchctlProgram as orchctl } from '../support/drivers/programs.ts'
+import { until } from '../support/tools/until.ts'
 
 const exec = promisify(execFile)
 

@@ -6,12 +6,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { versionOf } from '../support/cluster-traffic.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import type { MemberProcess } from '../support/process-cluster.ts'
-import { assertTable, gotOf, tableCells, tableFacts, watchedOf } from '../support/version-table.ts'
-import type { Asked, Facts, Text } from '../support/version-table.ts'
-import { until } from '../support/until.ts'
+import { versionOf } from '../support/runs/cluster-traffic.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import type { MemberProcess } from '../support/drivers/process-cluster.ts'
+import { assertTable, gotOf, tableCells, tableFacts, watchedOf } from '../support/runs/version-table.ts'
+import type { Asked, Facts, Text } from '../support/runs/version-table.ts'
+import { until } from '../support/tools/until.ts'
 
 const collection = '/api/v1/namespaces/default/configmaps'
 /** More than the log keeps below, so that who is away for them needs a snapshot. */

@@ -12,10 +12,10 @@ import { wholeObject } from '../../src/api/schema/shared.ts'
 import { apiVersionOf } from '../../src/registry/kinds/definition.ts'
 import { hasProtobuf } from '../../src/registry/representations/representation.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { malformedContents, wrongWireTypes } from '../support/broken-messages.ts'
-import { FullObjects } from '../support/full-object.ts'
-import { collectionOf } from '../support/kind-path.ts'
-import { SpecServer } from '../support/spec-server.ts'
+import { malformedContents, wrongWireTypes } from '../support/generators/invalid-messages.ts'
+import { FullObjects } from '../support/generators/full-object.ts'
+import { collectionOf } from '../support/fixtures/kind-path.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
 
 const names = namesOf('k8s.io')
 const seed = Number(process.env['SEED'] ?? 1)

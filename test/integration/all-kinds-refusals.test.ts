@@ -1,6 +1,6 @@
 /**
  * Goal: what is wrong with an object of any kind is refused, and told with its path and its reason.
- * Method: full objects of every kind (`support/full-object.ts`) with one thing wrong each, which the declaration itself says:
+ * Method: full objects of every kind (`support/generators/full-object.ts`) with one thing wrong each, which the declaration itself says:
  * members that are missing, not known, or of another type, texts beside their list or rule, numbers beyond their range,
  * unions of nothing and of two. Each is sent as a dry run to the shipped server.
  */
@@ -11,13 +11,13 @@ import type { JsonObject } from '../../src/api/json.ts'
 import { namesOf } from '../../src/api/names.ts'
 import type { ResourceDefinition } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { brokenObjects, replaced } from '../support/broken-objects.ts'
-import type { Broken } from '../support/broken-objects.ts'
-import { brokenUnions } from '../support/broken-unions.ts'
-import { FullObjects, variantsOf } from '../support/full-object.ts'
-import { collectionOf, nameOf } from '../support/kind-path.ts'
-import { SpecServer } from '../support/spec-server.ts'
-import { makeStoodFor } from '../support/stood-for.ts'
+import { brokenObjects, replaced } from '../support/generators/invalid-objects.ts'
+import type { Broken } from '../support/generators/invalid-objects.ts'
+import { brokenUnions } from '../support/generators/invalid-unions.ts'
+import { FullObjects, variantsOf } from '../support/generators/full-object.ts'
+import { collectionOf, nameOf } from '../support/fixtures/kind-path.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
+import { makeStoodFor } from '../support/fixtures/subresource-target.ts'
 
 const names = namesOf('orch.io')
 const seed = Number(process.env['SEED'] ?? 1)

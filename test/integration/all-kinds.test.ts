@@ -2,8 +2,8 @@
  * Goal: nothing that a client says of an object is lost or changed on its way, whatever kind it is of and in whatever
  * encoding it is written and read.
  * Method: for every kind of the server, in both domains, objects in which every member is said (drawn from the declaration:
- * `support/full-object.ts`) go through all verbs and representations over HTTP, and watches tell all of it again at the
- * end. What the server makes of them itself is named in `support/server-owned.ts`. Members that were never said fail it.
+ * `support/generators/full-object.ts`) go through all verbs and representations over HTTP, and watches tell all of it again at the
+ * end. What the server makes of them itself is named in `support/fixtures/stored-object.ts`. Members that were never said fail it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,14 +12,14 @@ import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import { isStored } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { FullObjects, variantsOf } from '../support/full-object.ts'
-import { ephemeralContainers } from '../support/full-pod-hints.ts'
-import { KindClient } from '../support/kind-client.ts'
-import { nameOf } from '../support/kind-path.ts'
-import { ObjectLife } from '../support/object-life.ts'
-import { SaidMembers } from '../support/said-members.ts'
-import { SpecServer } from '../support/spec-server.ts'
-import { makeStoodFor } from '../support/stood-for.ts'
+import { FullObjects, variantsOf } from '../support/generators/full-object.ts'
+import { ephemeralContainers } from '../support/generators/full-pod-hints.ts'
+import { KindClient } from '../support/drivers/kind-client.ts'
+import { nameOf } from '../support/fixtures/kind-path.ts'
+import { ObjectLife } from '../support/runs/object-lifecycle.ts'
+import { SaidMembers } from '../support/runs/member-coverage.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
+import { makeStoodFor } from '../support/fixtures/subresource-target.ts'
 
 const seed = Number(process.env['SEED'] ?? 1)
 

@@ -8,11 +8,11 @@ import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../src/config/limits.ts'
-import { memoryTrail } from '../support/audit-kit.ts'
-import type { LoggedEvent } from '../support/audit-kit.ts'
-import { FakeRegistry } from '../support/fake-registry.ts'
+import { memoryTrail } from '../support/fakes/memory-audit-log.ts'
+import type { LoggedEvent } from '../support/fakes/memory-audit-log.ts'
+import { FakeRegistry } from '../support/fakes/fake-registry.ts'
 import { ADMIN, NOBODY, serverAround, serverLimits } from '../../fixtures/server-fixture.ts'
-import { SpecServer } from '../support/spec-server.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
 
 type Of = Parameters<typeof memoryTrail>[0]
 

@@ -29,7 +29,7 @@ import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { readTextFile } from '../../src/pki/files.ts'
-import { noOutput } from '../support/no-output.ts'
+import { noOutput } from '../support/fakes/no-output.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-bad-files-'))

@@ -19,11 +19,11 @@ import type { Sample } from '../../bench/tool/measures.ts'
 import { MachineClock } from '../../src/host/machine-clock.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import type { Registry } from '../../src/registry/calls/answer.ts'
-import { droppedEvent } from '../support/broken-servers.ts'
-import { orchctl } from '../support/orchctl.ts'
+import { droppedEvent } from '../support/fakes/broken-registries.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 import { freshRandom } from '../../fixtures/system.ts'
-import { verifiedServer } from '../support/verified-server.ts'
+import { verifiedServer } from '../support/fixtures/verify-endpoint.ts'
 
 const few = { ...quickSelection, clients: [2], lists: [10, 40], page: 15, watchers: [20] } as const
 

@@ -12,8 +12,8 @@ import { gunzipSync } from 'node:zlib'
 import { SeededRandom } from '../../raft/base/random.ts'
 import { limits } from '../../src/config/limits.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
-import { FakeWatch } from '../support/fake-registry.ts'
-import { CM, admin, session, start, trusted, until } from '../support/tls-server.ts'
+import { FakeWatch } from '../support/fakes/fake-registry.ts'
+import { CM, admin, session, start, trusted, until } from '../support/fixtures/tls-server.ts'
 
 type Asked = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }
 

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SpecServer, objectOf } from '../support/spec-server.ts'
+import { SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
 const header = 'orch-consistency'

@@ -9,10 +9,10 @@ import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import { namesOf } from '../../src/api/names.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { FullObjects } from '../support/full-object.ts'
-import { KindClient, encodings } from '../support/kind-client.ts'
-import { nameOf } from '../support/kind-path.ts'
-import { SpecServer } from '../support/spec-server.ts'
+import { FullObjects } from '../support/generators/full-object.ts'
+import { KindClient, encodings } from '../support/drivers/kind-client.ts'
+import { nameOf } from '../support/fixtures/kind-path.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
 
 /** What each calls the same: core, events. */
 const pairs = [

@@ -9,9 +9,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { logIndex, nodeId } from '../../raft/index.ts'
-import { orchctl } from '../support/orchctl.ts'
-import { place } from '../support/join-place.ts'
-import { pointTo } from '../support/point-kubeconfig.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
+import { place } from '../support/fixtures/join-cluster.ts'
+import { pointTo } from '../support/drivers/kubeconfig-context.ts'
 
 /** Takes connections; the first `passes` go to the member at `address`, the others hear nothing. */
 async function hung(

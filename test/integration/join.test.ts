@@ -18,10 +18,10 @@ import { limits } from '../../src/config/limits.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
 import { featureLevelMax } from '../../src/version.ts'
 import type { PlannedMembers } from '../support/join-service-kit.ts'
-import { configOf, fingerprintsFor, keysIn, pkiFlags, place } from '../support/join-place.ts'
-import type { Place } from '../support/join-place.ts'
+import { configOf, fingerprintsFor, keysIn, pkiFlags, place } from '../support/fixtures/join-cluster.ts'
+import type { Place } from '../support/fixtures/join-cluster.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
-import { ask11 } from '../support/tls-server.ts'
+import { ask11 } from '../support/fixtures/tls-server.ts'
 
 /** As a process would that was started with these flags; a minute passes with each pause. */
 async function start(flags: Record<string, string>, lines: string[] = []): Promise<OwnIdentity> {

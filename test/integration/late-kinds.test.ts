@@ -15,11 +15,11 @@ import { defaultRegistryLimits } from '../../src/registry/shared/limits.ts'
 import { LateKinds } from '../../src/registry/kinds/late-kinds.ts'
 import { openApiDocuments } from '../../src/server/openapi/documents.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
-import { customKind } from '../support/custom-kind.ts'
-import { FakeRegistry } from '../support/fake-registry.ts'
+import { customKind } from '../support/fixtures/custom-kind.ts'
+import { FakeRegistry } from '../support/fakes/fake-registry.ts'
 import { ADMIN, NOBODY, serverAround } from '../../fixtures/server-fixture.ts'
 import { systemClock } from '../../fixtures/system.ts'
-import { until } from '../support/tls-server.ts'
+import { until } from '../support/fixtures/tls-server.ts'
 
 const tabs = customKind({ group: 'stable.example.com', plural: 'crontabs', kind: 'CronTab' })
 

@@ -13,8 +13,8 @@ import { parse } from 'yaml'
 import { parseJoinToken } from '../../src/membership/join-token.ts'
 import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { request } from '../support/join-service-kit.ts'
-import { configOf, fingerprintsFor, forEver, place, seat } from '../support/join-place.ts'
-import { orchctl } from '../support/orchctl.ts'
+import { configOf, fingerprintsFor, forEver, place, seat } from '../support/fixtures/join-cluster.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]

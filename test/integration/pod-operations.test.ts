@@ -16,8 +16,8 @@ import { binding } from '../../src/resources/binding.ts'
 import { eviction } from '../../src/resources/eviction.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { NOBODY } from '../../fixtures/server-fixture.ts'
-import { readAs } from '../support/representations.ts'
-import { SpecServer } from '../support/spec-server.ts'
+import { readAs } from '../support/drivers/representations.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
 
 const PODS = '/api/v1/namespaces/default/pods'
 const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf']

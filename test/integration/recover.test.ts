@@ -33,9 +33,9 @@ import { RealRandom } from '../../src/host/random.ts'
 import { disagreementChange } from '../../src/store/disk/disagreement-record.ts'
 import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
 import { encodeCommand } from '../../src/store/command-codec.ts'
-import { orchctl } from '../support/orchctl.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
-import { fileOf, streamOf } from '../support/saved-state.ts'
+import { fileOf, streamOf } from '../support/fixtures/snapshot-file.ts'
 import { configMapKey, put, write } from '../../fixtures/store-kit.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))

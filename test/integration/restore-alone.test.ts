@@ -17,8 +17,8 @@ import { loadConfig } from '../../src/config/load.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { readTextFile } from '../../src/pki/files.ts'
-import { noOutput } from '../support/no-output.ts'
-import { orchctl } from '../support/orchctl.ts'
+import { noOutput } from '../support/fakes/no-output.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 
 type Running = { readonly app: App; readonly fatal: string[]; readonly kubeconfig: string }

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { nodeId } from '../../raft/index.ts'
 import { Catalog } from '../../src/registry/kinds/catalog.ts'
-import { FakeRegistry } from '../support/fake-registry.ts'
+import { FakeRegistry } from '../support/fakes/fake-registry.ts'
 import { ADMIN, serverAround } from '../../fixtures/server-fixture.ts'
 
 async function start(t: TestContext) {

@@ -8,7 +8,7 @@ import * as http2 from 'node:http2'
 import * as https from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { FakeRegistry, FakeWatch } from '../support/fake-registry.ts'
+import { FakeRegistry, FakeWatch } from '../support/fakes/fake-registry.ts'
 import { TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
 import { systemClock } from '../../fixtures/system.ts'
 

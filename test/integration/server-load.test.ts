@@ -12,7 +12,7 @@ import { Authenticator } from '../../src/auth/authenticate.ts'
 import type { AuthenticationMethod } from '../../src/auth/credentials.ts'
 import { limits as constants } from '../../src/config/limits.ts'
 import { Call } from '../../src/server/call.ts'
-import { FakeWatch } from '../support/fake-registry.ts'
+import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import { serverLimits } from '../../fixtures/server-fixture.ts'
 import { systemClock } from '../../fixtures/system.ts'
 import {
@@ -27,8 +27,8 @@ import {
   start,
   trusted,
   until,
-} from '../support/tls-server.ts'
-import type { Reply } from '../support/tls-server.ts'
+} from '../support/fixtures/tls-server.ts'
+import type { Reply } from '../support/fixtures/tls-server.ts'
 
 const other = trusted.client('olga', ['system:masters'])
 

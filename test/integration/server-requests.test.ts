@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import { BrokenInvariant } from '../../raft/base/assert.ts'
 import { ApiError } from '../../src/api/api-error.ts'
-import { FakeRegistry } from '../support/fake-registry.ts'
+import { FakeRegistry } from '../support/fakes/fake-registry.ts'
 import { ADMIN, NOBODY, serverAround, serverLimits } from '../../fixtures/server-fixture.ts'
 
 type Reply = { readonly status: number; readonly headers: Record<string, unknown>; readonly text: string }

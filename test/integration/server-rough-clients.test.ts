@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { limits } from '../../src/config/limits.ts'
 import { Call } from '../../src/server/call.ts'
-import { FakeWatch } from '../support/fake-registry.ts'
+import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import { serverLimits } from '../../fixtures/server-fixture.ts'
 import { systemClock } from '../../fixtures/system.ts'
 import {
@@ -27,7 +27,7 @@ import {
   start,
   trusted,
   until,
-} from '../support/tls-server.ts'
+} from '../support/fixtures/tls-server.ts'
 
 test('events that meet a connection just broken harm nobody', async (t) => {
   const { fake, url } = await start(t)

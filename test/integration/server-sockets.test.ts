@@ -11,11 +11,11 @@ import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { connect } from 'node:tls'
 import type { ConnectionOptions } from 'node:tls'
-import { FakeWatch } from '../support/fake-registry.ts'
+import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import { privateKeyPem } from '../../src/pki/keys.ts'
-import { oddCertificate } from '../support/odd-certificate.ts'
+import { oddCertificate } from '../support/fixtures/custom-certificate.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
-import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/tls-server.ts'
+import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/fixtures/tls-server.ts'
 
 test('spec 5: one port speaks HTTP/1.1 and HTTP/2, and both know who a certificate names', async (t) => {
   const { fake, url } = await start(t)

@@ -10,8 +10,18 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { limits } from '../../src/config/limits.ts'
-import { FakeWatch } from '../support/fake-registry.ts'
-import { CM, admin, ask11, ask2, plainSocket, session, start, trusted, until } from '../support/tls-server.ts'
+import { FakeWatch } from '../support/fakes/fake-registry.ts'
+import {
+  CM,
+  admin,
+  ask11,
+  ask2,
+  plainSocket,
+  session,
+  start,
+  trusted,
+  until,
+} from '../support/fixtures/tls-server.ts'
 
 /** @returns all that came until the server ended the connection */
 async function conversation(port: number, sent: string): Promise<string> {

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { featureLevelMax } from '../../src/version.ts'
 import { NOBODY } from '../../fixtures/server-fixture.ts'
-import { objectOf, SpecServer } from '../support/spec-server.ts'
-import type { Reply } from '../support/spec-server.ts'
+import { objectOf, SpecServer } from '../support/fixtures/spec-server.ts'
+import type { Reply } from '../support/fixtures/spec-server.ts'
 
 const path = '/cluster/v1/settings'
 const mebibyte = 1024 * 1024

@@ -25,10 +25,10 @@ import { RealClock } from '../../src/host/clock.ts'
 import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
-import { ManualClock } from '../support/manual-clock.ts'
-import { orchctl } from '../support/orchctl.ts'
-import { fileOf, streamOf } from '../support/saved-state.ts'
-import { openMachine } from '../support/store-machines.ts'
+import { ManualClock } from '../support/fakes/manual-clock.ts'
+import { orchctl } from '../support/drivers/orchctl.ts'
+import { fileOf, streamOf } from '../support/fixtures/snapshot-file.ts'
+import { openMachine } from '../support/fixtures/store-machines.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
 const { machine: old, chunks } = await streamOf(4, 200)

@@ -14,9 +14,9 @@ import { cli } from '../../src/cli/cli.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
-import { ApiClient } from '../support/api-client.ts'
-import { GapMeter, Writer } from '../support/cluster-traffic.ts'
-import { ProcessCluster } from '../support/process-cluster.ts'
+import { ApiClient } from '../support/drivers/api-client.ts'
+import { GapMeter, Writer } from '../support/runs/cluster-traffic.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const cluster = await ProcessCluster.start()
 const home = mkdtempSync(join(tmpdir(), 'orch-save-'))

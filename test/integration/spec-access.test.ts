@@ -9,8 +9,8 @@ import { authorizerFor } from '../../src/auth/authorize.ts'
 import { bootstrapPolicy } from '../../src/auth/bootstrap-policy.ts'
 import { staticRules } from '../../src/auth/static-rules.ts'
 import { NOBODY } from '../../fixtures/server-fixture.ts'
-import { KINDS, SpecServer, objectOf } from '../support/spec-server.ts'
-import type { Asking } from '../support/spec-server.ts'
+import { KINDS, SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
+import type { Asking } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const ANONYMOUS = { authorization: '' }

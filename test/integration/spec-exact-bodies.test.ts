@@ -11,7 +11,7 @@ import { decodeProtobuf } from '../../src/api/codec/protobuf.ts'
 import { namesOf } from '../../src/api/names.ts'
 import { wholeObject } from '../../src/api/schema/shared.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
-import { SpecServer } from '../support/spec-server.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
 
 const NODES = '/api/v1/nodes'
 const names = namesOf('orch.io')

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KINDS, SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
-import type { Doc, Kind, Watching } from '../support/spec-server.ts'
-import { assertTable, tableFacts } from '../support/version-table.ts'
+import { KINDS, SpecServer, namesIn, objectOf } from '../support/fixtures/spec-server.ts'
+import type { Doc, Kind, Watching } from '../support/fixtures/spec-server.ts'
+import { assertTable, tableFacts } from '../support/runs/version-table.ts'
 
 /** Objects `p1`, `p2`, `p3`, then `p4`: chosen by a label, as a cluster is not born empty. */
 async function filled(api: SpecServer, { kind, collection }: Kind) {

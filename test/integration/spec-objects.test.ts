@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realRegistry } from '../../fixtures/real-registry.ts'
-import { KINDS, SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
+import { KINDS, SpecServer, namesIn, objectOf } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'

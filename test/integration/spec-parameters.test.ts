@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
-import { admin, ask2, session, start } from '../support/tls-server.ts'
+import { SpecServer, namesIn, objectOf } from '../support/fixtures/spec-server.ts'
+import { admin, ask2, session, start } from '../support/fixtures/tls-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 

@@ -16,9 +16,9 @@ import { partialObjectMetadataSchema, statusSchema, wholeObject } from '../../sr
 import type { ObjectSchema } from '../../src/api/schema/schema.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { representationWanted } from '../../src/server/accept.ts'
-import { eventsAs, listSchema, readAs } from '../support/representations.ts'
-import { KINDS, SpecServer, objectOf } from '../support/spec-server.ts'
-import type { Reply } from '../support/spec-server.ts'
+import { eventsAs, listSchema, readAs } from '../support/drivers/representations.ts'
+import { KINDS, SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
+import type { Reply } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const DOMAINS = ['orch.io', 'k8s.io'] as const

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NOBODY } from '../../fixtures/server-fixture.ts'
-import { SpecServer } from '../support/spec-server.ts'
+import { SpecServer } from '../support/fixtures/spec-server.ts'
 
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1'
 const TOKENS = '/apis/authentication.k8s.io/v1/tokenreviews'

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultColumns } from '../../src/registry/kinds/columns.ts'
-import { KINDS, SpecServer, objectOf } from '../support/spec-server.ts'
-import type { Doc } from '../support/spec-server.ts'
+import { KINDS, SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
+import type { Doc } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const TABLE = 'application/json;as=Table;v=v1;g=meta.orch.io'

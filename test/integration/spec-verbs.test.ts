@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KINDS, SpecServer, namesIn, objectOf } from '../support/spec-server.ts'
-import type { Asking, Reply } from '../support/spec-server.ts'
+import { KINDS, SpecServer, namesIn, objectOf } from '../support/fixtures/spec-server.ts'
+import type { Asking, Reply } from '../support/fixtures/spec-server.ts'
 
 const CM = '/api/v1/namespaces/default/configmaps'
 const MERGE = 'application/merge-patch+json'

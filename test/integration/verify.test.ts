@@ -21,12 +21,17 @@ import type { AnomalyKind } from '../../tools/verify/finding.ts'
 import type { VerifyOptions } from '../../tools/verify/options.ts'
 import { runVerify } from '../../tools/verify/run.ts'
 import type { VerifyResult } from '../../tools/verify/run.ts'
-import { droppedEvent, forgottenDepartures, lostWrite, staleReads } from '../support/broken-servers.ts'
+import {
+  droppedEvent,
+  forgottenDepartures,
+  lostWrite,
+  staleReads,
+} from '../support/fakes/broken-registries.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 import { freshRandom, systemClock } from '../../fixtures/system.ts'
-import type { Doc } from '../support/spec-server.ts'
-import { verifiedServer } from '../support/verified-server.ts'
-import { allOf, verifyAgainst } from '../support/verify-run.ts'
+import type { Doc } from '../support/fixtures/spec-server.ts'
+import { verifiedServer } from '../support/fixtures/verify-endpoint.ts'
+import { allOf, verifyAgainst } from '../support/runs/verify-run.ts'
 
 /** A call has longer than a busy machine stands still: what has no answer proves nothing. */
 const timeoutMs = 20_000

@@ -11,7 +11,7 @@ import type { RequestOptions } from 'node:https'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { ApiError } from '../../src/api/api-error.ts'
-import { FakeWatch } from '../support/fake-registry.ts'
+import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import {
   CM,
   admin,
@@ -23,8 +23,8 @@ import {
   textOf,
   trusted,
   until,
-} from '../support/tls-server.ts'
-import { WebSocketClient, askForWebSocket, clientFrame } from '../support/websocket-client.ts'
+} from '../support/fixtures/tls-server.ts'
+import { WebSocketClient, askForWebSocket, clientFrame } from '../support/drivers/websocket-client.ts'
 
 const path = `${CM}?watch=1`
 const asAdmin: RequestOptions = { ca: trusted.pem, ...admin }

@@ -1,6 +1,6 @@
 /* As e2e/chaos, for five minutes each. */
 import { test } from 'node:test'
-import { chaosRun } from '../support/chaos-run.ts'
+import { chaosRun } from '../support/runs/chaos-run.ts'
 
 void test('five minutes of mixed faults, three members', (t) =>
   chaosRun(t, { members: 3, seconds: 300, seed: 31 }))

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fileKinds } from '../support/rot-places.ts'
-import { rotRows, runRot } from '../support/rot-run.ts'
+import { fileKinds } from '../support/runs/rot-targets.ts'
+import { rotRows, runRot } from '../support/runs/rot-run.ts'
 
 void test('hundreds of rotten places, none served', { timeout: 3_000_000 }, async () => {
   const seed = Number(process.env['ROT_SEED'] ?? 2026)

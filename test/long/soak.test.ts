@@ -5,7 +5,7 @@
  * `SOAK_SEED=n` repeats a run.
  */
 import { test } from 'node:test'
-import { judgedSoak } from '../support/soak-run.ts'
+import { judgedSoak } from '../support/runs/soak-run.ts'
 
 void test('any mixture of requests leaves the member serving others', { timeout: 1_500_000 }, () =>
   judgedSoak(600),

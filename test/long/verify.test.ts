@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { ProcessCluster } from '../support/process-cluster.ts'
-import { verifyFailovers, verifyPauses } from '../support/verify-run.ts'
+import { ProcessCluster } from '../support/drivers/process-cluster.ts'
+import { verifyFailovers, verifyPauses } from '../support/runs/verify-run.ts'
 
-const noBarrier = fileURLToPath(new URL('../support/no-barrier-server.js', import.meta.url))
+const noBarrier = fileURLToPath(new URL('../support/runs/no-barrier-server.js', import.meta.url))
 
 /** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }

@@ -13,14 +13,14 @@ import { prefixOf } from '../../src/store/key.ts'
 import type { Key, KeyPrefix } from '../../src/store/key.ts'
 import type { StoredObject, StoreEvent, WatchCursor } from '../../src/store/object-store.ts'
 import { revision } from '../../src/store/revision.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock } from '../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../fixtures/memory-store.ts'
 import { randomCommand, randomKey, smallSettings } from '../../fixtures/store-commands.ts'
 import { allConfigMaps, configMapsOf, encoded } from '../../fixtures/store-kit.ts'
-import { tinyLimits } from '../support/store-machines.ts'
+import { tinyLimits } from '../support/fixtures/store-machines.ts'
 import { NaiveStore } from './naive-store.ts'
-import { drawn, fc } from '../support/fast-check.ts'
+import { drawn, fc } from '../support/generators/fast-check.ts'
 
 const prefixes: readonly KeyPrefix[] = [
   allConfigMaps,

@@ -1,6 +1,6 @@
 /* Proves that the tests notice deliberate mistakes: see `usage`. */
 import { parseArgs } from 'node:util'
-import { NotUnderstood, runCommand } from '../support/command-line.ts'
+import { NotUnderstood, runCommand } from '../support/tools/command-line.ts'
 import { sourceOf } from './copy.ts'
 import type { Copy } from './copy.ts'
 import { mutants as all } from './list/index.ts'

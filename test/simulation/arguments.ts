@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { NotUnderstood, wholeNumber } from '../support/command-line.ts'
+import { NotUnderstood, wholeNumber } from '../support/tools/command-line.ts'
 import type { SeedJob } from './seed-worker.ts'
 import { noises } from './swarm.ts'
 import type { Noise } from './swarm.ts'

@@ -1,5 +1,5 @@
 /* Whole clusters from seeds: see `usage`. */
-import { runCommand } from '../support/command-line.ts'
+import { runCommand } from '../support/tools/command-line.ts'
 import { readArguments, usage } from './arguments.ts'
 import type { Asked } from './arguments.ts'
 import { Coverage } from './coverage.ts'

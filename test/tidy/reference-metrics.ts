@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { readTextFile } from '../../src/pki/files.ts'
-import { noOutput } from '../support/no-output.ts'
+import { noOutput } from '../support/fakes/no-output.ts'
 import { cell } from './reference-cell.ts'
 
 type Declared = {

@@ -9,9 +9,9 @@ import { logIndex, MemoryClusterRecord, MemoryLog, MemoryNetwork, nodeId } from 
 import type { Entry, MemberInfo, RaftNode, TransportEvent } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
-import { copyingNode } from '../../support/copying-node.ts'
-import type { Hop } from '../../support/copying-node.ts'
-import { ListMachine } from '../../support/list-machine.ts'
+import { copyingNode } from '../../support/fakes/copying-node.ts'
+import type { Hop } from '../../support/fakes/copying-node.ts'
+import { ListMachine } from '../../support/fakes/list-machine.ts'
 import { memberInfo } from '../../../fixtures/peer-credentials.ts'
 
 const clock = new RealClock()

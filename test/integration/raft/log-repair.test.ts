@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { groupMagic, sectorBytes } from '../../../raft/log/layout.ts'
-import { RaftFleet, soon, until } from '../../support/raft-fleet.ts'
+import { RaftFleet, soon, until } from '../../support/drivers/raft-cluster.ts'
 
 void test('a member with a damaged log fetches the missing entries and takes part again', async (t) => {
   const fleet = new RaftFleet('threads')

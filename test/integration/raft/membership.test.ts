@@ -8,9 +8,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits, memberTextBytesMax, nodeId } from '../../../raft/index.ts'
 import type { MemberChange, MemberList } from '../../../raft/index.ts'
-import { endsWith } from '../../support/ends-with.ts'
-import { clock, RaftFleet, soon, until } from '../../support/raft-fleet.ts'
-import type { FleetMember } from '../../support/raft-fleet.ts'
+import { endsWith } from '../../support/tools/stop-after-test.ts'
+import { clock, RaftFleet, soon, until } from '../../support/drivers/raft-cluster.ts'
+import type { FleetMember } from '../../support/drivers/raft-cluster.ts'
 
 /** Writes by way of members that are there, and notes what was acknowledged. */
 class Writers {

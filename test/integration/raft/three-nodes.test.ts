@@ -24,7 +24,7 @@ import {
 import type { Measured, MemberInfo, NodeId, RaftNode } from '../../../raft/index.ts'
 import { RealClock } from '../../../src/host/clock.ts'
 import { RealRandom } from '../../../src/host/random.ts'
-import { ListMachine } from '../../support/list-machine.ts'
+import { ListMachine } from '../../support/fakes/list-machine.ts'
 import { freePorts } from '../../../fixtures/port-range.ts'
 import { memberInfo, peerCredentials, testAuthority } from '../../../fixtures/peer-credentials.ts'
 

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { allowsEverything } from '../../support/allows-everything.ts'
+import { allowsEverything } from '../../support/fakes/allow-all-reviewers.ts'
 import { admissionOf } from '../../../src/app/policy.ts'
 import { Bootstrap } from '../../../src/controllers/bootstrap.ts'
 import { Controllers } from '../../../src/app/controllers.ts'

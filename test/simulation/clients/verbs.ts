@@ -227,7 +227,7 @@ async function bytesOf(answer: Served200): Promise<Uint8Array> {
   if (answer.kind === 'document') return answer.bytes
   if (answer.kind !== 'pieces') throw new Error('a watch is not one document')
   const pieces: Uint8Array[] = []
-  for await (const piece of answer.pieces) pieces.push(piece)
+  for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 

@@ -43,10 +43,10 @@ import { emptyState } from '../../../src/store/machine/state.ts'
 import { decodeVersion, recordOf } from '../../../src/store/machine/version.ts'
 import { messageSubjects } from '../../facts/message-subjects.ts'
 import { readMessageTable } from '../../facts/message-table.ts'
-import { randomObject } from '../../support/random-object.ts'
+import { randomObject } from '../../support/generators/random-object.ts'
 import { bootstrapOf, randomCommand } from '../../../fixtures/store-commands.ts'
 import { ownSession } from '../../../fixtures/store-kit.ts'
-import { randomLog } from '../../support/store-machines.ts'
+import { randomLog } from '../../support/fixtures/store-machines.ts'
 import {
   sampleConfig,
   sampleIdentity,

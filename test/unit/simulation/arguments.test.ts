@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { readArguments } from '../../simulation/arguments.ts'
 import { replayCommand } from '../../simulation/shrink.ts'
-import { NotUnderstood } from '../../support/command-line.ts'
+import { NotUnderstood } from '../../support/tools/command-line.ts'
 
 void test('what there is to say is understood', () => {
   const one = { kind: 'one', trace: false, shrink: false }

@@ -5,7 +5,7 @@ import { isQuorum } from '../../../../raft/core/quorum.ts'
 import { emptyConfiguration, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 /* Goal: from any membership to any other without a moment in which two quorums do not meet. */
 

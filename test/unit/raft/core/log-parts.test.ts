@@ -6,7 +6,7 @@ import { TermRuns } from '../../../../raft/core/term-runs.ts'
 import { entryBytes, logIndex, term } from '../../../../raft/core/types.ts'
 import type { LogIndex } from '../../../../raft/core/types.ts'
 import { command } from './solo.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 /* Goal: the small structures say what a plain array would. Method: random operations on both. */
 

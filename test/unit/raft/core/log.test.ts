@@ -5,7 +5,7 @@ import { logIndex, noIndex, noSnapshot, noTerm, term } from '../../../../raft/co
 import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
 import { command } from './solo.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
  * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes are under

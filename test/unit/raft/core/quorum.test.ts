@@ -4,7 +4,7 @@ import { isQuorum, quorumValue, voteResult } from '../../../../raft/core/quorum.
 import type { Electorate } from '../../../../raft/core/quorum.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
  * Goal: the counting is right for every electorate. Method: examples, and properties against naive counting.

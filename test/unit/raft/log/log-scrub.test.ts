@@ -16,7 +16,7 @@ import { segmentNumber } from '../../../../raft/log/layout.ts'
 import type { Wal } from '../../../../raft/log/wal.ts'
 import { command, configurationOf, contents, hard, write } from '../../../conformance/log-store.ts'
 import { SimulatedDisk } from '../../../simulation/disk.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { drawOperation, modelState, openTinyWal, perform, stateOf } from './random-log.ts'
 import { openSmallWal, smallLog } from './small-log.ts'
 

@@ -11,8 +11,8 @@ import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
 import { Applier } from '../../../../raft/node/applier.ts'
 import { EntryFeed } from '../../../../raft/node/entry-feed.ts'
 import { encodeEnvelope } from '../../../../raft/node/envelope.ts'
-import { ListMachine } from '../../../support/list-machine.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ListMachine } from '../../../support/fakes/list-machine.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function entry(index: number): Entry {
   const payload = new TextEncoder().encode(`line ${index}`)

@@ -9,7 +9,7 @@ import type { LogIndex } from '../../../../raft/core/types.ts'
 import { LeaseBoard } from '../../../../raft/node/lease-board.ts'
 import { LeaseKeeper } from '../../../../raft/node/lease-keeper.ts'
 import { beginLeaseRead } from '../../../../raft/node/lease-read.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function core() {
   return {

@@ -11,7 +11,7 @@ import { encodeEnvelope } from '../../../../raft/node/envelope.ts'
 import { EntryRelay } from '../../../../raft/node/entry-relay.ts'
 import { LogMender } from '../../../../raft/node/log-mender.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { memberInfo } from '../../../../fixtures/peer-credentials.ts'
 
 const [self, second, third] = [nodeId(1), nodeId(2), nodeId(3)]

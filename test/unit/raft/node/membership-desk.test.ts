@@ -18,7 +18,7 @@ import type { MembershipCore } from '../../../../raft/node/membership-desk.ts'
 import { emptyStatus } from '../../../../raft/node/status.ts'
 import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 /** A leader's core, as far as the desk looks. */
 class HandCore implements MembershipCore {

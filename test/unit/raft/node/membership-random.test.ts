@@ -30,8 +30,8 @@ import type {
   RaftNode,
 } from '../../../../raft/index.ts'
 import { person } from '../../../scenario/people.ts'
-import { ListMachine } from '../../../support/list-machine.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ListMachine } from '../../../support/fakes/list-machine.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 type Process = {
   readonly info: MemberInfo

@@ -8,7 +8,7 @@ import type { MemberChange } from '../../../../raft/core/member-change.ts'
 import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import { MembershipRequests } from '../../../../raft/node/membership-requests.ts'
 import { cluster } from '../../../scenario/people.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const change: MemberChange = { kind: 'remove', id: nodeId(3) }
 const configuration = cluster([1, 2])

@@ -9,7 +9,7 @@ import { logIndex, term } from '../../../../raft/core/types.ts'
 import { decodeEnvelope } from '../../../../raft/node/envelope.ts'
 import type { Envelope } from '../../../../raft/node/envelope.ts'
 import { Proposals } from '../../../../raft/node/proposals.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 type Bench = {
   readonly clock: ManualClock

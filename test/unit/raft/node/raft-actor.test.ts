@@ -12,7 +12,7 @@ import { defaultLimits, defaultTiming } from '../../../../raft/node/options.ts'
 import type { ApiToRaft, RaftToApi } from '../../../../raft/node/protocol.ts'
 import { RaftActor } from '../../../../raft/node/raft-actor.ts'
 import { MemoryNetwork, MemoryTransport } from '../../../../raft/transport/memory-transport.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex } from '../../../../raft/core/types.ts'
 import { ReadBarrier } from '../../../../raft/node/read-barrier.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function bench(options: { waitersMax?: number; roundsMax?: number } = {}) {
   const clock = new ManualClock()

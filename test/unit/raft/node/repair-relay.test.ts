@@ -9,7 +9,7 @@ import type { NodeId } from '../../../../raft/core/types.ts'
 import { RepairRelay } from '../../../../raft/node/repair-relay.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function bench(leader: NodeId | null) {
   const clock = new ManualClock()

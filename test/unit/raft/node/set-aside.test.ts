@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { defaultLimits, MemoryLog } from '../../../../raft/index.ts'
-import { RaftFleet, soon, until } from '../../../support/raft-fleet.ts'
-import type { FleetMember } from '../../../support/raft-fleet.ts'
+import { RaftFleet, soon, until } from '../../../support/drivers/raft-cluster.ts'
+import type { FleetMember } from '../../../support/drivers/raft-cluster.ts'
 
 const retentionEntries = 20
 const payload = new Uint8Array(100)

@@ -11,7 +11,7 @@ import type { SnapshotMeta } from '../../../../raft/core/types.ts'
 import type { ApiToRaft } from '../../../../raft/node/protocol.ts'
 import { SnapshotDesk } from '../../../../raft/node/snapshot-desk.ts'
 import type { SnapshotSink } from '../../../../raft/ports.ts'
-import { ListMachine } from '../../../support/list-machine.ts'
+import { ListMachine } from '../../../support/fakes/list-machine.ts'
 
 function at(index: number): SnapshotMeta {
   return { index: logIndex(index), term: term(1), configuration: emptyConfiguration }

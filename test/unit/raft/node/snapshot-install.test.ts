@@ -12,7 +12,7 @@ import { Driver } from '../../../../raft/node/driver.ts'
 import { defaultLimits, defaultTiming } from '../../../../raft/node/options.ts'
 import type { RaftToApi } from '../../../../raft/node/protocol.ts'
 import type { LogWrite, Transport } from '../../../../raft/ports.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { cluster } from '../../../scenario/people.ts'
 
 const [self, leader] = [nodeId(1), nodeId(2)]

@@ -12,7 +12,7 @@ import { TransferRelay } from '../../../../raft/node/transfer-relay.ts'
 import { Transfers } from '../../../../raft/node/transfers.ts'
 import type { PeerMessage, TransferTold } from '../../../../raft/ports.ts'
 import { cluster } from '../../../scenario/people.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const [one, two, three] = [nodeId(1), nodeId(2), nodeId(3)]
 const electionMs = 300

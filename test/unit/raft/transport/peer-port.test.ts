@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { TransportFailure } from '../../../../raft/transport/errors.ts'
 import { PeerPort } from '../../../../raft/transport/peer-port.ts'
 import type { RefusedConnection } from '../../../../raft/transport/peer-port.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const clock = new ManualClock()
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RefusalReason, TransportEvent } from '../../../../raft/transport/events.ts'
 import { RefusalLog } from '../../../../raft/transport/refusal-log.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 type Line = Extract<TransportEvent, { readonly kind: 'refused' }>
 

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { rbac } from '../../../../src/auth/rbac.ts'
 import { reviewersOf } from '../../../../src/auth/reviewers.ts'
 import type { RuleSource } from '../../../../src/auth/rules.ts'
-import { certificateRequest } from '../../../support/certificate-request.ts'
+import { certificateRequest } from '../../../support/fixtures/certificate-request.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '../../../../src/api/time.ts'
 import { utf8Length } from '../../../../src/api/utf8.ts'
 import { bookmarkEvent, errorEvent } from '../../../../src/api/watch-event.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 test('times agree with Date over the whole range', () => {
   const range = { min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59Z') }

@@ -10,7 +10,7 @@ import { backupName, expiredBackups } from '../../../../src/audit/backups.ts'
 import type { LogFile, LogFiles } from '../../../../src/audit/log-files.ts'
 import { AuditLogWriter } from '../../../../src/audit/audit-log-writer.ts'
 import type { AuditLogOptions } from '../../../../src/audit/audit-log-writer.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 class MemoryFiles implements LogFiles {
   readonly contents = new Map<string, string>()

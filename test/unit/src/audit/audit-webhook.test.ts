@@ -9,7 +9,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { AuditWebhook } from '../../../../src/audit/audit-webhook.ts'
 import type { SendOutcome } from '../../../../src/audit/audit-webhook.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 type List = {
   readonly kind: string

@@ -10,9 +10,9 @@ import { clientCertificates } from '../../../../src/auth/client-certificate.ts'
 import type { Recognition } from '../../../../src/auth/credentials.ts'
 import { TrustStore } from '../../../../src/auth/trust-store.ts'
 import { readTrustBundle } from '../../../../src/pki/trust-bundle.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { oddCertificate } from '../../../support/odd-certificate.ts'
-import type { Odd } from '../../../support/odd-certificate.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { oddCertificate } from '../../../support/fixtures/custom-certificate.ts'
+import type { Odd } from '../../../support/fixtures/custom-certificate.ts'
 
 const hourMs = 3_600_000
 

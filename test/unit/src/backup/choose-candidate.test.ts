@@ -10,7 +10,7 @@ import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/ind
 import { SeededRandom } from '../../../../raft/base/random.ts'
 import { chooseCandidate } from '../../../../src/backup/choose-candidate.ts'
 import type { RecoveryCandidate } from '../../../../src/backup/recovery-candidate.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 /** Terms of the entries from index 1 on. */
 type Log = number[]

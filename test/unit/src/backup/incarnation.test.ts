@@ -20,7 +20,7 @@ import { headOf } from '../../../../src/store/machine/digest.ts'
 import { emptyState } from '../../../../src/store/machine/state.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
-import { fc } from '../../../support/fast-check.ts'
+import { fc } from '../../../support/generators/fast-check.ts'
 
 const fingerprint = sourceFingerprint('copy')
 

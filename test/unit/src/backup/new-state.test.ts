@@ -16,11 +16,11 @@ import { headOf } from '../../../../src/store/machine/digest.ts'
 import { keyOf } from '../../../../src/store/key.ts'
 import type { Version } from '../../../../src/store/machine/version.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { streamOf } from '../../../support/saved-state.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { streamOf } from '../../../support/fixtures/snapshot-file.ts'
 import { bootstrapOf } from '../../../../fixtures/store-commands.ts'
 import { configMapKey, decoded, LogWriter, put, write } from '../../../../fixtures/store-kit.ts'
-import { applyUpTo, openMachine } from '../../../support/store-machines.ts'
+import { applyUpTo, openMachine } from '../../../support/fixtures/store-machines.ts'
 
 const incarnation = newIncarnation(Date.UTC(2026, 10, 21), new SeededRandom(1), sourceFingerprint('copy'))
 const configuration: Configuration = { ...emptyConfiguration, autoLeave: true }

@@ -13,7 +13,7 @@ import { decodeHeader } from '../../../../src/backup/snapshot-format.ts'
 import { SnapshotWriter } from '../../../../src/backup/snapshot-writer.ts'
 import { SnapshotVerifier } from '../../../../src/backup/snapshot-verifier.ts'
 import { verifySnapshot } from '../../../../src/backup/verify-snapshot.ts'
-import { bytesOf, fileOf, streamOf } from '../../../support/saved-state.ts'
+import { bytesOf, fileOf, streamOf } from '../../../support/fixtures/snapshot-file.ts'
 
 const small = await streamOf(1, 4)
 const large = await streamOf(2, 400)

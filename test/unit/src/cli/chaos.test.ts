@@ -13,7 +13,7 @@ import type { Fault } from '../../../../tools/chaos/fault.ts'
 import { prepareCluster } from '../../../../src/cli/local-cluster.ts'
 import { RealClock } from '../../../../src/host/clock.ts'
 import { RealRandom } from '../../../../src/host/random.ts'
-import { orchctl } from '../../../support/orchctl.ts'
+import { orchctl } from '../../../support/drivers/orchctl.ts'
 
 const terminal = {
   ...{ print: () => undefined, note: () => undefined },

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { onInterrupt } from '../../../../src/cli/interrupts.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 type Kit = { readonly clock: ManualClock; readonly heard: string[]; readonly stop: () => void }
 

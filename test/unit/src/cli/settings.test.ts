@@ -15,7 +15,7 @@ import type { Settings } from '../../../../src/store/command.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { realRegistry } from '../../../../fixtures/real-registry.ts'
 import { freshRandom, systemClock } from '../../../../fixtures/system.ts'
-import { admin, start, trusted } from '../../../support/tls-server.ts'
+import { admin, start, trusted } from '../../../support/fixtures/tls-server.ts'
 
 const GiB = 2 ** 30
 

@@ -17,8 +17,8 @@ import { customResourceDefinitionDefinition } from '../../../../src/resources/cu
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { prefixOf } from '../../../../src/store/key.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
-import { customDefinition } from '../../../support/custom-definition.ts'
-import type { DefinitionWords } from '../../../support/custom-definition.ts'
+import { customDefinition } from '../../../support/fixtures/custom-definition.ts'
+import type { DefinitionWords } from '../../../support/fixtures/custom-definition.ts'
 import { Fixture } from '../registry/fixture.ts'
 import type { Obj } from '../registry/fixture.ts'
 

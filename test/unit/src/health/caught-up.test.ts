@@ -8,7 +8,7 @@ import { ConsensusFailure, noIndex } from '../../../../raft/index.ts'
 import type { LogIndex } from '../../../../raft/index.ts'
 import { CaughtUp } from '../../../../src/health/caught-up.ts'
 import { WatchGuard } from '../../../../src/health/watch-guard.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 class Barrier {
   open = true

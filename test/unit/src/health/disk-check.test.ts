@@ -13,7 +13,7 @@ import { concernAbout, DiskSpaceWatch, MemberDisk, probeDisk } from '../../../..
 import { limits } from '../../../../src/config/limits.ts'
 import { speedOf } from '../../../../src/host/disk.ts'
 import type { DiskSpace } from '../../../../src/host/disk.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 
 type Line = { readonly level: 'info' | 'warn'; readonly fields: object; readonly text: string }

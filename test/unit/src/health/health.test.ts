@@ -9,7 +9,7 @@ import type { ConsensusStatus } from '../../../../raft/index.ts'
 import { defaultHealthBounds, memberHealth } from '../../../../src/health/health.ts'
 import type { HealthCheck } from '../../../../src/health/health.ts'
 import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function start(livezGraceMs = 0) {
   const clock = new ManualClock()

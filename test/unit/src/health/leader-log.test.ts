@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { logIndex, nodeId, term } from '../../../../raft/index.ts'
 import { logLeaderChanges } from '../../../../src/health/leader-log.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 void test('a leader is told once for its term, with the time since the last contact under the one before', async () => {
   const clock = new ManualClock()

@@ -12,7 +12,7 @@ import type { TestContext } from 'node:test'
 import { DirectoryTaken } from '../../../../src/host/directory-lock.ts'
 import type { DirectoryLock } from '../../../../src/host/directory-lock.ts'
 import { beatMs, beatsAwaited, lockAgainstOtherHosts } from '../../../../src/host/host-lock.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 type Taken = { readonly lock: Promise<DirectoryLock>; readonly said: string[]; readonly lost: string[] }
 

@@ -11,8 +11,8 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import { DirectoryTaken } from '../../../../src/host/directory-lock.ts'
 import { beatMs } from '../../../../src/host/host-lock.ts'
 import { lockForProcess } from '../../../../src/host/process-lock.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { until } from '../../../support/until.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { until } from '../../../support/tools/until.ts'
 
 void test('a directory that a process of another host uses is refused, and nothing is held afterwards', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-process-lock-'))

@@ -9,7 +9,7 @@ import type { MemberInfo } from '../../../../raft/index.ts'
 import { logCatchUp } from '../../../../src/membership/catch-up-log.ts'
 import type { CatchUpLogParts } from '../../../../src/membership/catch-up-log.ts'
 import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 for (const [wantedRole, last] of [
   ['voter', 'caught up: this member votes from now on'],

@@ -11,7 +11,7 @@ import type { MemberReport } from '../../../../src/state-agreement/member-report
 import { StoreFailure } from '../../../../src/store/errors.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import { bootstrapOf } from '../../../../fixtures/store-commands.ts'
 

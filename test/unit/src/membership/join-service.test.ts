@@ -21,7 +21,7 @@ import {
   seat,
   tokenIn,
 } from '../../../support/join-service-kit.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const forEver = Number.MAX_SAFE_INTEGER
 

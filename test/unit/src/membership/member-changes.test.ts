@@ -19,7 +19,7 @@ import { httpCodeOf } from '../../../../src/api/status.ts'
 import { MemberChanges } from '../../../../src/membership/member-changes.ts'
 import type { MembershipChange } from '../../../../src/registry/shared/membership-changes.ts'
 import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const pin: MembershipChange = { kind: 'set-member-role', id: '2', voter: false }
 const leave: MembershipChange = { kind: 'remove-member', id: '2' }

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { nodeId } from '../../../../raft/index.ts'
 import { StateRepair } from '../../../../src/membership/state-repair.ts'
 import type { StateDecision } from '../../../../src/membership/state-repair.ts'
-import { GuardBench, digestAt } from '../../../support/guarded-state.ts'
+import { GuardBench, digestAt } from '../../../support/fakes/fake-guarded-state.ts'
 
 class RepairBench extends GuardBench {
   readonly repair: StateRepair

@@ -8,7 +8,7 @@ import { Registry } from 'prom-client'
 import { ConsensusMetrics } from '../../../../src/metrics/consensus-metrics.ts'
 import { registerClusterMetrics } from '../../../../src/metrics/cluster-metrics.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 void test('counters end in _total, gauges do not', async () => {
   const register = new Registry()

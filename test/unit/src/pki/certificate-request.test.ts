@@ -11,7 +11,7 @@ import { readCertificateRequest } from '../../../../src/pki/certificate-request.
 import { PkiFailure } from '../../../../src/pki/errors.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
 import { pemBlocks, toPem } from '../../../../src/pki/pem.ts'
-import { certificateRequest } from '../../../support/certificate-request.ts'
+import { certificateRequest } from '../../../support/fixtures/certificate-request.ts'
 
 function wrong(pem: string): string {
   try {

@@ -17,7 +17,7 @@ import { loadConfig } from '../../../../src/config/load.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
 import type { ClusterPkiPaths } from '../../../../src/pki/cluster-pki.ts'
 import { readTextFile } from '../../../../src/pki/files.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 let seed = 1
 

@@ -15,8 +15,8 @@ import { PkiFailure } from '../../../../src/pki/errors.ts'
 import { readTrustBundle } from '../../../../src/pki/trust-bundle.ts'
 import { verifyChain } from '../../../../src/pki/verify-chain.ts'
 import type { ChainVerdict } from '../../../../src/pki/verify-chain.ts'
-import { nameConstraints, oddCertificate } from '../../../support/odd-certificate.ts'
-import type { Odd, OddOptions } from '../../../support/odd-certificate.ts'
+import { nameConstraints, oddCertificate } from '../../../support/fixtures/custom-certificate.ts'
+import type { Odd, OddOptions } from '../../../support/fixtures/custom-certificate.ts'
 
 const nowMs = Date.UTC(2030, 0, 1)
 const dayMs = 24 * 3_600_000

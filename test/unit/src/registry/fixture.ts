@@ -25,7 +25,7 @@ import { definitionsFor } from '../../../../src/resources/index.ts'
 import type { StoreLimits } from '../../../../src/store/limits.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
-import { allowsEverything } from '../../../support/allows-everything.ts'
+import { allowsEverything } from '../../../support/fakes/allow-all-reviewers.ts'
 import type { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
@@ -296,7 +296,7 @@ async function read(answer: Answer): Promise<Got> {
   if (answer.kind === 'watch') throw new Error('not a watch')
   const pieces: Uint8Array[] = []
   if (answer.kind === 'document') pieces.push(answer.bytes)
-  else for await (const piece of answer.pieces) pieces.push(piece satisfies Uint8Array)
+  else for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
   const text = Buffer.concat(pieces).toString()
   return { code: answer.code, object: JSON.parse(text) as Obj, text }
 }

@@ -8,7 +8,7 @@ import { SeededRandom } from '../../../../raft/base/random.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { createAuthority } from '../../../../src/pki/authority.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
-import { certificateRequest } from '../../../support/certificate-request.ts'
+import { certificateRequest } from '../../../support/fixtures/certificate-request.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Got, Seen } from '../registry/fixture.ts'
 

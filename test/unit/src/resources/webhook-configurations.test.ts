@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { Findings } from '../../../../src/api/findings.ts'
 import { checkWebhookService } from '../../../../src/resources/parts/webhook-client.ts'
-import { countSteps } from '../../../support/step-count.ts'
+import { countSteps } from '../../../support/tools/step-count.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
 

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Deferred } from '../../../../raft/base/deferred.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { HeavyWork } from '../../../../src/server/heavy-work.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const most = limits.heavyWorkBytesMax
 

@@ -12,7 +12,7 @@ import { InFlight } from '../../../../src/server/in-flight.ts'
 import { OutgoingBytes } from '../../../../src/server/outgoing-bytes.ts'
 import { requestInfo } from '../../../../src/server/request-info.ts'
 import { RequestMetrics } from '../../../../src/server/request-metrics.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 class TurnClock extends ManualClock {
   readonly turns: (() => void)[] = []

@@ -9,7 +9,7 @@ import { limits } from '../../../../src/config/limits.ts'
 import { Catalog } from '../../../../src/registry/kinds/catalog.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { KindSeries } from '../../../../src/server/kind-series.ts'
-import { customKind } from '../../../support/custom-kind.ts'
+import { customKind } from '../../../support/fixtures/custom-kind.ts'
 
 const configMaps = definitionsFor(namesOf('orch.io')).filter(({ kind }) => kind === 'ConfigMap')
 

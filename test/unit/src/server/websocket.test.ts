@@ -13,7 +13,7 @@ import {
   asksForWebSocket,
   webSocketOffer,
 } from '../../../../src/server/websocket-handshake.ts'
-import { clientFrame } from '../../../support/websocket-client.ts'
+import { clientFrame } from '../../../support/drivers/websocket-client.ts'
 
 const handshake = {
   'sec-websocket-version': '13',

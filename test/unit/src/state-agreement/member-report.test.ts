@@ -16,7 +16,7 @@ import {
 import type { MemberReport } from '../../../../src/state-agreement/member-report.ts'
 import { MemberReports } from '../../../../src/state-agreement/member-reports.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 function sampleReport(random: SeededRandom): MemberReport {
   const whole = (): number => random.below(2 ** 31) * 2 ** random.below(22)

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId } from '../../../../raft/index.ts'
 import type { MemberReport } from '../../../../src/state-agreement/member-report.ts'
-import { GuardBench, digestAt } from '../../../support/guarded-state.ts'
+import { GuardBench, digestAt } from '../../../support/fakes/fake-guarded-state.ts'
 
 /** Member 1 has state `a` at index 10, for two seconds. */
 async function atRest(): Promise<GuardBench> {

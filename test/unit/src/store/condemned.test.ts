@@ -9,8 +9,14 @@ import { logIndex, noSnapshot } from '../../../../raft/index.ts'
 import type { KeyValueHome } from '../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { applyUpTo, chunksOf, digestsOf, openMachine, randomLog } from '../../../support/store-machines.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  randomLog,
+} from '../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(53, 300)
 const digests = digestsOf(log)

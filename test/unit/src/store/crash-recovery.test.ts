@@ -14,9 +14,15 @@ import { SimClock } from '../../../simulation/clock.ts'
 import { SimKeyValueDisk } from '../../../simulation/kv.ts'
 import { World } from '../../../simulation/world.ts'
 import type { Owner } from '../../../simulation/world.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
-import { applyUpTo, chunksOf, digestsOf, openMachine, randomLog } from '../../../support/store-machines.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  randomLog,
+} from '../../../support/fixtures/store-machines.ts'
 
 const length = 300
 const log = randomLog(31, length)

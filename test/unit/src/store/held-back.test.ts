@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { StorageFailure } from '../../../../src/store/errors.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { configMapKey, LogWriter, ownSession, put, write } from '../../../../fixtures/store-kit.ts'
-import { chunksOf, digestsOf, openMachine } from '../../../support/store-machines.ts'
+import { chunksOf, digestsOf, openMachine } from '../../../support/fixtures/store-machines.ts'
 
 const log = new LogWriter()
 for (let at = 1; at <= 10; at++) log.command(write(put(configMapKey(`before-${at}`), 'v')))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, noSnapshot } from '../../../../raft/index.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import {
   applyUpTo,
   chunksOf,
@@ -14,7 +14,7 @@ import {
   openMachine,
   pairsOf,
   randomLog,
-} from '../../../support/store-machines.ts'
+} from '../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(31, 300)
 const digests = digestsOf(log)

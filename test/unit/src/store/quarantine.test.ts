@@ -13,7 +13,7 @@ import { Store } from '../../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { allConfigMaps } from '../../../../fixtures/store-kit.ts'
 import {
   applyUpTo,
@@ -22,7 +22,7 @@ import {
   openMachine,
   randomLog,
   tinyLimits,
-} from '../../../support/store-machines.ts'
+} from '../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(43, 400)
 const digests = digestsOf(log)

@@ -10,8 +10,8 @@ import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-
 import { defaultStoreLimits } from '../../../../src/store/limits.ts'
 import { repairWaitMs } from '../../../../src/store/quarantine.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { applyUpTo, chunksOf, openMachine, randomLog } from '../../../support/store-machines.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { applyUpTo, chunksOf, openMachine, randomLog } from '../../../support/fixtures/store-machines.ts'
 
 void test('waits double from one second to five minutes, and the first does not wait', () => {
   const waits = Array.from({ length: 12 }, (_, at) => repairWaitMs(at + 1, defaultStoreLimits))

@@ -19,7 +19,13 @@ import type { Key } from '../../../../src/store/key.ts'
 import type { StoredObject, StoreEvent } from '../../../../src/store/object-store.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { allConfigMaps, configMapsOf } from '../../../../fixtures/store-kit.ts'
-import { applyUpTo, chunksOf, openMachine, randomLog, tinyLimits } from '../../../support/store-machines.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  openMachine,
+  randomLog,
+  tinyLimits,
+} from '../../../support/fixtures/store-machines.ts'
 import { systemClock as clock } from '../../../../fixtures/system.ts'
 
 /** Everything that can be asked of the window: events behind each revision, and the state at it in pages. */

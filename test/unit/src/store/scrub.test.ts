@@ -14,8 +14,8 @@ import { decodeVersion, recordOf } from '../../../../src/store/machine/version.t
 import { Scrub } from '../../../../src/store/scrub.ts'
 import type { ScrubReport } from '../../../../src/store/scrub.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { applyUpTo, openMachine, pairsOf, randomLog } from '../../../support/store-machines.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { applyUpTo, openMachine, pairsOf, randomLog } from '../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(47, 150)
 const limits = { scrubBytesPerSecondMax: 1024 * 1024, scrubFirstMs: 1000, scrubPeriodMs: 60_000 }

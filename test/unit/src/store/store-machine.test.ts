@@ -17,7 +17,7 @@ import { revision } from '../../../../src/store/revision.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { allConfigMaps, configMapKey } from '../../../../fixtures/store-kit.ts'
 import {
   applyUpTo,
@@ -26,7 +26,7 @@ import {
   openMachine,
   randomLog,
   tinyLimits,
-} from '../../../support/store-machines.ts'
+} from '../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(41, 400)
 const digests = digestsOf(log)

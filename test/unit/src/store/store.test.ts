@@ -12,7 +12,7 @@ import { defaultStoreLimits } from '../../../../src/store/limits.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import { allConfigMaps, configMapKey, decoded, put, write } from '../../../../fixtures/store-kit.ts'
 

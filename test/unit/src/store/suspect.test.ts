@@ -10,7 +10,7 @@ import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import {
   applyUpTo,
   chunksOf,
@@ -18,7 +18,7 @@ import {
   openMachine,
   randomLog,
   tinyLimits,
-} from '../../../support/store-machines.ts'
+} from '../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(53, 300)
 const digests = digestsOf(log)

@@ -12,7 +12,7 @@ import { planChaos } from '../../../../tools/chaos/plan.ts'
 import { runChaos } from '../../../../tools/chaos/run.ts'
 import type { CompletedFault } from '../../../../tools/chaos/run.ts'
 import type { ChaosTarget, DiskFault } from '../../../../tools/chaos/target.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 class Recorded implements ChaosTarget {
   readonly members: readonly string[]

@@ -12,8 +12,8 @@ import { messageSubjects } from '../../../../facts/message-subjects.ts'
 import type { MessageSubject } from '../../../../facts/message-subjects.ts'
 import { readMessageTable } from '../../../../facts/message-table.ts'
 import { decodeByTable, withoutZeros } from '../../../../facts/table-decoder.ts'
-import { randomObject } from '../../../../support/random-object.ts'
-import type { Fill } from '../../../../support/random-object.ts'
+import { randomObject } from '../../../../support/generators/random-object.ts'
+import type { Fill } from '../../../../support/generators/random-object.ts'
 
 const table = readMessageTable()
 const only = process.env['SEED']

@@ -24,7 +24,7 @@ import {
   randomStructural,
   randomValue,
   randomValueOf,
-} from '../../../../support/random-structural.ts'
+} from '../../../../support/generators/random-structural-schema.ts'
 
 const names = namesOf('orch.io')
 const only = process.env['SEED']

@@ -6,7 +6,7 @@ import oracle from 'fast-json-patch'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import type { Json } from '../../../../../src/api/json.ts'
 import { applyJsonPatch } from '../../../../../src/api/patch/json-patch.ts'
-import { fc } from '../../../../support/fast-check.ts'
+import { fc } from '../../../../support/generators/fast-check.ts'
 
 const good: readonly [name: string, document: Json, patch: Json, result: Json][] = [
   ['adds a member', { a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../../../src/api/json.ts'
 import { strategicMerge } from '../../../../../src/api/patch/strategic-merge.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 import { wholeObject } from '../../../../../src/api/schema/shared.ts'
-import { countSteps } from '../../../../support/step-count.ts'
+import { countSteps } from '../../../../support/tools/step-count.ts'
 
 const item: ObjectSchema = {
   type: 'object',

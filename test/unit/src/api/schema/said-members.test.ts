@@ -16,7 +16,7 @@ import { messageSubjects } from '../../../../facts/message-subjects.ts'
 import type { MessageSubject } from '../../../../facts/message-subjects.ts'
 import { messageOf, readMessageTable } from '../../../../facts/message-table.ts'
 import type { MemberType, MessageMember } from '../../../../facts/message-table.ts'
-import { randomObject } from '../../../../support/random-object.ts'
+import { randomObject } from '../../../../support/generators/random-object.ts'
 
 const table = readMessageTable()
 const only = process.env['SEED']

@@ -40,7 +40,7 @@ void test('spec 9.7: without RemainingItemCount a page does not say how many fol
   })
   assert.ok(table.kind === 'pieces')
   let text = ''
-  for await (const piece of table.pieces) text += Buffer.from(piece).toString()
+  for await (const piece of table.pieces as AsyncIterable<Uint8Array>) text += Buffer.from(piece).toString()
   assert.match(text, /"continue"/)
   assert.doesNotMatch(text, /remainingItemCount/)
 })

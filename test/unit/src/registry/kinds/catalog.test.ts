@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
 import { storedKinds } from '../../../../../src/registry/kinds/stored-kinds.ts'
-import { customKind } from '../../../../support/custom-kind.ts'
+import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 
 const pods = customKind({ group: '', plural: 'pods', kind: 'Pod' })
 const jobs = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })

@@ -10,8 +10,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
 import { KindWatches } from '../../../../../src/registry/kinds/kind-watches.ts'
 import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
-import { customKind } from '../../../../support/custom-kind.ts'
+import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
+import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { Fixture } from '../fixture.ts'
 
 const tabs = customKind({ group: 'stable.example.com', plural: 'crontabs', kind: 'CronTab' })
@@ -102,7 +102,8 @@ void test('a list that began goes on by the definition it began with', async (t)
   api.catalog.setCustom([])
   assert.equal(answer.kind, 'pieces')
   const pieces: Uint8Array[] = []
-  if (answer.kind === 'pieces') for await (const piece of answer.pieces) pieces.push(piece)
+  if (answer.kind === 'pieces')
+    for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
   const list = JSON.parse(Buffer.concat(pieces).toString('utf8')) as { readonly items: readonly object[] }
   assert.equal(list.items.length, 3)
 })

@@ -95,7 +95,7 @@ class Versions {
     assert.ok(answer.kind !== 'watch')
     const pieces: Uint8Array[] = []
     if (answer.kind === 'document') pieces.push(answer.bytes)
-    else for await (const piece of answer.pieces) pieces.push(piece)
+    else for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
     const text = Buffer.concat(pieces).toString()
     return { code: answer.code, object: JSON.parse(text) as Got['object'], text }
   }

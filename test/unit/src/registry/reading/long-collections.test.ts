@@ -40,7 +40,7 @@ async function readSlowly(api: Fixture, call: Call, between: () => Promise<void>
   const answer = await api.registry.list(api.request(call))
   assert.ok(answer.kind === 'pieces')
   const pieces: Uint8Array[] = []
-  for await (const piece of answer.pieces) {
+  for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) {
     pieces.push(piece)
     await between()
   }

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../../raft/base/random.ts'
 import { textMember } from '../../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import { tinyLimits } from '../../../../support/store-machines.ts'
+import { tinyLimits } from '../../../../support/fixtures/store-machines.ts'
 import { Fixture, refused } from '../fixture.ts'
 import type { Call, List } from '../fixture.ts'
 

@@ -16,8 +16,8 @@ import { protobufPieces } from '../../../../../src/registry/reading/protobuf-pie
 import type { Representation } from '../../../../../src/registry/representations/representation.ts'
 import { STORED_FORM } from '../../../../../src/registry/representations/representation.ts'
 import { prefixOf } from '../../../../../src/store/key.ts'
-import { eventsAs, listSchema, readAs } from '../../../../support/representations.ts'
-import type { SeenEvent } from '../../../../support/representations.ts'
+import { eventsAs, listSchema, readAs } from '../../../../support/drivers/representations.ts'
+import type { SeenEvent } from '../../../../support/drivers/representations.ts'
 import { Fixture } from '../fixture.ts'
 import type { Call } from '../fixture.ts'
 
@@ -44,7 +44,7 @@ function schemaIn(api: Fixture) {
 async function piecesOf(answer: Answer): Promise<readonly Uint8Array[]> {
   assert.ok(answer.kind === 'pieces')
   const pieces: Uint8Array[] = []
-  for await (const piece of answer.pieces) pieces.push(piece)
+  for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
   return pieces
 }
 
@@ -208,7 +208,7 @@ void test('a list in protobuf shows one version, whatever changes while it is se
   const answer = await api.registry.list(asked(api, { as: 'object', encoding: 'protobuf' }))
   assert.ok(answer.kind === 'pieces')
   const pieces: Uint8Array[] = []
-  for await (const piece of answer.pieces) {
+  for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) {
     if (pieces.length === 0) {
       await api.patch({ name: 'e', body: { data: { k: 'a longer one' } } })
       await api.delete({ name: 'd' })

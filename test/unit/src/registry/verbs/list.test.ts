@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../../raft/base/random.ts'
 import { textMember } from '../../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import { customKind } from '../../../../support/custom-kind.ts'
+import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 import type { Call, List } from '../fixture.ts'
 
@@ -62,7 +62,7 @@ void test('a list leaves in pieces of about the size asked for, and is whole', a
   const answer = await api.registry.list(api.request({}))
   assert.ok(answer.kind === 'pieces')
   const pieces: Uint8Array[] = []
-  for await (const piece of answer.pieces) pieces.push(piece)
+  for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
   assert.ok(pieces.length > 5)
   for (const piece of pieces) assert.ok(piece.length <= 5500)
   assert.equal((JSON.parse(Buffer.concat(pieces).toString()) as List).items.length, 21)

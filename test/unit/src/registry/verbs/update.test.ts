@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { KeyedMutex } from '../../../../../src/registry/shared/keyed-mutex.ts'
 import type { Reviewers } from '../../../../../src/registry/kinds/reviewers.ts'
-import { allowsEverything } from '../../../../support/allows-everything.ts'
+import { allowsEverything } from '../../../../support/fakes/allow-all-reviewers.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 import type { Obj } from '../fixture.ts'
 

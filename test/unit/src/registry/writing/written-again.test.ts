@@ -17,9 +17,9 @@ import { wholeObject } from '../../../../../src/api/schema/shared.ts'
 import { apiVersionOf } from '../../../../../src/registry/kinds/definition.ts'
 import { hasProtobuf } from '../../../../../src/registry/representations/representation.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
-import { FullObjects } from '../../../../support/full-object.ts'
-import { filledBy, placesOf } from '../../../../support/worst-bodies.ts'
-import type { Place } from '../../../../support/worst-bodies.ts'
+import { FullObjects } from '../../../../support/generators/full-object.ts'
+import { filledBy, placesOf } from '../../../../support/generators/worst-bodies.ts'
+import type { Place } from '../../../../support/generators/worst-bodies.ts'
 import { Fixture, refused } from '../fixture.ts'
 
 const names = namesOf('k8s.io')

@@ -18,7 +18,7 @@ import type {
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
 import type { StaticDocument } from '../../../../../src/server/static-document.ts'
-import { customKind } from '../../../../support/custom-kind.ts'
+import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { readDocument } from './protobuf-reader.ts'
 
 const upstream = namesOf('k8s.io')

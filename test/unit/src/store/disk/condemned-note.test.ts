@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { logIndex, noSnapshot } from '../../../../../raft/index.ts'
 import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
-import { applyUpTo, openMachine, randomLog } from '../../../../support/store-machines.ts'
+import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
+import { applyUpTo, openMachine, randomLog } from '../../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(61, 100)
 const logBase = { ...noSnapshot, index: logIndex(20) }

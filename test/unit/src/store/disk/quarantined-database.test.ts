@@ -14,8 +14,8 @@ import { QuarantinedDatabase } from '../../../../../src/store/disk/quarantined-d
 import type { QuarantinedDatabaseNews } from '../../../../../src/store/disk/quarantined-database.ts'
 import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
 import { StorageFailure } from '../../../../../src/store/errors.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
-import { applyUpTo, digestsOf, openMachine, randomLog } from '../../../../support/store-machines.ts'
+import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
+import { applyUpTo, digestsOf, openMachine, randomLog } from '../../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(9, 50)
 const digests = digestsOf(log)

@@ -14,8 +14,14 @@ import type {
 import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
 import { headKey } from '../../../../../src/store/disk/machine-keys.ts'
 import { defaultStoreLimits } from '../../../../../src/store/limits.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
-import { applyUpTo, digestsOf, openMachine, pairsOf, randomLog } from '../../../../support/store-machines.ts'
+import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
+import {
+  applyUpTo,
+  digestsOf,
+  openMachine,
+  pairsOf,
+  randomLog,
+} from '../../../../support/fixtures/store-machines.ts'
 
 void test('a reopened machine has the digest it was closed with, and goes on alike', async () => {
   const log = randomLog(1, 600)

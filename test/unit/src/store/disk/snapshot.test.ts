@@ -10,7 +10,7 @@ import type { SnapshotMeta } from '../../../../../raft/index.ts'
 import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
 import { StorageFailure } from '../../../../../src/store/errors.ts'
 import type { StoreMachine } from '../../../../../src/store/store-machine.ts'
-import { ManualClock } from '../../../../support/manual-clock.ts'
+import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
 import {
   applyUpTo,
   chunksOf,
@@ -18,7 +18,7 @@ import {
   openMachine,
   pairsOf,
   randomLog,
-} from '../../../../support/store-machines.ts'
+} from '../../../../support/fixtures/store-machines.ts'
 
 const log = randomLog(21, 500)
 const digests = digestsOf(log)

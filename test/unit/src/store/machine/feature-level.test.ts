@@ -17,7 +17,7 @@ import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { featureLevelMax } from '../../../../../src/version.ts'
 import { bootstrapOf, randomCommand, smallSettings } from '../../../../../fixtures/store-commands.ts'
 import { LogWriter, ownSession } from '../../../../../fixtures/store-kit.ts'
-import { digestsOf, randomLog } from '../../../../support/store-machines.ts'
+import { digestsOf, randomLog } from '../../../../support/fixtures/store-machines.ts'
 
 function digest(machine: Machine): string {
   return hashText(digestOf(machine.state))

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { patienceMs } from '../tools/until.ts'
+
+const run = promisify(execFile)
+
+export type KubectlResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+export type Followed = {
+  readonly lines: readonly string[]
+  readonly child: ChildProcess
+  /** All of it, for whoever wonders why something did not come. */
+  readonly told: () => string
+}
+
+/** A real kubectl. Where none is on the machine, Debian's package is installed; without one the tests fail. */
+export class Kubectl {
+  readonly program: string
+  readonly version: string
+
+  private constructor(program: string, version: string) {
+    this.program = program
+    this.version = version
+  }
+
+  /** @param program another kubectl than the one on the path, such as `ORCH_TEST_KUBECTL` names */
+  static find(program = process.env['ORCH_TEST_KUBECTL'] ?? 'kubectl'): Kubectl {
+    return new Kubectl(program, versionOf(program) ?? installed(program))
+  }
+
+  /** @returns what it printed. @throws AssertionError with all it said, when it ended with anything but 0 */
+  async ok(kubeconfig: string, args: readonly string[], input?: string): Promise<string> {
+    const { code, stdout, stderr } = await this.run(kubeconfig, args, input)
+    assert.equal(code, 0, `kubectl ${args.join(' ')}\n${stderr}${stdout}`)
+    return stdout
+  }
+
+  async run(kubeconfig: string, args: readonly string[], input?: string): Promise<KubectlResult> {
+    const words = [...asked(kubeconfig), ...args]
+    try {
+      const child = run(this.program, words, { maxBuffer: 64 * 1024 * 1024, timeout: patienceMs })
+      // One that refuses what it was asked need not read what it was given: what it says of that is what counts.
+      child.child.stdin?.on('error', () => undefined)
+      if (input !== undefined) child.child.stdin?.end(input)
+      const { stdout, stderr } = await child
+      return { code: 0, stdout, stderr }
+    } catch (cause) {
+      if (cause instanceof Error && 'stdout' in cause && 'stderr' in cause && 'code' in cause) {
+        const isLate = 'killed' in cause && cause.killed === true
+        const late = isLate ? `\nkubectl did not end within ${patienceMs / 1000} s, and was ended` : ''
+        const stderr = `${String(cause.stderr)}${late}`
+        return { code: Number(cause.code ?? 1), stdout: String(cause.stdout), stderr }
+      }
+      throw cause
+    }
+  }
+
+  /** Runs on beside the test, such as `get -w`; its lines so far are in `lines`. */
+  follow(kubeconfig: string, args: readonly string[]): Followed {
+    const child = spawn(this.program, [...asked(kubeconfig), ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const lines: string[] = []
+    let [rest, said] = ['', '']
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      const parts = (rest + text).split('\n')
+      rest = parts.pop() ?? ''
+      lines.push(...parts)
+    })
+    const told = (): string => [...lines, said, ...(child.exitCode === null ? [] : ['it ended'])].join('\n')
+    return { lines, child, told }
+  }
+}
+
+/** What it learns of a cluster goes away with that: another one at the same address may be of another kind. */
+function asked(kubeconfig: string): readonly string[] {
+  return ['--kubeconfig', kubeconfig, '--cache-dir', join(dirname(kubeconfig), 'kubectl-cache')]
+}
+
+function versionOf(program: string): string | null {
+  try {
+    const text = execFileSync(program, ['version', '--client'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return /v\d+\.\d+\.\d+[-+.\w]*/.exec(text)?.[0] ?? text.trim()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Files of tests that run at the same time all want it: one installs, the others wait for that and find it.
+ *
+ * @throws Error with what was said last
+ */
+function installed(program: string): string {
+  console.log("# kubectl is not on this machine: installing Debian's kubernetes-client")
+  const install = 'apt-get update -q && apt-get install -y -q --no-install-recommends kubernetes-client'
+  const script = `command -v "$1" || { ${install}; }`
+  const lock = join(tmpdir(), 'orch-test-kubectl.lock')
+  const { status, stdout, stderr, error } = spawnSync('flock', [lock, 'sh', '-c', script, 'sh', program], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const version = status === 0 ? versionOf(program) : null
+  if (version !== null) return version
+  const words = error?.message ?? `${stdout}${stderr}`.slice(-2000)
+  throw new Error(
+    `these tests need kubectl: none is on the path and Debian's kubernetes-client could not be installed: ${words}`,
+  )
+}

@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stringify } from 'yaml'
+import { ControlClient } from '../../../tools/chaos/links/control.ts'
+import { controlFile, linksFile } from '../../../tools/chaos/links/links.ts'
+import { RealClock } from '../../../src/host/clock.ts'
+import { RealRandom } from '../../../src/host/random.ts'
+import { clusterPkiPaths, ensureClusterPki } from '../../../src/pki/cluster-pki.ts'
+import { ApiClient, NoReply } from './api-client.ts'
+import type { Credentials } from './api-client.ts'
+import { freePorts } from '../../../fixtures/port-range.ts'
+import { orchctlProgram, serverProgram } from './programs.ts'
+import { patienceMs, until } from '../tools/until.ts'
+
+export type ClusterOptions = {
+  readonly members?: number
+  readonly domain?: 'orch.io' | 'k8s.io'
+  /** More lines for every member's configuration file. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /** What Node itself is told. */
+  readonly nodeFlags?: readonly string[]
+  /** Another program than the shipped one, for tests of the tests. */
+  readonly program?: string
+  /** A module loaded into every thread of every member before the server; it finds `ORCH_STALL_DIRECTORY`. */
+  readonly preload?: string
+  /** Peers talk through the proxies of `orchctl chaos`, see `openLinks`. */
+  readonly links?: boolean
+}
+
+export type ClusterStatus = {
+  readonly name: string
+  readonly role: string
+  readonly term: number
+  readonly leader: { readonly name: string } | null
+  readonly commit: number
+  readonly appliedMemory: number
+  readonly appliedDisk: number
+  readonly state: { readonly index: number; readonly digest: string | null; readonly featureLevel: number }
+  readonly ready: boolean
+}
+
+/** For one question of many, in ms: who is paused is not waited for, who is slow gets to answer. */
+const askMs = 5000
+
+/** One real server process, and a client that asks it as cluster admin. */
+export class MemberProcess {
+  readonly name: string
+  readonly url: string
+  readonly client: ApiClient
+  readonly directory: string
+  /** What Node is given before the configuration. */
+  readonly #program: readonly string[]
+  #child: ChildProcess | null = null
+  /** Where in its log its last start begins, in bytes. */
+  #saidFrom = 0
+
+  constructor(
+    name: string,
+    url: string,
+    directory: string,
+    credentials: Credentials,
+    program: readonly string[],
+  ) {
+    this.name = name
+    this.url = url
+    this.directory = directory
+    this.client = new ApiClient(url, credentials, { sockets: 256 })
+    this.#program = program
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid
+    if (pid === undefined) throw new Error(`${this.name} is not running`)
+    return pid
+  }
+
+  get #logPath(): string {
+    return join(this.directory, 'server.log')
+  }
+
+  get running(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** @param flags added behind the configuration file */
+  start(flags: readonly string[] = []): void {
+    this.#saidFrom = statSync(this.#logPath, { throwIfNoEntry: false })?.size ?? 0
+    const log = openSync(this.#logPath, 'a')
+    this.#child = spawn(
+      process.execPath,
+      [...this.#program, '--config', join(this.directory, 'config.yaml'), ...flags],
+      {
+        stdio: ['ignore', log, log],
+        env: { ...process.env, ORCH_STALL_DIRECTORY: this.directory },
+      },
+    )
+    closeSync(log)
+    // The proxies between peers ask who has which process.
+    writeFileSync(join(this.directory, 'pid'), String(this.#child.pid ?? 0))
+  }
+
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name)
+  }
+
+  /** @returns the exit code, or the signal that ended it */
+  async stop(name: NodeJS.Signals = 'SIGTERM'): Promise<number | string> {
+    const child = this.#child
+    if (child === null || !this.running) return child?.exitCode ?? child?.signalCode ?? 0
+    const exited = once(child, 'exit')
+    child.kill(name)
+    const given = new AbortController()
+    const alarm = sleep(patienceMs, 'stuck' as const, { ref: false, signal: given.signal })
+    alarm.catch(() => undefined)
+    const first = await Promise.race([exited, alarm])
+    given.abort()
+    if (first === 'stuck') {
+      child.kill('SIGKILL')
+      throw new Error(`${this.name} did not end within ${patienceMs / 1000} s of ${name}\n${this.logTail()}`)
+    }
+    return child.exitCode ?? child.signalCode ?? 0
+  }
+
+  async isReady(): Promise<boolean> {
+    try {
+      return (await this.client.get('/readyz', { timeoutMs: askMs })).status === 200
+    } catch (cause) {
+      if (cause instanceof NoReply) return false
+      throw cause
+    }
+  }
+
+  async waitReady(): Promise<void> {
+    const endMs = performance.now() + patienceMs
+    while (!(await this.isReady())) {
+      if (!this.running) {
+        const by = this.#child?.exitCode ?? this.#child?.signalCode ?? 'nothing: it was not started'
+        throw new Error(`${this.name} ended while it was awaited, by ${by}\n${this.logTail()}`)
+      }
+      if (performance.now() > endMs)
+        throw new Error(`${this.name} is not ready\n${await this.#why()}\n${this.logTail()}`)
+      await sleep(20)
+    }
+  }
+
+  /** @param timeoutMs short for whoever asks again and again, and may ask one that is paused */
+  async status(timeoutMs?: number): Promise<ClusterStatus> {
+    const call = timeoutMs === undefined ? {} : { timeoutMs }
+    const reply = await this.client.get('/cluster/v1/status', call)
+    if (reply.status !== 200) throw new Error(`${this.name}: ${reply.text}`)
+    return JSON.parse(reply.text) as ClusterStatus
+  }
+
+  /** Until its database holds all that it has in memory now. */
+  async onDisk(): Promise<void> {
+    const { appliedMemory } = await this.status()
+    const isThere = async (): Promise<boolean> => (await this.status()).appliedDisk >= appliedMemory
+    await until(`the database of ${this.name} holds all up to ${appliedMemory}`, isThere)
+  }
+
+  /** All that it said since its last start. */
+  said(): string {
+    return readFileSync(this.#logPath).subarray(this.#saidFrom).toString('utf8')
+  }
+
+  /** The last it said, for people: whoever looks for a line takes `said`, as nobody knows how many more come behind it. */
+  logTail(): string {
+    return readFileSync(this.#logPath, 'utf8').split('\n').slice(-25).join('\n')
+  }
+
+  async #why(): Promise<string> {
+    try {
+      return (await this.client.get('/readyz?verbose', { timeoutMs: askMs })).text
+    } catch {
+      return 'no answer'
+    }
+  }
+}
+
+/** Real processes, real disks, real certificates, in a folder of their own that goes away with them. */
+export class ProcessCluster {
+  readonly members: readonly MemberProcess[]
+  readonly directory: string
+  readonly kubeconfig: string
+  readonly credentials: Credentials
+  #links: ControlClient | null = null
+  #linksProcess: ChildProcess | null = null
+
+  private constructor(
+    directory: string,
+    kubeconfig: string,
+    members: readonly MemberProcess[],
+    credentials: Credentials,
+  ) {
+    this.directory = directory
+    this.kubeconfig = kubeconfig
+    this.members = members
+    this.credentials = credentials
+  }
+
+  /** Makes keys and configuration; nothing runs yet. */
+  static async prepare(options: ClusterOptions = {}): Promise<ProcessCluster> {
+    const directory = mkdtempSync(join(tmpdir(), 'orch-cluster-'))
+    const names = Array.from({ length: options.members ?? 3 }, (_, at) => `n${at + 1}`)
+    const ports = await freePorts(names.length * 3)
+    const seats = names.map((name, at) => ({
+      name,
+      port: ports[3 * at] as number,
+      peerPort: ports[3 * at + 1] as number,
+      listenPort: ports[3 * at + (options.links === true ? 2 : 1)] as number,
+    }))
+    const pki = join(directory, 'pki')
+    const kubeconfig = join(directory, 'admin.kubeconfig')
+    ensureClusterPki({
+      directory: pki,
+      kubeconfigPath: kubeconfig,
+      members: seats.map(({ name, port }) => ({
+        name,
+        hosts: ['127.0.0.1'],
+        serverUrl: `https://127.0.0.1:${port}`,
+      })),
+      clock: new RealClock(),
+      random: new RealRandom(),
+    })
+    const paths = clusterPkiPaths(pki)
+    const read = (path: string): string => readFileSync(path, 'utf8')
+    const credentials = {
+      ca: read(paths.ca.certificate),
+      cert: read(paths.admin.certificate),
+      key: read(paths.admin.key),
+    }
+    writeFileSync(
+      join(directory, 'tokens.csv'),
+      'test-admin-token,token-admin,u1,"system:masters"\ntest-nobody-token,nobody,u2\n',
+    )
+    const members = seats.map(({ name, port, listenPort }) => {
+      const home = join(directory, name)
+      mkdirSync(home)
+      const config = {
+        name,
+        'data-dir': join(home, 'data'),
+        'bind-address': '127.0.0.1',
+        'secure-port': port,
+        'advertise-address': `127.0.0.1:${port}`,
+        'peer-address': `127.0.0.1:${listenPort}`,
+        'api-domain': options.domain ?? 'k8s.io',
+        'tls-cert-file': paths.server(name).certificate,
+        'tls-private-key-file': paths.server(name).key,
+        'client-ca-file': paths.ca.certificate,
+        'peer-ca-file': paths.peerCa.certificate,
+        'peer-cert-file': paths.peer(name).certificate,
+        'peer-key-file': paths.peer(name).key,
+        'token-auth-file': join(directory, 'tokens.csv'),
+        'cluster-name': 'test',
+        'initial-members': seats.map((seat) => ({
+          name: seat.name,
+          'peer-address': `127.0.0.1:${seat.peerPort}`,
+          'client-address': `127.0.0.1:${seat.port}`,
+        })),
+        ...options.config,
+      }
+      writeFileSync(join(home, 'config.yaml'), stringify(config))
+      const preload = options.preload === undefined ? [] : ['--import', options.preload]
+      const program = [...(options.nodeFlags ?? []), ...preload, options.program ?? serverProgram]
+      return new MemberProcess(name, `https://127.0.0.1:${port}`, home, credentials, program)
+    })
+    if (options.links === true) {
+      const links = seats.map(({ name, peerPort, listenPort }) => {
+        return { name, dialed: peerPort, listens: listenPort }
+      })
+      writeFileSync(join(directory, linksFile), JSON.stringify(links))
+    }
+    return new ProcessCluster(directory, kubeconfig, members, credentials)
+  }
+
+  /** A ready cluster. */
+  static async start(options: ClusterOptions = {}): Promise<ProcessCluster> {
+    const cluster = await ProcessCluster.prepare(options)
+    try {
+      if (options.links === true) await cluster.openLinks()
+      for (const member of cluster.members) member.start()
+      await cluster.waitReady()
+    } catch (cause) {
+      await cluster.remove()
+      throw cause
+    }
+    return cluster
+  }
+
+  async waitReady(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.waitReady()))
+  }
+
+  member(name: string): MemberProcess {
+    const found = this.members.find((member) => member.name === name)
+    if (found === undefined) throw new Error(`no member ${name}`)
+    return found
+  }
+
+  /**
+   * The leader that a majority says it has, in one term, asked anew: whom only some name may be the last one, or paused.
+   *
+   * @param except do not ask this one, and do not take it
+   */
+  async leader(except?: MemberProcess): Promise<MemberProcess> {
+    const asked = this.members.filter((member) => member !== except)
+    let words: readonly (string | null)[] = []
+    let found: MemberProcess | null = null
+    await until(
+      'a majority has one leader',
+      async () => {
+        words = await Promise.all(asked.map((member) => leaderAsToldBy(member)))
+        const agreed = words.find(
+          (word) => words.filter((other) => other === word).length > this.members.length / 2 && word !== null,
+        )
+        const name = agreed?.split(' ')[0]
+        found = asked.find((member) => member.name === name && member.running) ?? null
+        return found !== null
+      },
+      () => `leaders, as ${asked.map(({ name }) => name).join(', ')} had it: ${words.join(', ')}`,
+      20,
+    )
+    return found ?? assert.fail('somebody leads')
+  }
+
+  /** The proxies between peers, in a process of their own; no peer reaches another without. */
+  async openLinks(): Promise<ControlClient> {
+    if (this.#links !== null) return this.#links
+    const log = openSync(join(this.directory, 'links.log'), 'a')
+    this.#linksProcess = spawn(
+      process.execPath,
+      [orchctlProgram, 'chaos', 'links', '--dir', this.directory],
+      {
+        stdio: ['ignore', log, log],
+      },
+    )
+    closeSync(log)
+    const proxies = this.#linksProcess
+    const endMs = performance.now() + patienceMs
+    for (;;) {
+      try {
+        this.#links = await ControlClient.open(join(this.directory, controlFile), new RealClock())
+        return this.#links
+      } catch (cause) {
+        if (proxies.exitCode !== null || performance.now() > endMs)
+          throw new Error(readFileSync(join(this.directory, 'links.log'), 'utf8'), { cause })
+        await sleep(20)
+      }
+    }
+  }
+
+  /** Ends every process and removes every file. What does not go is told and no error, as that would hide what a test found. */
+  async remove(): Promise<void> {
+    this.#links?.close()
+    const links = this.#linksProcess
+    const ends = this.members.map(async (member) => {
+      member.client.close()
+      await member.stop('SIGKILL')
+    })
+    if (links !== null && links.exitCode === null && links.signalCode === null) {
+      const exited = once(links, 'exit')
+      links.kill('SIGKILL')
+      ends.push(exited.then(() => undefined))
+    }
+    for (const end of await Promise.allSettled(ends))
+      if (end.status === 'rejected') console.log(`# not removed: ${String(end.reason)}`)
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+/** @returns null: it has none, or does not answer */
+async function leaderAsToldBy(member: MemberProcess): Promise<string | null> {
+  if (!member.running) return null
+  try {
+    const { leader, term } = await member.status(askMs)
+    return leader === null ? null : `${leader.name} in term ${term}`
+  } catch (cause) {
+    if (cause instanceof NoReply) return null
+    throw cause
+  }
+}

@@ -1,0 +1,90 @@
+import type { Answer, Registry, VerbRequest, WatchStream } from '../../../src/registry/calls/answer.ts'
+import type { Store } from '../../../src/store/store.ts'
+
+/*
+ * The shipped verbs, each with one promise broken on purpose, now and then, so that short traffic on a busy machine meets
+ * it too: whoever checks histories has to notice, and to say which promise it was. Only ConfigMaps, so that the server
+ * itself works on.
+ */
+
+/** Every other most recent get shows what the one before it was shown. */
+export function staleReads(registry: Registry): Registry {
+  const shown = new Map<string, Answer>()
+  let gets = 0
+  return {
+    ...registry,
+    get: async (request) => {
+      const name = request.target.name ?? ''
+      const isMostRecent = isConfigMap(request) && !request.query.has('resourceVersion')
+      const old = shown.get(name)
+      if (isMostRecent && ++gets % 2 === 0 && old !== undefined) return old
+      const answer = await registry.get(request)
+      if (isMostRecent) shown.set(name, answer)
+      return answer
+    },
+  }
+}
+
+/** Every twentieth event of watches of everything is never sent. */
+export function droppedEvent(registry: Registry): Registry {
+  let events = 0
+  return leavingOut(registry, false, (line) => line.startsWith('{"type":"MODIFIED"') && ++events % 20 === 0)
+}
+
+/** Whoever selects is not told what leaves the selection. */
+export function forgottenDepartures(registry: Registry): Registry {
+  return leavingOut(registry, true, (line) => line.startsWith('{"type":"DELETED"'))
+}
+
+function leavingOut(registry: Registry, selecting: boolean, isLeftOut: (line: string) => boolean): Registry {
+  return {
+    ...registry,
+    watch: async (request) => {
+      const answer = await registry.watch(request)
+      const isMeant = isConfigMap(request) && request.query.has('labelSelector') === selecting
+      if (answer.kind !== 'watch' || !isMeant) return answer
+      return { kind: 'watch', stream: without(answer.stream, isLeftOut) }
+    },
+  }
+}
+
+function without(stream: WatchStream, isLeftOut: (line: string) => boolean): WatchStream {
+  const left = (piece: Uint8Array | null): Uint8Array | null => {
+    if (piece === null) return null
+    const lines = Buffer.from(piece)
+      .toString('utf8')
+      .split(/(?<=\n)/)
+    return Buffer.from(lines.filter((line) => !isLeftOut(line)).join(''))
+  }
+  return {
+    next: () => {
+      const piece = stream.next()
+      return piece instanceof Promise ? piece.then(left) : left(piece)
+    },
+    onMore: (wake) => stream.onMore(wake),
+    fail: (error) => stream.fail(error),
+    close: () => stream.close(),
+  }
+}
+
+/** Every tenth update is answered as if it had been made, and is not. */
+export function lostWrite(registry: Registry, store: Store): Registry {
+  let updates = 0
+  return {
+    ...registry,
+    update: async (request) => {
+      if (!isConfigMap(request) || ++updates % 10 !== 0) return registry.update(request)
+      const query = new Map([...request.query, ['dryRun', ['All']] as const])
+      const answer = await registry.update({ ...request, query })
+      if (answer.kind !== 'document') return answer
+      const document = JSON.parse(Buffer.from(answer.bytes).toString('utf8')) as { metadata: object }
+      const resourceVersion = String(store.view().revision + 1)
+      const lie = { ...document, metadata: { ...document.metadata, resourceVersion } }
+      return { ...answer, bytes: Buffer.from(JSON.stringify(lie)) }
+    },
+  }
+}
+
+function isConfigMap({ definition }: VerbRequest): boolean {
+  return definition.plural === 'configmaps'
+}

@@ -1,0 +1,127 @@
+import type { Clock } from '../../../raft/base/clock.ts'
+import type { Random } from '../../../raft/base/random.ts'
+import {
+  defaultLimits,
+  defaultTiming,
+  MemoryPeerBook,
+  MemoryTransport,
+  RaftNode,
+} from '../../../raft/index.ts'
+import type {
+  Channel,
+  Entry,
+  LogStore,
+  MemberInfo,
+  MemoryNetwork,
+  PeerMessage,
+  TransportEvent,
+  MemoryClusterRecord,
+} from '../../../raft/index.ts'
+import { LogActor } from '../../../raft/log/log-actor.ts'
+import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../../raft/log/log-protocol.ts'
+import { directChannel } from '../../../raft/node/channel/direct-channel.ts'
+import { refuseAltered } from '../../../raft/node/command-gate.ts'
+import { ChannelLogReader } from '../../../raft/node/log-reader.ts'
+import type { ApiToRaft, RaftToApi } from '../../../raft/node/protocol.ts'
+import { RaftActor } from '../../../raft/node/raft-actor.ts'
+
+/** What goes from one memory to another within a member, or comes from a peer. */
+export type Hop =
+  | { readonly at: 'api to raft'; readonly message: ApiToRaft }
+  | { readonly at: 'peer to raft'; readonly message: PeerMessage }
+  | { readonly at: 'raft to log'; readonly message: RaftToLog }
+  | { readonly at: 'raft to api'; readonly message: RaftToApi }
+  | { readonly at: 'log to api'; readonly message: LogToApi }
+
+export type CopyingNodeOptions = {
+  readonly self: MemberInfo
+  readonly members: readonly MemberInfo[]
+  readonly network: MemoryNetwork
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: LogStore
+  readonly clusterRecord: MemoryClusterRecord
+  /** Sees the copy that arrives, and may change it. */
+  readonly onHop: (hop: Hop) => void
+  /** Sees what the raft thread keeps of what it wrote: its own memory, not a copy. */
+  readonly onKept: (entries: readonly Entry[]) => void
+  readonly onFatal: (cause: string) => void
+  readonly onPeerEvent: (event: TransportEvent) => void
+}
+
+/** A member on one thread whose parts get copies of each other's words, as on threads of their own and over wires. */
+export function copyingNode<Outcome>(options: CopyingNodeOptions): RaftNode<Outcome> {
+  const { self, members, network, clock, random, log, onHop, onKept, onFatal, onPeerEvent } = options
+  const [apiToRaft, raftToApi] = directChannel<ApiToRaft, RaftToApi>()
+  const [raftToLog, logToRaft] = directChannel<RaftToLog, LogToRaft>()
+  const [apiToLog, logToApi] = directChannel<ApiToLog, LogToApi>()
+  const node = { id: self.id, members, timing: defaultTiming, limits: defaultLimits }
+  const kept = copied(raftToLog, (message) => onHop({ at: 'raft to log', message }))
+  const transport = new CopyingTransport({ network, cluster: 'test', self, clock, queueMessagesMax: 4096 })
+  transport.onCopy = (message) => onHop({ at: 'peer to raft', message })
+  new LogActor({
+    ...{ store: log, raft: logToRaft, clock, prepare: null, refuse: refuseAltered },
+    api: copied(logToApi, (message) => onHop({ at: 'log to api', message })),
+    onFailed: () => undefined,
+  }).start()
+  new RaftActor({
+    ...{ node, clock, random, transport },
+    api: copied(raftToApi, (message) => onHop({ at: 'raft to api', message })),
+    log: {
+      ...kept,
+      post: (message) => {
+        if (message.kind === 'write') onKept(message.entries)
+        kept.post(message)
+      },
+    },
+  }).begin()
+  const reader = new ChannelLogReader(apiToLog)
+  return new RaftNode<Outcome>({
+    ...{
+      peerBook: new MemoryPeerBook(),
+      clusterRecord: options.clusterRecord,
+      node,
+      clock,
+      random,
+      reader,
+      onFatal,
+      onPeerEvent,
+    },
+    raft: copied(apiToRaft, (message) => onHop({ at: 'api to raft', message })),
+    close: async () => {
+      // As the end of the process ends its other threads.
+      apiToRaft.post({ kind: 'stop' })
+      await new Promise((resolve) => clock.after(1, () => resolve(undefined)))
+      await transport.close()
+      for (const channel of [apiToRaft, raftToApi, raftToLog, logToRaft, logToApi]) channel.close()
+      reader.close()
+    },
+  })
+}
+
+function copied<Out, In>(channel: Channel<Out, In>, onCopy: (message: Out) => void): Channel<Out, In> {
+  return {
+    post: (message) => {
+      const copy = structuredClone(message)
+      onCopy(copy)
+      channel.post(copy)
+    },
+    onMessages: (handler) => channel.onMessages(handler),
+    close: () => channel.close(),
+  }
+}
+
+class CopyingTransport extends MemoryTransport {
+  onCopy: (message: PeerMessage) => void = () => undefined
+
+  override start(receiver: Parameters<MemoryTransport['start']>[0]): Promise<void> {
+    return super.start({
+      ...receiver,
+      receive: (message) => {
+        const copy = structuredClone(message)
+        this.onCopy(copy)
+        receiver.receive(copy)
+      },
+    })
+  }
+}

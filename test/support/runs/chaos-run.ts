@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { verifyEndpoints } from '../../../src/cli/verify-endpoints.ts'
+import { OrchctlCluster } from '../drivers/orchctl-cluster.ts'
+import { allOf, verifyAgainst } from './verify-run.ts'
+
+export type ChaosRun = { readonly members: number; readonly seconds: number; readonly seed: number }
+
+/** Traffic outlives the last fault. */
+const restMs = 5000
+
+/**
+ * A real cluster that the shipped `orchctl chaos` harms in every way it knows, under traffic that is recorded and judged as
+ * `orchctl verify` does. Another seed: CHAOS_SEED.
+ */
+export async function chaosRun(t: TestContext, { members, seconds, seed: usual }: ChaosRun): Promise<void> {
+  const seed = Number(process.env['CHAOS_SEED'] ?? usual)
+  const cluster = await OrchctlCluster.up(t, members, '--chaos')
+  const flags = ['--duration', `${seconds}s`, '--seed', String(seed), '--record', 'faults.jsonl']
+  const endpoints = verifyEndpoints({ kubeconfig: cluster.kubeconfig })
+  assert.equal(endpoints.length, members)
+  const chaos = cluster.begin('chaos', 'run', ...flags)
+  const [{ judgement, history }, { code, out, err }] = await Promise.all([
+    verifyAgainst(t, endpoints, {
+      ...{ durationMs: seconds * 1000 + restMs, clients: 2 + 2 * members, objects: 12, rate: 200, seed },
+    }),
+    chaos.end,
+  ])
+  const told = `repeat: CHAOS_SEED=${seed}\n${err}\n${out}`
+  assert.equal(code, 0, told)
+  for (const line of out.trimEnd().split('\n')) console.log(`# ${line}`)
+  const acknowledged = history.calls.filter(({ answer }) => answer.kind === 'object')
+  const unknown = history.calls.filter(({ answer }) => answer.kind === 'unknown')
+  console.log(
+    `# seed ${seed}: ${history.calls.length} calls, ${acknowledged.length} with an object, ${unknown.length} without an ` +
+      `answer: ${judgement.verdict}`,
+  )
+  for (const { check, verdict, examined } of judgement.checks)
+    console.log(`#   ${check}: ${verdict}, ${examined}`)
+  assert.equal(judgement.verdict, 'ok', `${allOf(judgement.checks)}\n${told}`)
+  assert.ok(acknowledged.length > 100)
+  const faults = readFileSync(join(cluster.directory, 'faults.jsonl'), 'utf8').trimEnd().split('\n')
+  assert.equal(faults.length, out.trimEnd().split('\n').length)
+  assert.ok(faults.length >= seconds / 30, 'faults happened')
+}

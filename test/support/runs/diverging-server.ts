@@ -1,0 +1,45 @@
+/*
+ * The shipped server with a state that goes wrong on demand: when the file ORCH_STALL_DIRECTORY/diverge appears, one
+ * object in this member's memory is another from then on, as if it had been applied so. Names of objects that hold
+ * "good" hold "evil" then.
+ */
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { main } from '../../../src/main.ts'
+import {
+  addHash,
+  hash128,
+  hashBytes,
+  newHash,
+  subtractHash,
+  writeHash,
+} from '../../../src/store/machine/hash.ts'
+import { decodeVersion, hashOf, recordOf } from '../../../src/store/machine/version.ts'
+import type { StoreMachine } from '../../../src/store/store-machine.ts'
+
+const order = join(process.env['ORCH_STALL_DIRECTORY'] ?? '.', 'diverge')
+
+function diverge(machine: StoreMachine): void {
+  const { objects, versionsSum } = machine.state
+  for (const version of objects.list('', null, null).objects) {
+    const record = Buffer.from(recordOf(version))
+    const at = record.indexOf('"good"')
+    if (at === -1) continue
+    record.write('"evil"', at)
+    writeHash(hash128(record, hashBytes, newHash()), record, 0)
+    const spoiled = decodeVersion(record, version.revision)
+    subtractHash(versionsSum, hashOf(version, newHash()))
+    addHash(versionsSum, hashOf(spoiled, newHash()))
+    objects.set(spoiled)
+  }
+}
+
+await main({
+  machine: (machine) => {
+    setInterval(() => {
+      if (!existsSync(order)) return
+      rmSync(order)
+      diverge(machine)
+    }, 20).unref()
+  },
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import type { Encoding } from '../../../src/api/codec/document.ts'
+import { objectMember, objectsMember } from '../../../src/api/json.ts'
+import type { JsonObject } from '../../../src/api/json.ts'
+import { partialObjectMetadataSchema } from '../../../src/api/schema/shared.ts'
+import { itemsOf, versionOf, withoutType } from '../drivers/kind-client.ts'
+import type { KindClient } from '../drivers/kind-client.ts'
+import { nameOf } from '../fixtures/kind-path.ts'
+import { checkServersPart, clientsPart, storedObject, storedPart } from '../fixtures/stored-object.ts'
+
+/** What becomes of one object: each step is looked at in every encoding, and all of them once more by watches. */
+export class ObjectLife {
+  readonly #client: KindClient
+  readonly #path: string
+  readonly #query: string
+  readonly #versions: JsonObject[] = []
+  #turn: number
+
+  /** @param turn which encodings come first */
+  constructor(client: KindClient, name: string, turn: number) {
+    this.#client = client
+    this.#path = `${client.collection}/${name}`
+    this.#query = `?fieldSelector=metadata.name%3D${name}`
+    this.#turn = turn
+  }
+
+  get current(): JsonObject {
+    return this.#versions.at(-1) ?? {}
+  }
+
+  async create(said: JsonObject): Promise<void> {
+    const { collection, names } = this.#client
+    const got = await this.#send('POST', collection, said, 201)
+    checkServersPart(got)
+    assert.deepEqual(clientsPart(got), storedObject(said, names))
+    await this.#isNow(got)
+  }
+
+  async update(): Promise<void> {
+    const said = annotated(this.current, 'updated')
+    const got = await this.#send('PUT', this.#path, said, 200)
+    assert.deepEqual(clientsPart(got), clientsPart(said))
+    await this.#isNow(got)
+  }
+
+  async patch(): Promise<void> {
+    const patches: readonly (readonly [string, unknown])[] = [
+      ['merge-patch', { metadata: { annotations: { merged: 'yes' } } }],
+      ['json-patch', [{ op: 'add', path: '/metadata/annotations/pointed', value: 'yes' }]],
+      ['strategic-merge-patch', { metadata: { annotations: { woven: 'yes' } } }],
+    ]
+    for (const [type, body] of patches) {
+      const wanted = annotated(
+        this.current,
+        { 'merge-patch': 'merged', 'json-patch': 'pointed' }[type] ?? 'woven',
+      )
+      const reply = await this.#client.api.ask('PATCH', this.#path, {
+        body,
+        type: `application/${type}+json`,
+      })
+      assert.equal(reply.status, 200, `${type}: ${reply.text}`)
+      const got = JSON.parse(reply.text) as JsonObject
+      assert.deepEqual(clientsPart(got), clientsPart(wanted), type)
+      await this.#isNow(got)
+    }
+  }
+
+  async updatePart(name: string, said: JsonObject): Promise<void> {
+    const got = await this.#send('PUT', `${this.#path}/${name}`, said, 200)
+    assert.deepEqual(clientsPart(got), storedPart(said), name)
+    await this.#isNow(got)
+  }
+
+  /** In lists as it is, as a row of a table, and with its metadata alone. */
+  async listed(): Promise<void> {
+    const client = this.#client
+    const group = client.names.group('meta')
+    for (const encoding of client.encodings) {
+      const list = await client.list(this.#query, encoding)
+      assert.equal(list['kind'], `${client.definition.kind}List`)
+      assert.deepEqual(itemsOf(list), [withoutType(this.current)], encoding)
+      const accept = `${client.mediaType(encoding)};as=PartialObjectMetadataList;v=v1;g=${group}`
+      const partial = await client.list(this.#query, encoding, accept, partialObjectMetadataSchema)
+      assert.equal(partial['kind'], 'PartialObjectMetadataList')
+      assert.deepEqual(itemsOf(partial), [{ metadata: this.current['metadata'] }], encoding)
+    }
+    const accept = `application/json;as=Table;v=v1;g=${group}`
+    this.#checkTable(await client.list(`${this.#query}&includeObject=Object`, 'json', accept), this.current)
+  }
+
+  /** Deleted, held by its finalizers until they are gone. */
+  async end(): Promise<void> {
+    const { api, definition } = this.#client
+    const body = { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 }
+    const deleted = await api.ask('DELETE', this.#path, { body })
+    assert.ok([200, 202].includes(deleted.status), deleted.text)
+    const marked = await this.#client.get(this.#path, 'json')
+    assert.notEqual(objectMember(marked, 'metadata')['deletionTimestamp'], undefined)
+    await this.#isNow(marked)
+    const freed = await api.ask('PATCH', this.#path, {
+      body: { metadata: { finalizers: null } },
+      type: 'application/merge-patch+json',
+    })
+    assert.equal(freed.status, 200, freed.text)
+    if (definition.holdsNamespaces === true) {
+      const held = await this.#client.get(this.#path, 'json')
+      await this.#isNow(held)
+      await this.#send('PUT', `${this.#path}/finalize`, { ...held, spec: {} }, 200)
+    }
+    assert.equal((await api.ask('GET', this.#path)).status, 404)
+  }
+
+  /** Every version, by watches. @param from the revision before it was made */
+  async toldAgain(from: string): Promise<void> {
+    const client = this.#client
+    const count = this.#versions.length + 1
+    const query = `${this.#query}&watch=true&resourceVersion=${from}`
+    const types = [...this.#versions.map((_, at) => (at === 0 ? 'ADDED' : 'MODIFIED')), 'DELETED']
+    for (const encoding of ['json', 'protobuf'] as const) {
+      if (!client.encodings.includes(encoding)) continue
+      const events = await client.watch(query, encoding, count)
+      const said = events.map(({ type }) => type)
+      assert.deepEqual(said, types, encoding)
+      const objects = events.map(({ object }) => object)
+      assert.deepEqual(objects.slice(0, -1), this.#versions, encoding)
+      assert.equal(nameOf(objects.at(-1) ?? {}), nameOf(this.current))
+    }
+    const accept = `application/json;as=Table;v=v1;g=${client.names.group('meta')}`
+    const rows = await client.watch(`${query}&includeObject=Object`, 'json', count, accept)
+    for (const [at, version] of this.#versions.entries())
+      this.#checkTable(rows[at]?.object ?? {}, version, at === 0)
+  }
+
+  #checkTable(table: JsonObject, object: JsonObject, saysColumns = true): void {
+    const columns = this.#client.definition.columns?.length ?? 2
+    if (saysColumns) assert.equal(objectsMember(table, 'columnDefinitions').length, columns)
+    const [row, ...more] = objectsMember(table, 'rows')
+    assert.deepEqual([more.length, row?.['object']], [0, object])
+    const cells = row?.['cells'] as readonly unknown[]
+    assert.equal(cells.length, columns)
+    for (const cell of cells) {
+      assert.ok(['string', 'number', 'boolean'].includes(typeof cell), `a cell is ${JSON.stringify(cell)}`)
+      assert.ok(!/\[object|undefined|NaN/.test(String(cell)), String(cell))
+    }
+  }
+
+  /** In the next encodings. */
+  #send(method: string, path: string, object: JsonObject, code: number): Promise<JsonObject> {
+    const turn = this.#turn++
+    const { encodings } = this.#client
+    const body: Encoding = encodings[turn % encodings.length] ?? 'json'
+    const accept: Encoding = encodings[(turn + 1) % encodings.length] ?? 'json'
+    return this.#client.send(method, path, object, { body, accept, code })
+  }
+
+  /** What was answered is what there is, however it is read. */
+  async #isNow(object: JsonObject): Promise<void> {
+    for (const encoding of this.#client.encodings) {
+      assert.deepEqual(await this.#client.get(this.#path, encoding), object, encoding)
+    }
+    if (versionOf(object) !== versionOf(this.current)) this.#versions.push(object)
+  }
+}
+
+function annotated(object: JsonObject, name: string): JsonObject {
+  const metadata = objectMember(object, 'metadata')
+  const annotations = { ...objectMember(metadata, 'annotations'), [name]: 'yes' }
+  return { ...object, metadata: { ...metadata, annotations } }
+}
