@@ -28,12 +28,12 @@ build-info:
 
 lint: install ## Check types of the pure modules, style and formatting
 	@node node_modules/ts7/bin/tsc -p tsconfig.pure.json
-	@$(NODE_BIN)/eslint raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --check --log-level warn raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
+	@$(NODE_BIN)/eslint base raft src tools bench fixtures test
+	@$(NODE_BIN)/prettier --check --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
 
 fix: install ## Format, and fix what can be fixed automatically
-	@$(NODE_BIN)/eslint --fix raft src tools bench fixtures test
-	@$(NODE_BIN)/prettier --write --log-level warn raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
+	@$(NODE_BIN)/eslint --fix base raft src tools bench fixtures test
+	@$(NODE_BIN)/prettier --write --log-level warn base raft src tools bench fixtures test docs cluster-config/*.md *.md '!docs/specification.md' bundle.js
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 

@@ -9,7 +9,7 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
+import { makeDirectoriesSync } from '../base/make-directories.ts'
 import type { BenchContext } from './tool/context.ts'
 import { fill } from './tool/fill.ts'
 import { Generator } from './tool/generator/generator.ts'

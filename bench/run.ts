@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { makeDirectoriesSync } from '../raft/files/make-directories.ts'
+import { makeDirectoriesSync } from '../base/make-directories.ts'
 import { cli } from '../src/cli/cli.ts'
 import { OwnCluster, takeDown, terminal } from './own-cluster.ts'
 

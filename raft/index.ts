@@ -1,4 +1,4 @@
-/** The door of the consensus library: whoever is outside `raft/` imports from here, or from `raft/base`. */
+/** The public interface of the Raft library. Code outside `raft/` imports nothing else of it. */
 export type {
   Configuration,
   Entry,

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { realpathSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { BrokenInvariant } from '../raft/base/assert.ts'
-import { Failure } from '../raft/base/failure.ts'
+import { BrokenInvariant } from '../base/assert.ts'
+import { Failure } from '../base/failure.ts'
 import { startApp } from './app.ts'
 import type { App, AppSeams } from './app.ts'
 import { StartFailure } from './config/start-failure.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { FailureCount } from './generator/failures.ts'
 import type { Generator } from './generator/generator.ts'
 import type { LatencyHistogram } from './latency-histogram.ts'

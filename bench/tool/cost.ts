@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Sample } from './measures.ts'
 import { cpuMsOf, residentMiBOf } from './process-usage.ts'
 

@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * - `no-answer`: no endpoint did what has to be done before anything can be measured

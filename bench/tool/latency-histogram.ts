@@ -1,4 +1,4 @@
-import { assert } from '../../raft/base/assert.ts'
+import { assert } from '../../base/assert.ts'
 
 /** Buckets of one doubling: a value is told to within 1/64 of itself. */
 const perDoubling = 64

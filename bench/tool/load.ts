@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 
 /** Who is asked: the leader, one that follows it, or all endpoints in turn. */
 export type Place = 'leader' | 'follower' | 'all'

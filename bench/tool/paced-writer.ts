@@ -1,5 +1,5 @@
-import { present } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { present } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { FailureCounts } from './generator/failures.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { text } from '../../tools/verify/page-text.ts'
 import { callersText, labelOf, placeWords, sizeText, workloads } from './load.ts'
 import type { Load, Workload } from './load.ts'

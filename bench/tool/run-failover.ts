@@ -1,5 +1,5 @@
-import { present } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { present } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import { Connection } from '../../tools/verify/connection.ts'
 import type { HttpCall } from '../../tools/verify/connection.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'

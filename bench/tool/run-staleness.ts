@@ -1,4 +1,4 @@
-import { present } from '../../raft/base/assert.ts'
+import { present } from '../../base/assert.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { latencySample } from './context.ts'

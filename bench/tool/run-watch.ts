@@ -1,4 +1,4 @@
-import { present } from '../../raft/base/assert.ts'
+import { present } from '../../base/assert.ts'
 import { latencySample } from './context.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { Cost } from './cost.ts'

@@ -1,4 +1,4 @@
-import { assert, present } from '../base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import { configurationFault } from './configuration-fault.ts'
 import type { ChangeAnswer } from './errors.ts'
 import { appendOwn } from './replication.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts'
-import type { Random } from '../base/random.ts'
+import { assert } from '../../base/assert.ts'
+import type { Random } from '../../base/random.ts'
 import type { NodeId } from './types.ts'
 
 /** How one core behaves. Time is counted in ticks; the shell says how long one is. */

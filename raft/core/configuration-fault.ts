@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { featureLevelsMax, memberTextBytesMax, membersMax } from './config.ts'
 import type { MemberChange } from './member-change.ts'
 import type { Configuration, MemberInfo, NodeId } from './types.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import type { Message } from './message.ts'
 import type { Ready, Transition } from './ready.ts'
 import type { Configuration, Entry, HardState, SnapshotMeta } from './types.ts'

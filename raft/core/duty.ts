@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { noteOwnVoteDurable } from './election.ts'
 import { heldMessagesMax } from './config.ts'
 import { checkInvariants } from './invariants.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { acceptLeader } from './follower.ts'
 import { owesOldPromise, tickLease, withholdsVote } from './lease.ts'
 import type { Message } from './message.ts'

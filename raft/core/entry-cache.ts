@@ -1,4 +1,4 @@
-import { assert, present } from '../base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import { entryBytes } from './types.ts'
 import type { Entry, LogIndex } from './types.ts'
 

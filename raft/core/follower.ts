@@ -1,4 +1,4 @@
-import { assert, assertNever, present } from '../base/assert.ts'
+import { assert, assertNever, present } from '../../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { promiseFor } from './lease.ts'
 import type { Message } from './message.ts'

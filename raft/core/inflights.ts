@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { noIndex } from './types.ts'
 import type { LogIndex } from './types.ts'
 

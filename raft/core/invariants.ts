@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { Message } from './message.ts'
 import type { Past } from './past.ts'
 import { configuration } from './state.ts'

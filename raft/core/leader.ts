@@ -1,4 +1,4 @@
-import { assert, assertNever } from '../base/assert.ts'
+import { assert, assertNever } from '../../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { maybeLeaveJoint } from './conf-change.ts'
 import { noteLeasePromise, tickLease } from './lease.ts'

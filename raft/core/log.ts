@@ -1,4 +1,4 @@
-import { assert, present } from '../base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import { EntryCache } from './entry-cache.ts'
 import type { PersistTicket } from './ready.ts'
 import { TermRuns } from './term-runs.ts'

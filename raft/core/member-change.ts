@@ -1,4 +1,4 @@
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { membersMax, votersMax } from './config.ts'
 import { isQuorum } from './quorum.ts'
 import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId } from './types.ts'

@@ -1,4 +1,4 @@
-import type { Brand } from '../base/brand.ts'
+import type { Brand } from '../../base/brand.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { CoreConfig } from './config.ts'
 import { Inflights } from './inflights.ts'
 import type { ReadContext } from './message.ts'

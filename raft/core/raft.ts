@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { checkCoreConfig } from './config.ts'
 import type { CoreConfig } from './config.ts'
 import { proposeConfiguration } from './conf-change.ts'

@@ -1,4 +1,4 @@
-import { assert, assertNever } from '../base/assert.ts'
+import { assert, assertNever } from '../../base/assert.ts'
 import { Progress } from './progress.ts'
 import { isQuorum, quorumValue } from './quorum.ts'
 import { configuration, sendAtOnce } from './state.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { termMaxAt } from './term-limit.ts'
 import type { CoreConfig } from './config.ts'
 import { RaftLog } from './log.ts'

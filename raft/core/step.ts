@@ -1,4 +1,4 @@
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { answerPreVote, answerVote, handleTimeoutNow, standsByLeader, stepCandidate } from './election.ts'
 import { stepFollower } from './follower.ts'

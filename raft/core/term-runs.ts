@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { LogIndex, Term } from './types.ts'
 
 type Run = { readonly first: LogIndex; readonly term: Term }

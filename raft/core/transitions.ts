@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { isQuorum } from './quorum.ts'
 import { abandonReads } from './read-index.ts'
 import type { Role } from './ready.ts'

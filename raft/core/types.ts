@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts'
-import type { Brand } from '../base/brand.ts'
+import { assert } from '../../base/assert.ts'
+import type { Brand } from '../../base/brand.ts'
 
 /** A leader's reign. 0 before the first election. */
 export type Term = Brand<number, 'Term'>

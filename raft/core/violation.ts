@@ -1,4 +1,4 @@
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { configurationFault } from './configuration-fault.ts'
 import type { Message } from './message.ts'
 import type { State } from './state.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
 

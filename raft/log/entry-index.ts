@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { LogIndex } from '../core/types.ts'
 

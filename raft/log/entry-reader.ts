@@ -1,4 +1,4 @@
-import { present } from '../base/assert.ts'
+import { present } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex } from '../core/types.ts'
 import type { EntryIndex, EntryPlace } from './entry-index.ts'

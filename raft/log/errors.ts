@@ -1,4 +1,4 @@
-import { Failure } from '../base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * What can go wrong under a log. Every code but `cut` and `missing` is final: the member must stop.

@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { makeDirectoriesSync } from '../files/make-directories.ts'
+import { makeDirectoriesSync } from '../../base/make-directories.ts'
 import type { LogDisk, LogFile } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { Entry, HardState, LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { LogWrite } from '../ports.ts'
 import { checksum } from './checksum.ts'

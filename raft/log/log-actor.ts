@@ -1,5 +1,5 @@
-import { assertNever, present } from '../base/assert.ts'
-import type { Clock } from '../base/clock.ts'
+import { assertNever, present } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'

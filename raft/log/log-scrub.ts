@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { LogLimits } from './limits.ts'
 import { scrubStart } from './scrub.ts'
 import type { ScrubPlace } from './scrub.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { Configuration, Entry, HardState, LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { RecoveredLog } from '../ports.ts'

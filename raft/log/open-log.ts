@@ -1,4 +1,4 @@
-import { present } from '../base/assert.ts'
+import { present } from '../../base/assert.ts'
 import type { DamagedLog, LogActorOptions } from './log-actor.ts'
 import type { LogSize } from './log-protocol.ts'
 import { Wal } from './wal.ts'

@@ -1,4 +1,4 @@
-import { assert, present } from '../base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { LogDisk } from '../ports.ts'
 import { sameBase } from './configuration-codec.ts'

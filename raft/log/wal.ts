@@ -1,5 +1,5 @@
-import { assert, present } from '../base/assert.ts'
-import type { Random } from '../base/random.ts'
+import { assert, present } from '../../base/assert.ts'
+import type { Random } from '../../base/random.ts'
 import { entryBytes, logIndex, noSnapshot } from '../core/types.ts'
 import type { Entry, HardState, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogStore, LogWrite, RecoveredLog } from '../ports.ts'

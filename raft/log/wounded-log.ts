@@ -1,4 +1,4 @@
-import { present } from '../base/assert.ts'
+import { present } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogFile } from '../ports.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { entryBytes, logIndex, noIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { SettledProposal, StateMachine } from '../ports.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 
 export type DeadlineSweepOptions = {
   readonly clock: Clock

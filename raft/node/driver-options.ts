@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogWrite, RecoveredLog, Transport } from '../ports.ts'
 import type { LeaseBoard } from './lease-board.ts'

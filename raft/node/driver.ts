@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts'
-import type { Timer } from '../base/clock.ts'
+import { assert } from '../../base/assert.ts'
+import type { Timer } from '../../base/clock.ts'
 import type { Message } from '../core/message.ts'
 import type { Ready } from '../core/ready.ts'
 import { Raft } from '../core/raft.ts'

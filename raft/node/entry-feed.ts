@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { entryBytes, logIndex, noIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { RaftToApi } from './protocol.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { ProposalId } from '../ports.ts'
 import { term } from '../core/types.ts'
 import { checksum } from '../log/checksum.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import type { ConsensusFailureCode } from '../consensus.ts'
 import type { ChangeRefusal } from '../core/member-change.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerIdentity, Transport } from '../ports.ts'
 import { Founding } from './founding.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import { LogActor } from '../log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import type { LogStore, Transport } from '../ports.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import { Deferred } from '../base/deferred.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
 import { ConsensusFailure } from './errors.ts'
 
 /** The last word of a member's other threads: its log is closed, and nothing follows. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { LeaseRead } from '../consensus.ts'
 import type { LeaseBoard } from './lease-board.ts'
 

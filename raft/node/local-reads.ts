@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Freshness, LeaseRead, ReadPort } from '../consensus.ts'
 import type { LogIndex, Term } from '../core/types.ts'
 import type { LeaseBoard } from './lease-board.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { entryBytes, logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, NodeId } from '../core/types.ts'
 import type { EntryId } from '../log/stretch.ts'

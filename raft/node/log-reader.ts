@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts'
-import { Deferred } from '../base/deferred.ts'
+import { assert } from '../../base/assert.ts'
+import { Deferred } from '../../base/deferred.ts'
 import type { Entry, LogIndex } from '../core/types.ts'
 import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
 import type { Channel } from '../ports.ts'

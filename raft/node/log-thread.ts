@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { LogFailure } from '../log/errors.ts'
 import { FileDisk } from '../log/file-disk.ts'
 import { defaultLogLimits } from '../log/limits.ts'

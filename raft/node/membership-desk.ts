@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import { planChange } from '../core/member-change.ts'
 import { changeFault } from '../core/configuration-fault.ts'
 import type { ChangeKnowledge, MemberChange } from '../core/member-change.ts'

@@ -1,5 +1,5 @@
-import { Deferred } from '../base/deferred.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { MembersChanged } from '../consensus.ts'
 import type { MemberChange } from '../core/member-change.ts'
 import type { Configuration, LogIndex, NodeId } from '../core/types.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts'
-import { Deferred } from '../base/deferred.ts'
+import { assert } from '../../base/assert.ts'
+import { Deferred } from '../../base/deferred.ts'
 import type { Consensus, ConsensusStatus, Fate, MembersChanged, PeerReport } from '../consensus.ts'
 import { withoutMember } from '../core/conf-change.ts'
 import type { MemberChange } from '../core/member-change.ts'

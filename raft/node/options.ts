@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { CoreConfig } from '../core/config.ts'
 import { emptyConfiguration } from '../core/types.ts'
 import type { Configuration, LogIndex, MemberInfo, NodeId } from '../core/types.ts'

@@ -1,4 +1,4 @@
-import { Deferred } from '../base/deferred.ts'
+import { Deferred } from '../../base/deferred.ts'
 import type { NodeId } from '../core/types.ts'
 import type { PeerIdentity, PeerVerdict } from '../ports.ts'
 import type { ClusterRecord, PeerLog } from './founding.ts'

@@ -1,5 +1,5 @@
-import { Deferred } from '../base/deferred.ts'
-import type { Clock } from '../base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Fate } from '../consensus.ts'
 import { noTerm } from '../core/types.ts'
 import type { Term } from '../core/types.ts'

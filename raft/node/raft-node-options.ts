@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import type { Channel } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { ClusterRecordStore } from './founding.ts'

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../log/log-protocol.ts'
 import { MemoryNetwork, MemoryTransport } from '../transport/memory-transport.ts'
 import type { GrpcTransport } from '../transport/grpc-transport.ts'

@@ -1,5 +1,5 @@
-import { Deferred } from '../base/deferred.ts'
-import type { Clock } from '../base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Freshness } from '../consensus.ts'
 import type { LogIndex } from '../core/types.ts'
 import { noIndex } from '../core/types.ts'

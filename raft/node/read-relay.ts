@@ -1,4 +1,4 @@
-import type { Random } from '../base/random.ts'
+import type { Random } from '../../base/random.ts'
 import type { ReadAnswer } from '../core/errors.ts'
 import type { ReadContext } from '../core/message.ts'
 import type { LogIndex, NodeId, Term } from '../core/types.ts'

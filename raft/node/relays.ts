@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import type { Raft } from '../core/raft.ts'
 import type { Ready } from '../core/ready.ts'
 import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'

@@ -1,5 +1,5 @@
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { PeerMessage } from '../ports.ts'
 import { repairLogBytesMin } from './log-needs.ts'
 import type { LogNeed } from './log-needs.ts'

@@ -1,4 +1,4 @@
-import { Deferred } from '../base/deferred.ts'
+import { Deferred } from '../../base/deferred.ts'
 import type { Message } from '../core/message.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { SnapshotHeader, SnapshotSink } from '../ports.ts'

@@ -1,4 +1,4 @@
-import { Deferred } from '../base/deferred.ts'
+import { Deferred } from '../../base/deferred.ts'
 import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { Transport } from '../ports.ts'

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import type { Worker } from 'node:worker_threads'
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 
 /**
  * Ends a thread that takes calls of peers, once it takes none any more. Node ends the whole process by an assertion of its own

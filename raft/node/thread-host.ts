@@ -1,7 +1,7 @@
-import { assert } from '../base/assert.ts'
-import { isRecord } from '../base/record.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
+import { assert } from '../../base/assert.ts'
+import { isRecord } from '../../base/record.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 
 /**
  * Time and entropy for a thread of its own. They cannot be sent to a thread, so a thread is told the address

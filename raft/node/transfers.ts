@@ -1,5 +1,5 @@
-import { Deferred } from '../base/deferred.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { ConsensusStatus } from '../consensus.ts'
 import type { NodeId } from '../core/types.ts'
 import type { TransferTold } from '../ports.ts'

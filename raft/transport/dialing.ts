@@ -1,6 +1,6 @@
 import { Client } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { MemberInfo } from '../core/types.ts'
 import { channelOptions } from './channel-options.ts'
 import type { TransportLimits } from './options.ts'

@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { Entry } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'

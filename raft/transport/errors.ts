@@ -1,4 +1,4 @@
-import { Failure } from '../base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * - `malformed`: bytes from a peer that are not what `proto/` says.

@@ -1,5 +1,5 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assert, assertNever } from '../base/assert.ts'
+import { assert, assertNever } from '../../base/assert.ts'
 import { term } from '../core/types.ts'
 import type { NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import type { PeerIdentity, PeerMessage, SnapshotHeader } from '../ports.ts'

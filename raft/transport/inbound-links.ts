@@ -1,6 +1,6 @@
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js'
 import { status } from '@grpc/grpc-js'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { NodeId } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { asBuffer } from './dialing.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { status } from '@grpc/grpc-js'
 import type { handleClientStreamingCall, sendUnaryData, ServerReadableStream } from '@grpc/grpc-js'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { NodeId } from '../core/types.ts'
 import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
 import { TransportFailure } from './errors.ts'

@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { memberTextBytesMax } from '../core/config.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Configuration, Entry, MemberInfo, MemberRole, NodeId, SnapshotMeta } from '../core/types.ts'

@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assertNever } from '../base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import type { ChangeRefusal, MemberChange } from '../core/member-change.ts'
 import { logIndex, noIndex } from '../core/types.ts'
 import type { Configuration, MemberInfo, MemberRole, NodeId } from '../core/types.ts'

@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assert, assertNever } from '../base/assert.ts'
+import { assert, assertNever } from '../../base/assert.ts'
 import type { Message, MessageKind, ReadContext } from '../core/message.ts'
 import { logIndex, term } from '../core/types.ts'
 import type { Entry, NodeId, SnapshotMeta, Term } from '../core/types.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB

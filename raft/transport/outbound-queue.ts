@@ -1,5 +1,5 @@
-import { assertNever } from '../base/assert.ts'
-import { BoundedQueue } from '../base/bounded-queue.ts'
+import { assertNever } from '../../base/assert.ts'
+import { BoundedQueue } from '../../base/bounded-queue.ts'
 import { entryBytes } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { frameMessagesMax } from './options.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
-import { assert } from '../base/assert.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { TransportFailure } from './errors.ts'
 import type { ConnectionRefusal } from './events.ts'
 

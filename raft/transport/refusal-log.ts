@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { ConnectionRefusal, RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 
 /** Refusals logged in one window, for each reason and caller; above it they are only counted. */

@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { nodeId } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
 import { TransportFailure } from './errors.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { cutToJsonBytes, jsonBytes } from './error-size.ts'
 import { errorLimits } from './limits.ts'
 import { shortText } from './short-text.ts'

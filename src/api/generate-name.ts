@@ -1,4 +1,4 @@
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 
 /** No vowels and none of 0, 1, 3, so that no words come out and nothing is misread. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'

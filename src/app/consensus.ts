@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Clock } from '../../raft/base/clock.ts'
-import type { Random } from '../../raft/base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import {
   MemoryLog,
   MemoryNetwork,

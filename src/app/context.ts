@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../raft/base/clock.ts'
-import type { Random } from '../../raft/base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import type { Names } from '../api/names.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry as MetricsRegistry } from 'prom-client'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/names.ts'
 import { limits } from '../config/limits.ts'

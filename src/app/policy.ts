@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { certificatePermissions } from '../admission/certificate-permissions.ts'
 import { admissionChain } from '../admission/chain.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { limits } from '../config/limits.ts'
 import { backupName, expiredBackups } from './backups.ts'
 import type { LogFile, LogFiles } from './log-files.ts'

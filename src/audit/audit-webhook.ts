@@ -1,5 +1,5 @@
-import type { Clock } from '../../raft/base/clock.ts'
-import type { Random } from '../../raft/base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
 import { limits } from '../config/limits.ts'
 import { DroppedEventReporter } from './dropped-event-reporter.ts'
 import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'

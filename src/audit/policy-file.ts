@@ -1,6 +1,6 @@
 import { causesOf } from '../api/findings.ts'
 import type { Findings } from '../api/findings.ts'
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { ApiError } from '../api/api-error.ts'
 import { parseYamlObject } from '../api/codec/yaml.ts'
 import { invalid, required } from '../api/field-error.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { TrustBundle } from '../pki/trust-bundle.ts'
 import { verifyChain } from '../pki/verify-chain.ts'
 import { notRecognized } from './credentials.ts'

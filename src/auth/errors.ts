@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * - `token-file-malformed`: a line of the token file is not `token,user,uid[,"group1,group2"]`

@@ -1,4 +1,4 @@
-import { present } from '../../raft/base/assert.ts'
+import { present } from '../../base/assert.ts'
 import type { UserInfo } from '../api/object.ts'
 import { subjectIs } from './rules.ts'
 import type { PolicyRule, RuleSource, Subject } from './rules.ts'

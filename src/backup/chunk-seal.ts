@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, scryptSync, timingSafeEqual } from 'node:crypto'
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { BackupFailure } from './errors.ts'
 import { checkBytes, sha256 } from './snapshot-format.ts'
 import type { KeyDerivation } from './snapshot-format.ts'

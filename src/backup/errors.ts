@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * Why a snapshot, or what survived of a cluster, cannot be used. The message is one line that says what to do.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import type { Configuration } from '../../raft/index.ts'
 import { addHash, hash128, newHash } from '../store/machine/hash.ts'
 import type { Hash128 } from '../store/machine/hash.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { Random } from '../../raft/base/random.ts'
+import { assert } from '../../base/assert.ts'
+import type { Random } from '../../base/random.ts'
 import { Wal } from '../../raft/index.ts'
 import type { LogDisk, NodeId, SnapshotMeta } from '../../raft/index.ts'
 import { databaseName } from '../store/disk/database-names.ts'

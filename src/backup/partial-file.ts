@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { BackupFailure } from './errors.ts'
 
 /** By error code, for the directory of the file. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { decodeEnvelope, FileDisk, LogFailure, logIndex, noIndex, Wal } from '../../raft/index.ts'
 import type { Configuration, Entry, RecoveredLog } from '../../raft/index.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { FileDisk, initialConfiguration } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
 import { fingerprintOf, foundingOf } from '../data-dir/founding.ts'

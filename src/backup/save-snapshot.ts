@@ -1,4 +1,4 @@
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { BackupFailure } from './errors.ts'
 import { newDerivation } from './chunk-seal.ts'
 import type { Secret } from './chunk-seal.ts'

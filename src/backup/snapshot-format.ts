@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { BackupFailure } from './errors.ts'
 import { backupLimits } from './limits.ts'
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { faultKinds, parseKinds } from '../../tools/chaos/fault.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
 import { chaosLimits } from '../../tools/chaos/limits.ts'

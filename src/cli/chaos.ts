@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { describeFault, faultKinds } from '../../tools/chaos/fault.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
 import { serveLinks } from '../../tools/chaos/links/links.ts'

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
 import { addBench } from './bench-command.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { CliFailure } from './errors.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /** `usage`: asked in a way that means nothing, exit code 2. `failed`: could not be done, exit code 1. */
 export class CliFailure extends Failure<'usage' | 'failed'> {}

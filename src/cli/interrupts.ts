@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** By which a terminal, a shell or a supervisor asks a program to end. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

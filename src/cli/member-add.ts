@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { memberAddress, parseAddress } from '../config/address.ts'
 import { ConfigFailure } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { settingNames, settingsBounds, settingText } from '../config/settings-bounds.ts'
 import type { SettingName } from '../config/settings-bounds.ts'
 import { CliFailure } from './errors.ts'

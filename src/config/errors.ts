@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * A flag or a configuration file says what cannot be. The message is one line that names the flag, where it

@@ -1,5 +1,5 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { BrokenInvariant } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import { WorkQueue } from './work-queue.ts'
 
 /** What one look at a key came to. A throw means: try again later. */

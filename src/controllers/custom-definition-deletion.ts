@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { setCondition } from '../api/conditions.ts'
 import { equalJson, memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'

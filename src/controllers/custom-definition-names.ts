@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Names } from '../api/names.ts'
 import { objectsOf } from './custom-definition-objects.ts'
 import { isEstablished } from './custom-definition-summary.ts'

@@ -1,5 +1,5 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { BrokenInvariant } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Operation } from '../store/command.ts'
 import { StoreFailure } from '../store/errors.ts'
 import { prefixOf } from '../store/key.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { serviceUnavailable } from '../api/api-errors.ts'
 import { encode } from '../registry/kinds/encode.ts'
 import type { OtherRevision } from '../store/command.ts'

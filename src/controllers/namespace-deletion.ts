@@ -1,5 +1,5 @@
 import { formatTime } from '../api/time.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { equalJson, isJsonList, isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 
 /**
  * Keys to work on: each at most once in the queue, and none handed out twice at a time. A key added while it

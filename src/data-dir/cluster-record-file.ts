@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { ClusterRecord, ClusterRecordStore, PeerLog } from '../../raft/index.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'

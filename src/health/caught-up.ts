@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
 

@@ -1,7 +1,7 @@
 import { Gauge } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Logger } from 'pino'
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { limits } from '../config/limits.ts'
 import { diskSpace, probeSyncs } from '../host/disk.ts'
 import type { DiskSpace, SyncSpeed } from '../host/disk.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { ConsensusStatus } from '../../raft/index.ts'
 import type { Configuration, LogIndex, MemberInfo } from '../../raft/index.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus, NodeId } from '../../raft/index.ts'
 
 export type LeaderLogParts = {

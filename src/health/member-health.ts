@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus } from '../../raft/index.ts'
 import type { CaughtUp } from './caught-up.ts'
 import { defaultHealthBounds, memberHealth } from './health.ts'

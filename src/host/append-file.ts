@@ -3,7 +3,7 @@ import { open, readdir, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeDirectories } from '../../raft/files/make-directories.ts'
+import { makeDirectories } from '../../base/make-directories.ts'
 
 /** Files that only grow, in the background; of a log of lines. */
 export const appendedFiles = {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 
 /** The machine's own time. */
 export class RealClock implements Clock {

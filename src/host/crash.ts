@@ -1,5 +1,5 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
-import { Failure } from '../../raft/base/failure.ts'
+import { BrokenInvariant } from '../../base/assert.ts'
+import { Failure } from '../../base/failure.ts'
 
 /** Exit status of a program that contradicted itself: a bug, worth a report. (EX_SOFTWARE of sysexits.) */
 export const brokenExitCode = 70

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statfsSync } from 'node:fs'
 import { open, readFile, rename, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { DirectoryTaken } from './directory-lock.ts'
 import type { DirectoryLock } from './directory-lock.ts'
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { lockDirectory } from './directory-lock.ts'
 import type { DirectoryLock } from './directory-lock.ts'
 import { lockAgainstOtherHosts } from './host-lock.ts'

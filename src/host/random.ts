@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { assert } from '../../raft/base/assert.ts'
-import type { Random } from '../../raft/base/random.ts'
+import { assert } from '../../base/assert.ts'
+import type { Random } from '../../base/random.ts'
 
 /** Drawn from the system in one go: a call of its own for each uid would cost more than the uid. */
 const poolBytes = 4096

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus, MemberInfo, MemberList } from '../../raft/index.ts'
 import type { MemberReports } from '../state-agreement/member-reports.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Configuration, Consensus, MemberInfo } from '../../raft/index.ts'
 import type { MemberReports } from '../state-agreement/member-reports.ts'
 import { levelReportAgeMsMax, nextLevel } from './next-level.ts'

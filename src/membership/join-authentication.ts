@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { tooManyRequests } from '../api/api-errors.ts'
 import type { UserInfo } from '../api/object.ts'
 import { bearerToken } from '../auth/bearer-token.ts'

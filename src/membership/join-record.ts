@@ -1,4 +1,4 @@
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { logIndex, noIndex } from '../../raft/index.ts'
 import type { LogIndex, MemberRole, NodeId } from '../../raft/index.ts'
 import { idOf } from '../data-dir/joining-codec.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { featureLevelsMax, memberTextBytesMax } from '../../raft/index.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 

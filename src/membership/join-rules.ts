@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import type { Configuration, MemberInfo } from '../../raft/index.ts'
 import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
 import type { JoinRequest } from './join-request.ts'

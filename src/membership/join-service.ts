@@ -1,6 +1,6 @@
-import type { Clock } from '../../raft/base/clock.ts'
-import type { Random } from '../../raft/base/random.ts'
-import { Failure } from '../../raft/base/failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { Failure } from '../../base/failure.ts'
 import { MembershipFailure, nodeId } from '../../raft/index.ts'
 import type {
   Configuration,

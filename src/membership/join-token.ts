@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 
 /**
  * What lets one new process into a cluster, once. Its text is one word that no shell changes:

@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import type {
   Configuration,
   Consensus,

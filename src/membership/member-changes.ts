@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ConsensusFailure, MembershipFailure, nodeId, planChange } from '../../raft/index.ts'
 import type {
   ChangeRefusal,

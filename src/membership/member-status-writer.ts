@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Consensus, ConsensusStatus, Term } from '../../raft/index.ts'
 import { isJsonObject, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'

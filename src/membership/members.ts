@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import type { Consensus, ConsensusStatus } from '../../raft/index.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 import type { Health } from '../health/health.ts'

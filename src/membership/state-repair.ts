@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus, MemberInfo, NodeId } from '../../raft/index.ts'
 import type { DigestReport } from '../state-agreement/member-report.ts'
 import type { MemberReports } from '../state-agreement/member-reports.ts'

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { PkiFailure } from './errors.ts'
 import { readTextFile } from './files.ts'
 

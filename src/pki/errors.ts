@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /** `half-present`, `mismatched`, `exists`, `unusable`: files on disk. `malformed`: not what its name says. `refused`: asked for the impossible. */
 export type PkiFailureCode = 'half-present' | 'mismatched' | 'exists' | 'unusable' | 'malformed' | 'refused'

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, openSync, readSync } from 'node:fs'
 import { renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { DirectoryFailure, makeDirectoriesSync } from '../../raft/files/make-directories.ts'
+import { DirectoryFailure, makeDirectoriesSync } from '../../base/make-directories.ts'
 import { PkiFailure } from './errors.ts'
 
 /** Who may read a file: keys and what embeds them are their owner's alone. */

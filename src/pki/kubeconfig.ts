@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'yaml'
-import { isRecord } from '../../raft/base/record.ts'
+import { isRecord } from '../../base/record.ts'
 import { PkiFailure } from './errors.ts'
 import { readFileIfThere, replaceFile, writeNewFile } from './files.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { StoreFailure } from '../store/errors.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'

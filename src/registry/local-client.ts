@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { assert } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { jsonText } from '../api/codec/json-text.ts'
 import { parseOwnJson } from '../api/codec/json.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { ApiError } from '../api/api-error.ts'
 import { isJsonObject, objectMember, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'

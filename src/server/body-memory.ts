@@ -1,4 +1,4 @@
-import { assert } from '../../raft/base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { jsonShape } from '../api/codec/value-count.ts'
 import type { JsonShape } from '../api/codec/value-count.ts'
 import { UserBudget } from './user-budget.ts'

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
-import { assert, present } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { assert, present } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
 import type { Credentials } from '../auth/credentials.ts'

@@ -7,7 +7,7 @@ import { internal, badRequest, pathNotFound, tooLarge, unsupportedMediaType } fr
 import { jsonText } from '../api/codec/json-text.ts'
 import { statusOf } from '../api/status.ts'
 import type { RawReply } from './raw-http.ts'
-import { BrokenInvariant } from '../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../base/assert.ts'
 import { apiErrorOf } from '../registry/shared/store-errors.ts'
 import type { Call } from './call.ts'
 import type { FastifyError } from 'fastify'

@@ -7,7 +7,7 @@ import type {
   RawServerBase,
   RouteGenericInterface,
 } from 'fastify'
-import { assert, present } from '../../raft/base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import type { Server } from 'node:http'
 import type { Call } from './call.ts'
 import type { RawServer, RawHandler } from './raw-http.ts'

@@ -1,5 +1,5 @@
-import { Deferred } from '../../raft/base/deferred.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
+import type { Clock } from '../../base/clock.ts'
 import { tooManyRequests } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { WatchStream } from '../registry/calls/answer.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { ApiError } from '../api/api-error.ts'
 import { timeout } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'

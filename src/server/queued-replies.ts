@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /**
  * Ends pipelined HTTP/1.1 replies that are queued behind another reply when their connection breaks. Node up to 22 (seen

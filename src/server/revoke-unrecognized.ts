@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Authenticated, Authenticator } from '../auth/authenticate.ts'
 import type { Call } from './call.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus, LogIndex, SnapshotSource } from '../../raft/index.ts'
 import { StorageFailure, StoreFailure } from '../store/errors.ts'
 import type { StoreMachine } from '../store/store-machine.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../raft/base/assert.ts'
+import { assert } from '../../base/assert.ts'
 
 export type BudgetBounds = {
   /** Held by all together. */

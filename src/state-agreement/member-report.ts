@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { logIndex } from '../../raft/index.ts'
 import type { LogIndex } from '../../raft/index.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Consensus, NodeId } from '../../raft/index.ts'
 import { ReportFailure, decodeReport } from './member-report.ts'
 import type { MemberReport } from './member-report.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
 import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
 import type {

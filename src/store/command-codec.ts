@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { CommandMalformed } from './command-malformed.ts'
 import { conditionNumber } from './condition-number.ts'
 import type { ClusterIdentity, Command, Condition, EncodedObject, Operation, Settings } from './command.ts'

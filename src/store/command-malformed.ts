@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /** The bytes are no command this program knows. */
 export class CommandMalformed extends Failure<'command-malformed'> {

@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { Brand } from '../../raft/base/brand.ts'
+import { assert } from '../../base/assert.ts'
+import type { Brand } from '../../base/brand.ts'
 
 /**
  * Names one object: `<group>/<plural>/<namespace>/<name>`, the core group and "no namespace" being

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { disagreementChange } from './disk/disagreement-record.ts'
 import type { DisagreementRecord } from './disk/disagreement-record.ts'

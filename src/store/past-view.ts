@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { StoreLimits } from './limits.ts'
 import type { Key, KeyPrefix } from './key.ts'
 import { PastWalk, placeAt } from './machine/past-walk.ts'

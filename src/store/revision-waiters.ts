@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
-import { Deferred } from '../../raft/base/deferred.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import { Deferred } from '../../base/deferred.ts'
 import { StoreFailure } from './errors.ts'
 import type { Revision } from './revision.ts'
 

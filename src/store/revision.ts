@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { Brand } from '../../raft/base/brand.ts'
+import { assert } from '../../base/assert.ts'
+import type { Brand } from '../../base/brand.ts'
 
 /**
  * Counts object changes of the whole cluster: one more for each. Clients know it as `resourceVersion`.

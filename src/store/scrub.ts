@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import { isDamage } from './disk/live-database.ts'
 import type { KeyValuePair, KeyValueSnapshot, KeyValueStore } from './disk/key-value-store.ts'
 import { headKey, revisionOf, sessionRange, versionRange } from './disk/machine-keys.ts'

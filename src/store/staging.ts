@@ -1,4 +1,4 @@
-import { assert, present } from '../../raft/base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import { logIndex } from '../../raft/index.ts'
 import type { LogIndex, SnapshotMeta, SnapshotSink } from '../../raft/index.ts'
 import { databaseName } from './disk/database-names.ts'

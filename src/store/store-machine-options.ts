@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../version.ts'
 import type { KeyValueHome } from './disk/key-value-store.ts'

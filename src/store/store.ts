@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { Clock } from '../../raft/base/clock.ts'
+import { assert } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { Consensus, Fate, ReadPort } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { Clock, Timer } from '../../raft/base/clock.ts'
+import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
 import type { Consensus, LogIndex } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { Command, Outcome } from './command.ts'

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { FileDisk } from '../../raft/log/file-disk.ts'
 import { MemoryLog } from '../../raft/log/memory-log.ts'
 import { Wal } from '../../raft/log/wal.ts'

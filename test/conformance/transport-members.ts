@@ -1,6 +1,6 @@
 /* What the suites of transports share: members that remember what they are told, and waiting. */
 import assert from 'node:assert/strict'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { logIndex, term } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type {

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { logIndex, term } from '../../raft/core/types.ts'
 import { plain, sampleKinds, sampleMessage } from '../unit/raft/transport/sample-messages.ts'
 import { connect, failsWith, headerOf, pieces, probe, startMember, until } from './transport-members.ts'

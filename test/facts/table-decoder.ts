@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { isJsonList, isJsonObject, setMember } from '../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../src/api/json.ts'
 import { messageOf } from './message-table.ts'

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { encodeProtobuf, protobufEnvelope } from '../../src/api/codec/protobuf-envelope.ts'
 import { namesOf } from '../../src/api/names.ts'
 import { wholeObject } from '../../src/api/schema/shared.ts'

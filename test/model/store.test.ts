@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../base/random.ts'
 import type { Command } from '../../src/store/command.ts'
 import { StoreFailure } from '../../src/store/errors.ts'
 import { prefixOf } from '../../src/store/key.ts'

@@ -1,4 +1,4 @@
-import { assert, present } from '../../raft/base/assert.ts'
+import { assert, present } from '../../base/assert.ts'
 import type { CoreConfig } from '../../raft/core/config.ts'
 import type { Message } from '../../raft/core/message.ts'
 import { Raft } from '../../raft/core/raft.ts'

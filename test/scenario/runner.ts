@@ -1,4 +1,4 @@
-import { assert } from '../../raft/base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { verbs } from './verbs/index.ts'
 import { World } from './world.ts'
 

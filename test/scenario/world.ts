@@ -1,5 +1,5 @@
-import { assert, present } from '../../raft/base/assert.ts'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { assert, present } from '../../base/assert.ts'
+import { SeededRandom } from '../../base/random.ts'
 import type { CoreConfig } from '../../raft/core/config.ts'
 import {
   describeConfiguration,

@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { SeededRandom } from '../../raft/base/random.ts'
+import { assert } from '../../base/assert.ts'
+import type { SeededRandom } from '../../base/random.ts'
 
 /** What a disk writes whole or not at all. */
 export const sectorBytes = 512

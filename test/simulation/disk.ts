@@ -1,5 +1,5 @@
-import { assert, present } from '../../raft/base/assert.ts'
-import type { SeededRandom } from '../../raft/base/random.ts'
+import { assert, present } from '../../base/assert.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import type { LogDisk, LogFile } from '../../raft/ports.ts'
 import { SimulatedFile } from './disk-file.ts'

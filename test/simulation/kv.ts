@@ -1,5 +1,5 @@
-import { assert } from '../../raft/base/assert.ts'
-import type { SeededRandom } from '../../raft/base/random.ts'
+import { assert } from '../../base/assert.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { memorySnapshot, textOf } from '../../src/store/disk/memory-key-value-store.ts'
 import type {
   KeyValueChange,

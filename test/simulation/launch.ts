@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { present } from '../../raft/base/assert.ts'
+import { present } from '../../base/assert.ts'
 import { ConsensusFailure } from '../../raft/node/errors.ts'
 import { refuseAltered } from '../../raft/node/command-gate.ts'
 import { LogFailure } from '../../raft/log/errors.ts'

@@ -1,5 +1,5 @@
-import { BrokenInvariant } from '../../raft/base/assert.ts'
-import type { SeededRandom } from '../../raft/base/random.ts'
+import { BrokenInvariant } from '../../base/assert.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { nodeId } from '../../raft/index.ts'
 import { CaughtUp } from '../../src/health/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from '../../src/health/health.ts'

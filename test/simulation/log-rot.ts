@@ -1,5 +1,5 @@
-import { present } from '../../raft/base/assert.ts'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { present } from '../../base/assert.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { logIndex } from '../../raft/core/types.ts'
 import type { Entry, HardState, LogIndex } from '../../raft/core/types.ts'
 import { LogFailure } from '../../raft/log/errors.ts'

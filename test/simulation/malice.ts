@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import type { Message, ReadContext } from '../../raft/core/message.ts'
 import type { NewMember } from '../../raft/core/member-change.ts'
 import { logIndex, nodeId, term } from '../../raft/core/types.ts'

@@ -1,5 +1,5 @@
-import { assertNever } from '../../raft/base/assert.ts'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { assertNever } from '../../base/assert.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { Coverage } from './coverage.ts'
 import type { Electorate } from './electorate.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../raft/base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { noIndex } from '../../raft/core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../../raft/core/types.ts'
 import type {

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import type { MemberRole } from '../../raft/index.ts'
 import type { Target } from './plan.ts'
 

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { divergences } from './divergence.ts'
 import type { Divergence } from './divergence.ts'
 import { keyValueRots } from './kv.ts'

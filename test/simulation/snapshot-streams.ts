@@ -1,4 +1,4 @@
-import { Deferred } from '../../raft/base/deferred.ts'
+import { Deferred } from '../../base/deferred.ts'
 import type { NodeId } from '../../raft/core/types.ts'
 import type { SnapshotHeader, TransportReceiver } from '../../raft/ports.ts'
 import { TransportFailure } from '../../raft/transport/errors.ts'

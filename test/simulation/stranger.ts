@@ -1,4 +1,4 @@
-import type { Random } from '../../raft/base/random.ts'
+import type { Random } from '../../base/random.ts'
 import { logIndex, noSnapshot, term, Wal } from '../../raft/index.ts'
 import { initialConfiguration } from '../../raft/index.ts'
 import type { LogDisk, MemberInfo } from '../../raft/index.ts'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { defaultLimits } from '../../raft/index.ts'
 import type { NodeLimits, NodeTiming } from '../../raft/index.ts'
 import { defaultStoreLimits } from '../../src/store/limits.ts'

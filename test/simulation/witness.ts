@@ -1,4 +1,4 @@
-import { BrokenInvariant, assert } from '../../raft/base/assert.ts'
+import { BrokenInvariant, assert } from '../../base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftToApi } from '../../raft/node/protocol.ts'
 import type { Configuration } from '../../raft/index.ts'

@@ -1,4 +1,4 @@
-import { SeededRandom } from '../../raft/base/random.ts'
+import { SeededRandom } from '../../base/random.ts'
 
 /** One thing that will happen. `alive` is asked when its time comes. */
 type Event = {

@@ -12,17 +12,16 @@ const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../..
 
 /** What each room may see. Whoever is not named here is out of sight. */
 const maySee: Readonly<Record<string, readonly string[]>> = {
-  'raft/base': [],
-  'raft/files': ['raft/base'],
-  'raft/core': ['raft/base'],
-  'raft/ports': ['raft/base', 'raft/core'],
-  'raft/consensus': ['raft/base', 'raft/core', 'raft/ports'],
-  'raft/log': ['raft/base', 'raft/files', 'raft/core', 'raft/ports'],
-  'raft/transport': ['raft/base', 'raft/core', 'raft/ports'],
+  base: [],
+  'raft/core': ['base'],
+  'raft/ports': ['base', 'raft/core'],
+  'raft/consensus': ['base', 'raft/core', 'raft/ports'],
+  'raft/log': ['base', 'raft/core', 'raft/ports'],
+  'raft/transport': ['base', 'raft/core', 'raft/ports'],
   // The threads' entries build the parts, so the driver's room also sees its siblings.
-  'raft/node': ['raft/base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/log', 'raft/transport'],
+  'raft/node': ['base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/log', 'raft/transport'],
   'raft/index': [
-    'raft/base',
+    'base',
     'raft/core',
     'raft/ports',
     'raft/consensus',
@@ -30,23 +29,23 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'raft/transport',
     'raft/node',
   ],
-  'src/host': ['raft/base', 'raft/files'],
-  'src/audit': ['raft/base', 'src/api', 'src/config', 'src/pki'],
-  'src/config': ['raft/base'],
-  'src/api': ['raft/base'],
-  'src/store': ['raft/base', 'raft/files', 'raft/index'],
-  'src/registry': ['raft/base', 'src/api', 'src/store'],
-  'src/resources': ['raft/base', 'src/api', 'src/store', 'src/registry', 'src/pki'],
-  'src/pki': ['raft/base', 'raft/files', 'src/config'],
-  'src/auth': ['raft/base', 'src/api', 'src/registry', 'src/pki', 'src/config'],
-  'src/admission': ['raft/base', 'src/api', 'src/store', 'src/registry'],
-  'src/controllers': ['raft/base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
+  'src/host': ['base'],
+  'src/audit': ['base', 'src/api', 'src/config', 'src/pki'],
+  'src/config': ['base'],
+  'src/api': ['base'],
+  'src/store': ['base', 'raft/index'],
+  'src/registry': ['base', 'src/api', 'src/store'],
+  'src/resources': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki'],
+  'src/pki': ['base', 'src/config'],
+  'src/auth': ['base', 'src/api', 'src/registry', 'src/pki', 'src/config'],
+  'src/admission': ['base', 'src/api', 'src/store', 'src/registry'],
+  'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
   // The files of a data directory, shared by the server and by `orchctl snapshot restore` and `recover`.
-  'src/data-dir': ['raft/base', 'raft/index', 'src/api', 'src/config', 'src/pki'],
-  'src/state-agreement': ['raft/base', 'raft/index', 'src/store'],
-  'src/health': ['raft/base', 'raft/index', 'src/config', 'src/host', 'src/store', 'src/state-agreement'],
+  'src/data-dir': ['base', 'raft/index', 'src/api', 'src/config', 'src/pki'],
+  'src/state-agreement': ['base', 'raft/index', 'src/store'],
+  'src/health': ['base', 'raft/index', 'src/config', 'src/host', 'src/store', 'src/state-agreement'],
   'src/membership': [
-    'raft/base',
+    'base',
     'raft/index',
     'src/api',
     'src/store',
@@ -58,9 +57,9 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/state-agreement',
     'src/health',
   ],
-  'src/metrics': ['raft/base', 'raft/index', 'src/host', 'src/store', 'src/state-agreement'],
+  'src/metrics': ['base', 'raft/index', 'src/host', 'src/store', 'src/state-agreement'],
   'src/backup': [
-    'raft/base',
+    'base',
     'raft/index',
     'src/store',
     'src/config',
@@ -70,7 +69,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/membership',
   ],
   'src/server': [
-    'raft/base',
+    'base',
     'raft/index',
     'src/api',
     'src/store',
@@ -83,7 +82,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   ],
   // Builds a member from all of these; nothing but the entry points imports it.
   'src/app': [
-    'raft/base',
+    'base',
     'raft/index',
     'src/api',
     'src/store',
@@ -103,15 +102,15 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/audit',
     'src/server',
   ],
-  'src/main': ['raft/base', 'src/app', 'src/config', 'src/membership', 'src/host', 'src/pki'],
+  'src/main': ['base', 'src/app', 'src/config', 'src/membership', 'src/host', 'src/pki'],
   // A client: it must work against any server of this kind, so it knows none from within.
-  'tools/verify': ['raft/base', 'src/api'],
+  'tools/verify': ['base', 'src/api'],
   // A client as well; its threads have clocks of their own.
-  'bench/tool': ['raft/base', 'src/api', 'src/host', 'tools/verify'],
+  'bench/tool': ['base', 'src/api', 'src/host', 'tools/verify'],
   // Harms clusters from outside, and one thread's view of disk and clock from within: the host's hook.
-  'tools/chaos': ['raft/base', 'src/host'],
+  'tools/chaos': ['base', 'src/host'],
   'src/cli': [
-    'raft/base',
+    'base',
     'src/api',
     'src/config',
     'src/pki',
@@ -127,7 +126,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Folders of sources that are not tests. */
-const sourceFolders = ['raft', 'src', 'tools', 'bench', 'fixtures'] as const
+const sourceFolders = ['base', 'raft', 'src', 'tools', 'bench', 'fixtures'] as const
 
 /**
  * Files that compose everything, and what even they must not import: nothing but tests loads tests.
@@ -165,7 +164,7 @@ type Ban = {
   readonly except: readonly string[]
 }
 
-const everywhere = ['raft/', 'src/', 'tools/', 'bench/tool/']
+const everywhere = ['base/', 'raft/', 'src/', 'tools/', 'bench/tool/']
 const bans: readonly Ban[] = [
   {
     words: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.hrtime/,
@@ -189,12 +188,12 @@ const bans: readonly Ban[] = [
   },
   {
     words: /\bmkdir(Sync)?\(.*recursive/,
-    instead: 'makeDirectories of raft/files, which ends where the system denies the parent it shows',
+    instead: 'makeDirectories of base, which ends where the system denies the parent it shows',
     rooms: [...everywhere, 'bench/', 'fixtures/'],
     except: [],
   },
   {
-    words: /'node:fs|raft\/files/,
+    words: /'node:fs|base\/make-directories/,
     instead: 'what its caller read',
     rooms: ['raft/core/', 'src/api/', 'src/store/machine/'],
     except: [],
@@ -231,7 +230,7 @@ function sourcesUnder(folder: string): string[] {
 
 /** `raft/core/log.ts` lives in `raft/core`; `src/app.ts` is a room of its own. */
 function roomOf(path: string): string {
-  if (path.startsWith('fixtures/')) return 'fixtures'
+  for (const whole of ['base', 'fixtures']) if (path.startsWith(`${whole}/`)) return whole
   return path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
 }
 

@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { between } from './links/rules.ts'
 import type { LinkRule } from './links/rules.ts'
 import type { FaultSpec } from './fault.ts'

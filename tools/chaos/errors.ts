@@ -1,4 +1,4 @@
-import { Failure } from '../../raft/base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 
 /**
  * `unknown-fault`: no fault of that name. `no-plan`: nothing fits into what was asked. `not-healed`: a member did not come

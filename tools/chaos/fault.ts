@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { ChaosFailure } from './errors.ts'
 
 /** What can be done to a cluster on this machine, in the order in which help tells it. */

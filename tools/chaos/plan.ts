@@ -1,5 +1,5 @@
-import { assertNever } from '../../raft/base/assert.ts'
-import { SeededRandom } from '../../raft/base/random.ts'
+import { assertNever } from '../../base/assert.ts'
+import { SeededRandom } from '../../base/random.ts'
 import { ChaosFailure } from './errors.ts'
 import { allMembers, theLeader } from './fault.ts'
 import type { Fault, FaultKind, FaultSpec } from './fault.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { ChaosFailure } from './errors.ts'
 import { describeFault, allMembers, theLeader } from './fault.ts'
 import type { Fault, FaultKind } from './fault.ts'

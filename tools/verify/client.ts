@@ -1,5 +1,5 @@
-import type { Clock } from '../../raft/base/clock.ts'
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { Connection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Request } from './history.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import type { EvidenceLine } from './finding.ts'
 import type { Answer, Call, Copy, Mode, Request, Version, Watch, WatchEvent } from './history.ts'
 import { verifyLimits } from './limits.ts'

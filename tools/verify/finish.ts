@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { isJsonList, isJsonObject } from '../../src/api/json.ts'
 import { Connection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { VerifyFailure } from './errors.ts'
 import type { Call, Copy, History, RunFacts, Watch } from './history.ts'
 import { historyFormat } from './history-lines.ts'

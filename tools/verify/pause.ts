@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** @param ms nothing to wait for when not above 0 */
 export function pause(clock: Clock, ms: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../raft/base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Connection } from './connection.ts'
 import type { HistoryFile } from './history-file.ts'
 import type { Answer, Copy, Request, RunFacts, Version } from './history.ts'

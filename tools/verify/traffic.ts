@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import type { Expected, Mode, Request } from './history.ts'
 import type { Recorder } from './recorder.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../raft/base/clock.ts'
-import type { SeededRandom } from '../../raft/base/random.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { SeededRandom } from '../../base/random.ts'
 import { Connection, LineStream } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import { VerifyFailure } from './errors.ts'

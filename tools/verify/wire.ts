@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { assertNever } from '../../raft/base/assert.ts'
+import { assertNever } from '../../base/assert.ts'
 import { isJsonList, isJsonObject } from '../../src/api/json.ts'
 import type { Json, JsonObject } from '../../src/api/json.ts'
 import type { HttpCall, Reply } from './connection.ts'

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import type { Clock } from '../../../raft/base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { LatencyHistogram } from '../latency-histogram.ts'
 import { scriptOf } from './call-script.ts'
 import { Caller } from './caller.ts'

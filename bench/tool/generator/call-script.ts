@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { Recipe } from './recipe.ts'
 import { collectionOf, configMap, withQuery } from './requests.ts'
 import type { Asked } from './requests.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../raft/base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { pause } from '../../../tools/verify/pause.ts'
 import type { LatencyHistogram } from '../latency-histogram.ts'

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { present } from '../../../raft/base/assert.ts'
+import { present } from '../../../base/assert.ts'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { BenchFailure } from '../errors.ts'
 import { LatencyHistogram } from '../latency-histogram.ts'

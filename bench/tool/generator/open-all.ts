@@ -1,4 +1,4 @@
-import type { Clock } from '../../../raft/base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { pause } from '../../../tools/verify/pause.ts'
 import { benchLimits } from '../limits.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { pause } from '../../../tools/verify/pause.ts'
 import type { LatencyHistogram } from '../latency-histogram.ts'

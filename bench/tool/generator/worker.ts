@@ -1,6 +1,6 @@
 /* One thread of the load generator: does what it is asked, one job after the other. */
 import { parentPort } from 'node:worker_threads'
-import { assertNever, present } from '../../../raft/base/assert.ts'
+import { assertNever, present } from '../../../base/assert.ts'
 import { MachineClock } from '../../../src/host/machine-clock.ts'
 import { CallGroup } from './call-group.ts'
 import type { Done, Job, Reply } from './messages.ts'

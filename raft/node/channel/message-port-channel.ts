@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
-import { assert } from '../../base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import type { Channel } from '../../ports.ts'
 
 export type MessagePortChannelOptions = {

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { JsonObject } from '../json.ts'
 import type { ObjectSchema } from '../schema/schema.ts'
 import { jsonText } from './json-text.ts'

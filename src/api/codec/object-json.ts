@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { memberOf, setMember } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { ApiObject } from '../object.ts'

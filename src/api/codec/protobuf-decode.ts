@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { ApiError } from '../api-error.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema, StringSchema } from '../schema/schema.ts'

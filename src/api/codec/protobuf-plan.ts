@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import type { ObjectSchema, Schema } from '../schema/schema.ts'
 
 /** One field of a message, as the schema's struct has it. */

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { tooLarge } from '../api-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
 import { checkBuilt } from '../codec/json.ts'

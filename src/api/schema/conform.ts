@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { badRequest } from '../api-errors.ts'
 import type { ApiError } from '../api-error.ts'
 import { NO_FRACTIONS } from '../codec/json-exact.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { Json } from '../json.ts'
 import { equalJson, isJsonList, isJsonObject, memberOf } from '../json.ts'
 import { parseQuantity } from './quantity.ts'

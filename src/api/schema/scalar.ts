@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { exactNumber } from '../codec/json-exact.ts'
 import type { Json } from '../json.ts'
 import { canonicalMicroTime, canonicalTime } from '../time.ts'

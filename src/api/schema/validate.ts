@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { Findings } from '../findings.ts'
 import { invalid, notSupported, required, tooLong, tooMany } from '../field-error.ts'
 import type { Json, JsonObject } from '../json.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import type { Schema, StringSchema } from './schema.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../raft/base/clock.ts'
-import type { Random } from '../../../raft/base/random.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { Random } from '../../../base/random.ts'
 import type { Names } from '../../api/names.ts'
 import { wholeObject } from '../../api/schema/shared.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { placeOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 

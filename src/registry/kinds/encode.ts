@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { parseOwnJson } from '../../api/codec/json.ts'
 import { encodeObject } from '../../api/codec/object-json.ts'
 import { isJsonObject } from '../../api/json.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../raft/base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResourceDefinition } from './definition.ts'
 

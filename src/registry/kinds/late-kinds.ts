@@ -1,4 +1,4 @@
-import type { Clock } from '../../../raft/base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { tooManyRequests } from '../../api/api-errors.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import type { RegistryLimits } from '../shared/limits.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../../../raft/base/assert.ts'
-import type { Clock } from '../../../raft/base/clock.ts'
+import { assert } from '../../../base/assert.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { encodeProtobufMessage } from '../../api/codec/protobuf-encode.ts'
 import {
   PROTOBUF_TAIL,

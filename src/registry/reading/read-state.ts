@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { badRequest } from '../../api/api-errors.ts'
 import { StoreFailure } from '../../store/errors.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../raft/base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { parseOwnJson } from '../../api/codec/json.ts'
 import { yamlItem, yamlText } from '../../api/codec/yaml-writer.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { ageText } from '../../api/age.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { parseOwnJson } from '../../api/codec/json.ts'

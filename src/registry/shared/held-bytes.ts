@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 
 /** Room for what answers keep until they know how long they are: one for all that are made at once. */
 export class HeldBytes {

@@ -1,6 +1,6 @@
 import { timeout } from '../../api/api-errors.ts'
-import { Deferred } from '../../../raft/base/deferred.ts'
-import type { Clock } from '../../../raft/base/clock.ts'
+import { Deferred } from '../../../base/deferred.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Key } from '../../store/key.ts'
 
 /**

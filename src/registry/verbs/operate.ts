@@ -1,4 +1,4 @@
-import { assert, assertNever } from '../../../raft/base/assert.ts'
+import { assert, assertNever } from '../../../base/assert.ts'
 import { badRequest } from '../../api/api-errors.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
 import { successStatus } from '../../api/status.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { badRequest } from '../../api/api-errors.ts'
 import { checkBuilt, parseJson, parseJsonObject } from '../../api/codec/json.ts'
 import { checkJsonValues } from '../../api/codec/value-count.ts'

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { modifiedConflict, serviceUnavailable } from '../../api/api-errors.ts'
 import type { Condition, Operation } from '../../store/command.ts'

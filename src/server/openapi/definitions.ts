@@ -1,4 +1,4 @@
-import { assert, assertNever } from '../../../raft/base/assert.ts'
+import { assert, assertNever } from '../../../base/assert.ts'
 import { equalJson } from '../../api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'

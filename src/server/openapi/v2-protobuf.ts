@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { isJsonList, isJsonObject } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { schemaMessage } from './v2-protobuf-schema.ts'

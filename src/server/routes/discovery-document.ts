@@ -1,4 +1,4 @@
-import { present } from '../../../raft/base/assert.ts'
+import { present } from '../../../base/assert.ts'
 import { encodeDocument } from '../../api/codec/document.ts'
 import type { Encoding } from '../../api/codec/document.ts'
 import { textMember } from '../../api/json.ts'

@@ -1,7 +1,7 @@
 import { chmod, lstat, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
-import { makeDirectories } from '../../../raft/files/make-directories.ts'
+import { makeDirectories } from '../../../base/make-directories.ts'
 import { StorageFailure } from '../errors.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 

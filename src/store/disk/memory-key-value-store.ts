@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
   KeyValueChange,

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
 import { noIndex } from '../../../raft/index.ts'
 import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
 import type { StoreLimits } from '../limits.ts'

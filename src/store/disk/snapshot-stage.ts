@@ -1,4 +1,4 @@
-import { present } from '../../../raft/base/assert.ts'
+import { present } from '../../../base/assert.ts'
 import type { SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
 import { StorageFailure } from '../errors.ts'
 import type { StoreLimits } from '../limits.ts'

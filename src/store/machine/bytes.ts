@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { StorageFailure } from '../errors.ts'
 
 /** Writes the small records of the state: numbers lowest byte first, lengths before contents. */

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import type { Condition, Operation, Outcome } from '../command.ts'
 import { keyOf } from '../key.ts'
 import type { Key } from '../key.ts'

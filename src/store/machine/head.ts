@@ -1,4 +1,4 @@
-import { present } from '../../../raft/base/assert.ts'
+import { present } from '../../../base/assert.ts'
 import { logIndex, nodeId, term } from '../../../raft/index.ts'
 import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId, Term } from '../../../raft/index.ts'
 import type { ClusterIdentity, Settings } from '../command.ts'

@@ -1,4 +1,4 @@
-import { assert, present } from '../../../raft/base/assert.ts'
+import { assert, present } from '../../../base/assert.ts'
 import type { Key, KeyPrefix } from '../key.ts'
 import type { StoreEvent } from '../object-store.ts'
 import { noRevision, revision } from '../revision.ts'

@@ -1,4 +1,4 @@
-import { present } from '../../../raft/base/assert.ts'
+import { present } from '../../../base/assert.ts'
 import type { Key, KeyPrefix } from '../key.ts'
 
 /**

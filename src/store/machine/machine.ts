@@ -1,4 +1,4 @@
-import { assert, assertNever } from '../../../raft/base/assert.ts'
+import { assert, assertNever } from '../../../base/assert.ts'
 import { decodeEnvelope, initialConfiguration } from '../../../raft/index.ts'
 import type { Entry, Envelope, LogIndex, SettledProposal, SnapshotMeta } from '../../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../../version.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import type { Configuration, MemberInfo } from '../../../raft/index.ts'
 import type { ClusterIdentity, EncodedObject, Operation } from '../command.ts'
 import { keyOf, prefixOf } from '../key.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import type { Key, KeyPrefix } from '../key.ts'
 import { KeyOrder } from './key-order.ts'
 import type { Version } from './version.ts'

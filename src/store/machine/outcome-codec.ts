@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { conditionNumber } from '../condition-number.ts'
 import type { Condition, Outcome } from '../command.ts'
 import { StorageFailure } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { logIndex } from '../../../raft/index.ts'
 import type { LogIndex } from '../../../raft/index.ts'
 import type { Outcome } from '../command.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import type { EncodedObject } from '../command.ts'
 import { StorageFailure } from '../errors.ts'
 import type { Key } from '../key.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import type { KeyPrefix } from '../key.ts'
 import { scopeOf } from '../machine/scope.ts'
 import type { Scope } from '../machine/scope.ts'

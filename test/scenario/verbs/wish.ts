@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { planChange } from '../../../raft/core/member-change.ts'
 import type { MemberChange } from '../../../raft/core/member-change.ts'
 import { nodeId } from '../../../raft/core/types.ts'

@@ -1,4 +1,4 @@
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 
 /** A promise that was not kept, by the name it has in the table of `README.md`. */
 export class Finding extends BrokenInvariant {

@@ -1,4 +1,4 @@
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 import { decodeEnvelope, emptyConfiguration, initialConfiguration } from '../../../raft/index.ts'
 import type { Entry } from '../../../raft/index.ts'
 import { decodeCommand } from '../../../src/store/command-codec.ts'

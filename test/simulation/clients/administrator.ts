@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import type { Command, Outcome, Settings } from '../../../src/store/command.ts'
 import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'
 import type { World } from '../world.ts'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import type { ReadProof } from '../../../src/registry/calls/consistency.ts'
 import type { World } from '../world.ts'
 import { ask } from './connection.ts'

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../src/registry/calls/request.ts'
 import { apiErrorOf } from '../../../src/registry/shared/store-errors.ts'
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'
 

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import { namesOf } from '../../../src/api/names.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import { StoreFailure } from '../../../src/store/errors.ts'
 import { prefixOf } from '../../../src/store/key.ts'
 import type { StoreEvent, WatchCursor } from '../../../src/store/object-store.ts'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import { ConsensusFailure, MembershipFailure } from '../../../raft/index.ts'
 import type { ChangeRefusal, MemberChange, MembersChanged } from '../../../raft/index.ts'
 import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'

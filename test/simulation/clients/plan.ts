@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import type { ApiDomain } from '../../../src/api/names.ts'
 import { defaultStoreLimits } from '../../../src/store/limits.ts'
 import type { Settings } from '../../../src/store/command.ts'

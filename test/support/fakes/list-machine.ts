@@ -1,4 +1,4 @@
-import { assert } from '../../../raft/base/assert.ts'
+import { assert } from '../../../base/assert.ts'
 import { decodeEnvelope, noSnapshot } from '../../../raft/index.ts'
 import type {
   Entry,

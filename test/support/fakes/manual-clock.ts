@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../raft/base/clock.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
 
 /** Time that stands still until told. `soon` comes with the next `advance` or `settle`. */
 export class ManualClock implements Clock {

@@ -1,5 +1,5 @@
-import { assertNever } from '../../../raft/base/assert.ts'
-import { SeededRandom } from '../../../raft/base/random.ts'
+import { assertNever } from '../../../base/assert.ts'
+import { SeededRandom } from '../../../base/random.ts'
 import { setMember } from '../../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts'
 import type { Names } from '../../../src/api/names.ts'

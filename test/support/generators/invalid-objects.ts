@@ -1,4 +1,4 @@
-import { assertNever } from '../../../raft/base/assert.ts'
+import { assertNever } from '../../../base/assert.ts'
 import { isJsonList, isJsonObject } from '../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../src/api/json.ts'
 import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../../src/api/schema/schema.ts'

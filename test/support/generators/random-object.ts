@@ -1,5 +1,5 @@
-import { assertNever } from '../../../raft/base/assert.ts'
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import { assertNever } from '../../../base/assert.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import { setMember } from '../../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts'
 import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../../src/api/schema/schema.ts'

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { truncateSync, writeSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 
 /* Where a stopped member's data directory can rot, and how. */
 

@@ -3,7 +3,7 @@ import { Agent, request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import { bodyLimits } from '../../../src/api/limits.ts'
 
 export type Target = {

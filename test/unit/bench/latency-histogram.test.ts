@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../raft/base/random.ts'
+import { SeededRandom } from '../../../base/random.ts'
 import { LatencyHistogram } from '../../../bench/tool/latency-histogram.ts'
 
 const shares = [0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 1]

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../raft/base/random.ts'
+import { SeededRandom } from '../../../base/random.ts'
 import { ApiError } from '../../../src/api/api-error.ts'
 import { parseFieldSelector } from '../../../src/api/select/field-selector.ts'
 import { parseLabelSelector } from '../../../src/api/select/label-selector.ts'

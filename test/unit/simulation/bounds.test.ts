@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 import { checkBounds } from '../../simulation/checkers/bounds.ts'
 import type { Mode, Proof } from '../../simulation/clients/history.ts'
 import { WatchLine } from './told.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 import {
   checkCollectionsDeleted,
   checkCreatedOnce,

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 import { logIndex, nodeId, noSnapshot, term } from '../../../raft/index.ts'
 import type { Configuration, Entry, PeerMessage, RecoveredLog } from '../../../raft/index.ts'
 import type { LogStore } from '../../../raft/ports.ts'

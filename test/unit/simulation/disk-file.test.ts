@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../raft/base/random.ts'
+import { SeededRandom } from '../../../base/random.ts'
 import { sectorBytes, SimulatedFile } from '../../simulation/disk-file.ts'
 
 const bytes = new Uint8Array(4 * sectorBytes).fill(7)

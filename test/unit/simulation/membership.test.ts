@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 import { logIndex, nodeId, term } from '../../../raft/index.ts'
 import type { Configuration, Entry, MemberChange, MemberInfo, MemberRole } from '../../../raft/index.ts'
 import { Memberships } from '../../simulation/checkers/memberships.ts'

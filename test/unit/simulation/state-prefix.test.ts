@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../base/assert.ts'
 import { Truth } from '../../simulation/checkers/truth.ts'
 import { checkPrefix, checkRevision } from '../../simulation/checkers/state-prefix.ts'
 import { Machine } from '../../../src/store/machine/machine.ts'

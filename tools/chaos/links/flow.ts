@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { Clock, Timer } from '../../../raft/base/clock.ts'
-import type { SeededRandom } from '../../../raft/base/random.ts'
+import type { Clock, Timer } from '../../../base/clock.ts'
+import type { SeededRandom } from '../../../base/random.ts'
 import { chaosLimits } from '../limits.ts'
 import type { LinkState } from './rules.ts'
 

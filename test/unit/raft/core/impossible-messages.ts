@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../../base/random.ts'
 import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import type { CoreStatus } from '../../../../raft/core/ready.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'

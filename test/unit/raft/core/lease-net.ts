@@ -1,5 +1,5 @@
-import { present } from '../../../../raft/base/assert.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { present } from '../../../../base/assert.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import type { CoreConfig } from '../../../../raft/core/config.ts'
 import { describeMessage } from '../../../../raft/core/describe.ts'
 import type { Message } from '../../../../raft/core/message.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { heldMessagesMax } from '../../../../raft/core/config.ts'
 import { describeMessage, describeReady } from '../../../../raft/core/describe.ts'
 import { Raft } from '../../../../raft/core/raft.ts'

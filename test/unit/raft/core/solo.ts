@@ -1,4 +1,4 @@
-import { present } from '../../../../raft/base/assert.ts'
+import { present } from '../../../../base/assert.ts'
 import type { CoreConfig } from '../../../../raft/core/config.ts'
 import type { Message, MessageKind } from '../../../../raft/core/message.ts'
 import type { Ready } from '../../../../raft/core/ready.ts'

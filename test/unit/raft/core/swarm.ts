@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../../raft/base/random.ts'
+import type { SeededRandom } from '../../../../base/random.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
 

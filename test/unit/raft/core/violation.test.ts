@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { termMaxAt } from '../../../../raft/core/term-limit.ts'
 import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'

@@ -1,4 +1,4 @@
-import { assert } from '../../../../raft/base/assert.ts'
+import { assert } from '../../../../base/assert.ts'
 import type { ReadAnswer } from '../../../../raft/core/errors.ts'
 import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { isQuorum } from '../../../../raft/core/quorum.ts'

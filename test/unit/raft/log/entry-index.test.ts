@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../../raft/base/assert.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { BrokenInvariant } from '../../../../base/assert.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex } from '../../../../raft/core/types.ts'
 import { EntryIndex } from '../../../../raft/log/entry-index.ts'
 import type { EntryPlace } from '../../../../raft/log/entry-index.ts'

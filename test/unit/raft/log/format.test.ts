@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { checksum } from '../../../../raft/log/checksum.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import { decodeConfiguration, encodeConfiguration } from '../../../../raft/log/configuration-codec.ts'

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Clock } from '../../../../raft/base/clock.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import type { Clock } from '../../../../base/clock.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex } from '../../../../raft/core/types.ts'
 import { LogActor } from '../../../../raft/log/log-actor.ts'
 import type {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, term } from '../../../../raft/core/types.ts'
 import { defaultLogLimits } from '../../../../raft/log/limits.ts'
 import { LogScrub } from '../../../../raft/log/log-scrub.ts'

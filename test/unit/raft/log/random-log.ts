@@ -1,4 +1,4 @@
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Entry, HardState, SnapshotMeta } from '../../../../raft/core/types.ts'
 import { MemoryLog } from '../../../../raft/log/memory-log.ts'

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import { MemoryLog } from '../../../../raft/log/memory-log.ts'
 import type { Wal } from '../../../../raft/log/wal.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, term } from '../../../../raft/core/types.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
 import type { LogWrite } from '../../../../raft/ports.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import { groupHeaderBytes, groupMagic, sectorBytes } from '../../../../raft/log/layout.ts'
 import { Wal } from '../../../../raft/log/wal.ts'

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
 import { LogFailure } from '../../../../raft/log/errors.ts'
 import {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { leaveJoint, simpleConfiguration, transition } from '../../../../raft/core/conf-change.ts'
 import type { ChangeAnswer, ReadAnswer } from '../../../../raft/core/errors.ts'
 import type { MemberChange } from '../../../../raft/core/member-change.ts'

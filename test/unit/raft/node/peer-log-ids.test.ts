@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeId } from '../../../../raft/core/types.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
 import type { ClusterRecord, PeerLog } from '../../../../raft/node/founding.ts'
 import { MemoryPeerBook, PeerLogIds } from '../../../../raft/node/peer-log-ids.ts'

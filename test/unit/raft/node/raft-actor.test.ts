@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { nodeId } from '../../../../raft/index.ts'
 import type { LogToRaft, RaftToLog } from '../../../../raft/log/log-protocol.ts'
 import { directChannel } from '../../../../raft/node/channel/direct-channel.ts'

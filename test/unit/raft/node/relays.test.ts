@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import type { ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { NodeId, Term } from '../../../../raft/core/types.ts'

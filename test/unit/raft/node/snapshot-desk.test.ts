@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deferred } from '../../../../raft/base/deferred.ts'
+import { Deferred } from '../../../../base/deferred.ts'
 import { emptyConfiguration, logIndex, term } from '../../../../raft/core/types.ts'
 import type { SnapshotMeta } from '../../../../raft/core/types.ts'
 import type { ApiToRaft } from '../../../../raft/node/protocol.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, nodeId, noSnapshot, term } from '../../../../raft/core/types.ts'
 import { MemoryLog } from '../../../../raft/log/memory-log.ts'
 import { Driver } from '../../../../raft/node/driver.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deferred } from '../../../../raft/base/deferred.ts'
+import { Deferred } from '../../../../base/deferred.ts'
 import type { Message } from '../../../../raft/core/message.ts'
 import { emptyConfiguration, logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
 import type { FollowerStatus } from '../../../../raft/core/ready.ts'

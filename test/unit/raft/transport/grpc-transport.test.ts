@@ -33,7 +33,7 @@ import { memberInfo, peerAuthority, peerCredentials } from '../../../../fixtures
 import { clock, grpcHarness } from './fixtures.ts'
 import { testAuthority } from '../../../../fixtures/peer-credentials.ts'
 import { testLimits } from './fixtures.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 
 type WatchLine = { readonly name: string; readonly event: TransportEvent }
 

@@ -1,5 +1,5 @@
-import { assertNever } from '../../../../raft/base/assert.ts'
-import type { SeededRandom } from '../../../../raft/base/random.ts'
+import { assertNever } from '../../../../base/assert.ts'
+import type { SeededRandom } from '../../../../base/random.ts'
 import type { ChangeRefusal, MemberChange, NewMember } from '../../../../raft/core/member-change.ts'
 import type { MessageKind, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'

@@ -14,7 +14,7 @@ import {
 } from '../../../../src/api/object-meta.ts'
 import type { MetaRules, UpdateRules } from '../../../../src/api/object-meta.ts'
 import type { ObjectMeta } from '../../../../src/api/object.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { statusOf } from '../../../../src/api/status.ts'
 
 const rules = { namespaced: true, validateName: checkDns1123Subdomain }

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { AuditWebhook } from '../../../../src/audit/audit-webhook.ts'
 import type { SendOutcome } from '../../../../src/audit/audit-webhook.ts'

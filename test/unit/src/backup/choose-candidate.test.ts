@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/index.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { chooseCandidate } from '../../../../src/backup/choose-candidate.ts'
 import type { RecoveryCandidate } from '../../../../src/backup/recovery-candidate.ts'
 import { fc } from '../../../support/generators/fast-check.ts'

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { emptyConfiguration } from '../../../../raft/index.ts'
 import type { Configuration } from '../../../../raft/index.ts'
 import { firstRevision, newIncarnation, sourceFingerprint } from '../../../../src/backup/incarnation.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { ChunkSeal } from '../../../../src/backup/chunk-seal.ts'
 import type { Secret } from '../../../../src/backup/chunk-seal.ts'
 import { BackupFailure } from '../../../../src/backup/errors.ts'

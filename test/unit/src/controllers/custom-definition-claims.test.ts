@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { textMember } from '../../../../src/api/json.ts'
 import { decideNames } from '../../../../src/controllers/custom-definition-claims.ts'
 import type { TakenNames } from '../../../../src/controllers/custom-definition-claims.ts'

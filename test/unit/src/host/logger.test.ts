@@ -1,7 +1,7 @@
 /* Goal: log lines carry no secret; a bug ends the process with its own status. Method: a captured stream and exit. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BrokenInvariant } from '../../../../raft/base/assert.ts'
+import { BrokenInvariant } from '../../../../base/assert.ts'
 import { brokenExitCode, crash, failedExitCode } from '../../../../src/host/crash.ts'
 import { createLogger } from '../../../../src/host/logger.ts'
 

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { DirectoryTaken } from '../../../../src/host/directory-lock.ts'
 import { beatMs } from '../../../../src/host/host-lock.ts'
 import { lockForProcess } from '../../../../src/host/process-lock.ts'

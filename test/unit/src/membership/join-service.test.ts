@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { ConsensusFailure } from '../../../../raft/index.ts'
 import type { MemberChange } from '../../../../raft/index.ts'
 import { IssueFailure, JoinService } from '../../../../src/membership/join-service.ts'

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../../../raft/base/clock.ts'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import type { Clock, Timer } from '../../../../base/clock.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import { namespaceLifecycle } from '../../../../src/admission/namespace-lifecycle.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'

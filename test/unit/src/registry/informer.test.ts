@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { parseStored } from '../../../../src/registry/kinds/encode.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
 import type { Key } from '../../../../src/store/key.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
 import { createAuthority } from '../../../../src/pki/authority.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deferred } from '../../../../raft/base/deferred.ts'
+import { Deferred } from '../../../../base/deferred.ts'
 import { Derived } from '../../../../src/server/derived.ts'
 
 function bench() {

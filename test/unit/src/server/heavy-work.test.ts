@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deferred } from '../../../../raft/base/deferred.ts'
+import { Deferred } from '../../../../base/deferred.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { HeavyWork } from '../../../../src/server/heavy-work.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { ApiError } from '../../../../src/api/api-error.ts'
 import { FrameReader, closeFrame, eventFrames, pongFrame } from '../../../../src/server/websocket-frames.ts'
 import type { ClientFrame } from '../../../../src/server/websocket-frames.ts'

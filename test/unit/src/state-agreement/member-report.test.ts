@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, nodeId, reportBytesMax } from '../../../../raft/index.ts'
 import type { NodeId, PeerReport } from '../../../../raft/index.ts'
 import {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pack } from 'msgpackr'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { CommandMalformed, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
 import { nodeId } from '../../../../raft/index.ts'
 import type { Command, Founding } from '../../../../src/store/command.ts'

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import type { KeyValuePair } from '../../../../src/store/disk/key-value-store.ts'
 import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { headKey } from '../../../../src/store/disk/machine-keys.ts'

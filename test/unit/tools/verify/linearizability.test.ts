@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { linearizable } from '../../../../tools/verify/linearizability.ts'
 import type { Effect, Expectation, RegisterCall, State } from '../../../../tools/verify/linearizability.ts'
 

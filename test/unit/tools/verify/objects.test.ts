@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import { checkObjects } from '../../../../tools/verify/checks/objects.ts'
 import { linearizable } from '../../../../tools/verify/linearizability.ts'
 import type { RegisterCall, State } from '../../../../tools/verify/linearizability.ts'

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../base/random.ts'
 import type { AnomalyKind } from '../../../../tools/verify/finding.ts'
 import type { History, Watch } from '../../../../tools/verify/history.ts'
 import { checkHistory } from '../../../../tools/verify/check-history.ts'

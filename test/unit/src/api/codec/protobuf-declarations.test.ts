@@ -2,7 +2,7 @@
 // declarations are compared with the table of messages, both ways, struct by struct.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertNever } from '../../../../../raft/base/assert.ts'
+import { assertNever } from '../../../../../base/assert.ts'
 import type { ObjectSchema, Schema } from '../../../../../src/api/schema/schema.ts'
 import { messageSubjects } from '../../../../facts/message-subjects.ts'
 import { messageOf, readMessageTable } from '../../../../facts/message-table.ts'

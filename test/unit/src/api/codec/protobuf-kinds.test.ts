@@ -3,7 +3,7 @@
 // decoded both by us and by a decoder that knows only the table of messages. A failure prints how to repeat it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { encodeProtobuf } from '../../../../../src/api/codec/protobuf-envelope.ts'
 import { encodeProtobufMessage } from '../../../../../src/api/codec/protobuf-encode.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'

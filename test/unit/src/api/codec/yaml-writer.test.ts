@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { yamlItem, yamlText } from '../../../../../src/api/codec/yaml-writer.ts'
 import type { Json } from '../../../../../src/api/json.ts'
 

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { causesOf } from '../../../../../src/api/findings.ts'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { ApiError } from '../../../../../src/api/api-error.ts'
 import { jsonText } from '../../../../../src/api/codec/json-text.ts'
 import { parseJsonObject } from '../../../../../src/api/codec/json.ts'

@@ -3,7 +3,7 @@
 // and nulls strewn in, are read as bodies are, and looked through by the table of messages. A failure prints how to repeat it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
 import { encodeProtobuf } from '../../../../../src/api/codec/protobuf-envelope.ts'
 import { isJsonList, isJsonObject, setMember } from '../../../../../src/api/json.ts'

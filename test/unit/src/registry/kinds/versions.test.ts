@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { isJsonObject, memberOf } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { isJsonObject, textMember } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/names.ts'
 import type { AnyObject, ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { textMember } from '../../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'

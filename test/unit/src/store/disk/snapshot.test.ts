@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { logIndex, term } from '../../../../../raft/index.ts'
 import type { SnapshotMeta } from '../../../../../raft/index.ts'
 import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { addHash, newHash, sameHash } from '../../../../../src/store/machine/hash.ts'
 import { History } from '../../../../../src/store/machine/history.ts'

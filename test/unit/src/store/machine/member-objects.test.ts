@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import { nodeId, term } from '../../../../../raft/index.ts'
 import type { Configuration, MemberInfo, MemberRole } from '../../../../../raft/index.ts'
 import { encodeObject } from '../../../../../src/api/codec/object-json.ts'

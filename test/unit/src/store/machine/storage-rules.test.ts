@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
 import type { Command, EncodedObject, Operation, Outcome } from '../../../../../src/store/command.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { Machine } from '../../../../../src/store/machine/machine.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../../base/random.ts'
 import { crc32c } from '../../../../../../src/store/disk/tables/crc32c.ts'
 
 void test('RFC 3720 B.4 and the check value', () => {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeededRandom } from '../../../../../../raft/base/random.ts'
+import { SeededRandom } from '../../../../../../base/random.ts'
 import { unsnap } from '../../../../../../src/store/disk/tables/snappy.ts'
 import { Malformed } from '../../../../../../src/store/disk/tables/varint-reader.ts'
 

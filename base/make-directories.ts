@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { Failure } from '../base/failure.ts'
+import { Failure } from './failure.ts'
 
 /** One that is needed cannot be made. The code is the operating system's, `ENOTDIR` where something else stands in its place. */
 export class DirectoryFailure extends Failure {

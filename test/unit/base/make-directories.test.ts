@@ -9,11 +9,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import {
-  DirectoryFailure,
-  makeDirectories,
-  makeDirectoriesSync,
-} from '../../../../raft/files/make-directories.ts'
+import { DirectoryFailure, makeDirectories, makeDirectoriesSync } from '../../../base/make-directories.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-directories-'))
 after(() => rmSync(home, { recursive: true, force: true }))
@@ -68,8 +64,8 @@ for (const [way, make] of ways) {
 
 /** What each is called with, of the module it is in. */
 const makers: readonly (readonly [string, string, string])[] = [
-  ['the helper', 'raft/files/make-directories.js', 'm.makeDirectoriesSync(path)'],
-  ['the helper in the background', 'raft/files/make-directories.js', 'm.makeDirectories(path)'],
+  ['the helper', 'base/make-directories.js', 'm.makeDirectoriesSync(path)'],
+  ['the helper in the background', 'base/make-directories.js', 'm.makeDirectories(path)'],
   ['files of keys', 'src/pki/files.js', 'm.makeDirectory(path)'],
   ['the log', 'raft/log/file-disk.js', 'new m.FileDisk(path)'],
   ['the database', 'src/store/disk/level-key-value-store.js', "new m.LevelKeyValueHome(path).open('db-0')"],
@@ -79,7 +75,7 @@ const makers: readonly (readonly [string, string, string])[] = [
 for (const [who, module, call] of makers) {
   void test(`${who}: a system that denies the parent it shows does not keep us for ever`, (t) => {
     if (process.platform !== 'linux') return t.skip('there is no /proc')
-    const from = new URL(`../../../../${module}`, import.meta.url).href
+    const from = new URL(`../../../${module}`, import.meta.url).href
     for (const path of ['/proc/nope/x', '/proc/nope']) {
       const program = `
         import * as m from ${JSON.stringify(from)}
