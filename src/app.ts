@@ -33,7 +33,7 @@ import { definitionsPrefix, knownDefinition } from './controllers/custom-definit
 import { Catalog } from './registry/kinds/catalog.ts'
 import { Informer } from './registry/informer.ts'
 import { registry as registryOf } from './registry/registry.ts'
-import type { Registry } from './registry/calls/answer.ts'
+import type { Registry } from './registry/calls/verb.ts'
 import type { RegistrySwitches } from './registry/calls/switches.ts'
 import { customKinds } from './resources/custom-kind.ts'
 import { definitionsFor } from './resources/index.ts'
@@ -150,7 +150,7 @@ function watchDisk({ clock, log, config, closing }: MemberContext, directory: st
   return disk
 }
 
-type RegistryParts = {
+type RegistryOptions = {
   readonly store: Store
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
@@ -160,7 +160,7 @@ type RegistryParts = {
 /** The kinds, their verbs, and the upkeep of their objects, also of those that are not served. */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access }: RegistryParts,
+  { store, machine, consensus, access }: RegistryOptions,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
@@ -183,7 +183,7 @@ function startRegistry(
   })
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers },
-    definitionsTakenIn: () => custom.takenIn(),
+    definitionsApplied: () => custom.takenIn(),
   })
   const controllers = new Controllers({
     ...{ registry, store, consensus, clock, names, catalog, definitions, log },

@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { logIndex, noIndex, noSnapshot } from '../../raft/index.ts'
-import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
-import type { KeyValueHome } from '../../src/store/disk/key-value-store.ts'
-import { MemoryKeyValueHome } from '../../src/store/disk/memory-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-store.ts'
+import type { KeyValueDatabases } from '../../src/store/disk/key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../src/store/disk/memory-key-value-store.ts'
 import { prefixOf } from '../../src/store/key.ts'
-import { defaultStoreLimits } from '../../src/store/limits.ts'
+import { defaultStoreLimits } from '../../src/store/store-limits.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { Store } from '../../src/store/store.ts'
 import { LocalConsensus } from '../../fixtures/local-consensus.ts'
@@ -31,14 +31,16 @@ const limits = defaultStoreLimits
 const value = 'v'.repeat(900)
 
 const directory = mkdtempSync(join(tmpdir(), 'orch-bench-'))
-const home: KeyValueHome = options.level ? new LevelKeyValueHome(directory) : new MemoryKeyValueHome()
+const home: KeyValueDatabases = options.level
+  ? new LevelKeyValueDatabases(directory)
+  : new MemoryKeyValueDatabases()
 try {
   await run(home)
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
 
-async function run(database: KeyValueHome): Promise<void> {
+async function run(database: KeyValueDatabases): Promise<void> {
   console.log(
     `${objects} objects of 1 KB, ${options.level ? 'LevelDB' : 'in memory'}, node ${process.version}`,
   )
@@ -61,7 +63,7 @@ async function run(database: KeyValueHome): Promise<void> {
   await again.close()
 }
 
-function open(database: KeyValueHome): Promise<StoreMachine> {
+function open(database: KeyValueDatabases): Promise<StoreMachine> {
   const onFailure = (cause: unknown): never => {
     throw cause
   }

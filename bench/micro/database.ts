@@ -11,8 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { logIndex, noIndex, noSnapshot } from '../../raft/index.ts'
 import type { Entry } from '../../raft/index.ts'
-import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
-import { defaultStoreLimits } from '../../src/store/limits.ts'
+import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-store.ts'
+import { defaultStoreLimits } from '../../src/store/store-limits.ts'
 import { StoreMachine } from '../../src/store/store-machine.ts'
 import { configMapKey, LogWriter, ownSession, put, write } from '../../fixtures/store-kit.ts'
 import { systemClock } from '../../fixtures/system.ts'
@@ -61,7 +61,7 @@ function entriesOf(count: number): readonly Entry[] {
 async function cpuUsOfOne(gatherMs: number): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'orch-database-bench-'))
   const machine = await StoreMachine.open({
-    home: new LevelKeyValueHome(directory),
+    home: new LevelKeyValueDatabases(directory),
     clock: systemClock,
     limits: { ...defaultStoreLimits, batchGatherMs: gatherMs },
     logBase: noSnapshot,

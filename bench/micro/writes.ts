@@ -6,7 +6,7 @@
  * Each figure is the CPU time of the process for one request, the lowest of the rounds: what else runs on the machine only adds.
  */
 import { parseArgs } from 'node:util'
-import type { Answer, Registry, VerbRequest } from '../../src/registry/calls/answer.ts'
+import type { VerbResponse, Registry, VerbRequest } from '../../src/registry/calls/verb.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 import { systemClock } from '../../fixtures/system.ts'
 
@@ -44,7 +44,7 @@ async function measureAll(round: number): Promise<void> {
   await measure('delete', (at) => registry.delete(request({ name: name(at) })))
 }
 
-async function measure(what: string, run: (at: number) => Promise<Answer | void>): Promise<void> {
+async function measure(what: string, run: (at: number) => Promise<VerbResponse | void>): Promise<void> {
   const before = process.cpuUsage()
   for (let at = 0; at < writes; at++) await run(at)
   const { user, system } = process.cpuUsage(before)
@@ -52,7 +52,7 @@ async function measure(what: string, run: (at: number) => Promise<Answer | void>
   lowest.set(what, Math.min(lowest.get(what) ?? Infinity, us))
 }
 
-async function refused(call: Promise<Answer>): Promise<void> {
+async function refused(call: Promise<VerbResponse>): Promise<void> {
   const refusal = await call.then(
     () => null,
     (cause: unknown) => cause,

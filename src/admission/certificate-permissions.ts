@@ -4,7 +4,7 @@ import type { Names } from '../api/names.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
-import type { Reviewers } from '../registry/kinds/reviewers.ts'
+import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { AdmissionPlugin } from './chain.ts'
  */
 export function certificatePermissions(parts: {
   readonly names: Names
-  readonly reviewers: Reviewers
+  readonly reviewers: AccessReviewer
 }): AdmissionPlugin {
   const group = parts.names.group('certificates')
   return {
@@ -48,14 +48,14 @@ function statusOf(object: AnyObject): ReturnType<typeof objectMember> {
 }
 
 async function mayUse(
-  reviewers: Reviewers,
+  reviewers: AccessReviewer,
   { context }: AdmissionRequest,
   { verb, group, signer }: { readonly verb: string; readonly group: string; readonly signer: string },
 ): Promise<boolean> {
   const [domain = ''] = signer.split('/')
   const deed = { kind: 'resource', verb, group, version: '*', resource: 'signers' } as const
   for (const name of [signer, `${domain}/*`]) {
-    const verdict = await reviewers.mayDo(context.request.user, {
+    const verdict = await reviewers.authorize(context.request.user, {
       ...deed,
       subresource: '',
       namespace: '',

@@ -26,7 +26,7 @@ export function namespaceLifecycle({ names }: { readonly names: Names }): Admiss
 
 function refuseDeletion(request: AdmissionRequest, immortal: ReadonlySet<string>): void {
   const { definition, target, operation } = request
-  if (operation !== 'DELETE' || definition.holdsNamespaces !== true || target.name === null) return
+  if (operation !== 'DELETE' || definition.isNamespaceKind !== true || target.name === null) return
   if (!immortal.has(target.name)) return
   throw forbidden(resourceOf(definition), target.name, 'this namespace may not be deleted')
 }

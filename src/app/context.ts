@@ -5,7 +5,7 @@ import type { Names } from '../api/names.ts'
 import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { StandardOutput } from '../host/standard-output.ts'
-import { defaultStoreLimits } from '../store/limits.ts'
+import { defaultStoreLimits } from '../store/store-limits.ts'
 import type { ShutdownStack } from './shutdown-stack.ts'
 import type { OwnIdentity } from '../membership/own-identity.ts'
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
-import { StorageFailure } from '../store/errors.ts'
-import type { QuarantinedDatabaseNews } from '../store/disk/quarantined-database.ts'
+import { DatabaseError } from '../store/store-errors.ts'
+import type { QuarantinedDatabaseEvent } from '../store/disk/quarantined-database.ts'
 import { StoreMachine } from '../store/store-machine.ts'
 import type { StoreMachineOptions } from '../store/store-machine-options.ts'
 import { StartFailure } from '../config/start-failure.ts'
@@ -46,12 +46,12 @@ export async function openStore(
       onAside: (news) => logRemoval(news, log),
     })
   } catch (cause) {
-    if (!(cause instanceof StorageFailure)) throw cause
+    if (!(cause instanceof DatabaseError)) throw cause
     throw new StartFailure('data-directory', withReplacement(placed(cause, directory), config), { cause })
   }
 }
 
-function logRemoval(news: QuarantinedDatabaseNews, log: Pick<Logger, 'info' | 'warn'>): void {
+function logRemoval(news: QuarantinedDatabaseEvent, log: Pick<Logger, 'info' | 'warn'>): void {
   const { kind, ...fields } = news
   if (kind === 'removed')
     log.info(fields, 'the quarantined database is removed: another state is in its place')
@@ -59,7 +59,7 @@ function logRemoval(news: QuarantinedDatabaseNews, log: Pick<Logger, 'info' | 'w
 }
 
 /** The store knows its databases by name only. */
-function placed({ code, message }: StorageFailure, directory: string): string {
+function placed({ code, message }: DatabaseError, directory: string): string {
   if (message.includes(directory)) return message
   return `${join(directory, code === 'beyond-log' ? logFolder : databaseFolder)}: ${message}`
 }

@@ -17,7 +17,7 @@ import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/calls/admission.ts'
-import type { Reviewers } from '../registry/kinds/reviewers.ts'
+import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { StartFailure } from '../config/start-failure.ts'
 
 /** Whom this server believes, and what it lets them do, as its flags say. */
@@ -76,14 +76,14 @@ export function accessWarnings(config: Config): readonly string[] {
 }
 
 /** For those who ask what this server would say of somebody, or of a token. */
-export function reviewersFor(access: Access, names: Names): Reviewers {
+export function reviewersFor(access: Access, names: Names): AccessReviewer {
   // What pods call this server, and so for whom their tokens are meant.
   const audiences = [`https://${names.namespaceFinalizer}.default.svc.cluster.local`]
   return reviewersOf({ ...access, audiences })
 }
 
 /** @param reviewers unset: nothing needs a permission besides the one for its path */
-export function admissionOf(names: Names, reviewers?: Reviewers): Admission {
+export function admissionOf(names: Names, reviewers?: AccessReviewer): Admission {
   const lifecycle = namespaceLifecycle({ names })
   if (reviewers === undefined) return admissionChain([lifecycle])
   return admissionChain([lifecycle, certificatePermissions({ names, reviewers })])

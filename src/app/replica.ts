@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import type { RaftNode } from '../../raft/index.ts'
 import type { StateGuard } from '../state-agreement/state-guard.ts'
 import type { Outcome } from '../store/command.ts'
-import type { KeyValueHome } from '../store/disk/key-value-store.ts'
-import { MemoryKeyValueHome } from '../store/disk/memory-key-value-store.ts'
+import type { KeyValueDatabases } from '../store/disk/key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../store/disk/memory-key-value-store.ts'
 import { hasNewerDatabase } from '../store/disk/newer-database.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 import type { ConsensusMetrics } from '../metrics/consensus-metrics.ts'
@@ -34,7 +34,7 @@ export type ReplicaParts = {
 /** How long a member may take to hand leadership away and close. */
 const leaveMsMax = 3000
 
-/** Opens log and database and lets consensus begin. @throws ConsensusFailure, StorageFailure */
+/** Opens log and database and lets consensus begin. @throws ConsensusFailure, DatabaseError */
 export async function openReplica(site: MemberContext, parts: ReplicaParts): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
   const { directory, keys, threads } = parts
@@ -50,7 +50,9 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
   })
   const { base, lastIndex, repaired, wounded } = await node.recovered
   if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
-  const home = config['in-memory'] ? new MemoryKeyValueHome() : await onDisk(join(directory, databaseFolder))
+  const home = config['in-memory']
+    ? new MemoryKeyValueDatabases()
+    : await onDisk(join(directory, databaseFolder))
   if (wounded !== null && (await hasNewerDatabase(home, base.index))) {
     throw new StartFailure('data-directory', withReplacement(wounded, config))
   }
@@ -81,7 +83,7 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
 }
 
 /** LevelDB is loaded only where something is kept. */
-async function onDisk(directory: string): Promise<KeyValueHome> {
-  const { LevelKeyValueHome } = await import('../store/disk/level-key-value-store.ts')
-  return new LevelKeyValueHome(directory)
+async function onDisk(directory: string): Promise<KeyValueDatabases> {
+  const { LevelKeyValueDatabases } = await import('../store/disk/level-key-value-store.ts')
+  return new LevelKeyValueDatabases(directory)
 }

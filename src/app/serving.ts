@@ -11,8 +11,8 @@ import { tlsVersions } from '../config/tls-flags.ts'
 import { heapBytesMax } from '../host/heap.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
-import type { Registry } from '../registry/calls/answer.ts'
-import { turnOfOthers } from '../registry/shared/read-turn.ts'
+import type { Registry } from '../registry/calls/verb.ts'
+import { yieldToEventLoop } from '../registry/shared/yield-budget.ts'
 import { openApiDocuments } from '../server/openapi/documents.ts'
 import { createServer } from '../server/server.ts'
 import type { ApiServer } from '../server/server.ts'
@@ -108,7 +108,7 @@ function serverOf(
       barrier: (deadlineMs) => store.barrier(deadlineMs),
     }),
     openapi: openApiDocuments(
-      { catalog: served, names, version: programVersion, turn: () => turnOfOthers(clock) },
+      { catalog: served, names, version: programVersion, turn: () => yieldToEventLoop(clock) },
       config['feature-gates'].isOn.OpenAPIV3,
     ),
     version: buildInfo(),

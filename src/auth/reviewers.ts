@@ -1,5 +1,10 @@
 import type { UserInfo } from '../api/object.ts'
-import type { KnownRules, Recognized, Reviewers, Verdict } from '../registry/kinds/reviewers.ts'
+import type {
+  UserRules,
+  TokenReviewResult,
+  AccessReviewer,
+  AccessDecision,
+} from '../registry/kinds/access-reviewer.ts'
 import { rulesOfMode } from './authorize.ts'
 import type { AuthenticationMethod, Credentials } from './credentials.ts'
 import type { Authorizer, Decision } from './decision.ts'
@@ -13,15 +18,15 @@ export type ReviewersParts = {
 }
 
 /** Asks what the server itself asks: the same authorizer, the same methods for tokens. */
-export function reviewersOf(parts: ReviewersParts): Reviewers {
+export function reviewersOf(parts: ReviewersParts): AccessReviewer {
   const { authorizer, tokens } = parts
   return {
-    mayDo: (user, action) => {
+    authorize: (user, action) => {
       const decision = authorizer.authorize(user, action)
       return decision instanceof Promise ? decision.then(verdictOf) : verdictOf(decision)
     },
     rulesOf: (user, namespace) => knownRules(authorizer, user, namespace),
-    recognize: async (token, audiences) => {
+    authenticate: async (token, audiences) => {
       const own = parts.audiences.filter((one) => audiences.includes(one))
       if (audiences.length > 0 && own.length === 0) {
         return nobody(
@@ -33,12 +38,12 @@ export function reviewersOf(parts: ReviewersParts): Reviewers {
   }
 }
 
-function verdictOf(decision: Decision): Verdict {
+function verdictOf(decision: Decision): AccessDecision {
   const reason = decision.kind === 'allow' ? '' : decision.reason
   return { allowed: decision.kind === 'allow', denied: decision.kind === 'deny', reason }
 }
 
-function knownRules(authorizer: Authorizer, user: UserInfo, namespace: string): KnownRules {
+function knownRules(authorizer: Authorizer, user: UserInfo, namespace: string): UserRules {
   const { rules, untold } = rulesOfMode(authorizer, user, namespace)
   const missing = untold.map((name) => `${name} authorizer does not support user rule resolution`)
   return {
@@ -56,7 +61,7 @@ async function recognize(
   tokens: readonly AuthenticationMethod[],
   token: string,
   audiences: readonly string[],
-): Promise<Recognized> {
+): Promise<TokenReviewResult> {
   // A header ends a token at the first space; here it would leave something unread.
   if (/\s/.test(token)) return nobody(invalidToken)
   const credentials: Credentials = {
@@ -73,7 +78,7 @@ async function recognize(
 
 const invalidToken = 'invalid bearer token'
 
-function nobody(why: string): Recognized {
+function nobody(why: string): TokenReviewResult {
   return { kind: 'nobody', why }
 }
 

@@ -3,19 +3,19 @@ import type { Random } from '../../base/random.ts'
 import { Wal } from '../../raft/index.ts'
 import type { LogDisk, NodeId, SnapshotMeta } from '../../raft/index.ts'
 import { databaseName } from '../store/disk/database-names.ts'
-import type { KeyValueChange, KeyValueHome, KeyValueStore } from '../store/disk/key-value-store.ts'
+import type { KeyValueChange, KeyValueDatabases, KeyValueStore } from '../store/disk/key-value-store.ts'
 import { headKey, versionKey } from '../store/disk/machine-keys.ts'
 import { loadState } from '../store/disk/recovery.ts'
 import { encodeStoredHead } from '../store/disk/stored-head.ts'
-import { defaultStoreLimits } from '../store/limits.ts'
+import { defaultStoreLimits } from '../store/store-limits.ts'
 import { addHash, hashText, newHash } from '../store/machine/hash.ts'
 import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
 import { recordNoPromise } from '../data-dir/lease-promise.ts'
 import { isJoinRecord } from '../membership/stored-join-records.ts'
-import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/version.ts'
-import type { Version } from '../store/machine/version.ts'
+import { hashOf, movedVersion, recordBytes, recordOf } from '../store/machine/object-version.ts'
+import type { Version } from '../store/machine/object-version.ts'
 import { revision } from '../store/revision.ts'
 import { featureLevelMax } from '../version.ts'
 import { digestOfIncarnation, firstRevision, headOfIncarnation } from './incarnation.ts'
@@ -25,7 +25,7 @@ import { backupLimits } from './limits.ts'
 export type NewStateOptions = Omit<IncarnationOptions, 'usedBytes' | 'objects'> & {
   /** Where the copy stood. */
   readonly old: Head
-  readonly home: KeyValueHome
+  readonly home: KeyValueDatabases
 }
 
 /** What was made. */

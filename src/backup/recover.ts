@@ -8,7 +8,7 @@ import type { MemberInfo } from '../../raft/index.ts'
 import { memberId, peerCluster, writeIdentity } from '../data-dir/member-identity.ts'
 import { parseAddress } from '../config/address.ts'
 import { syncDirectory } from '../pki/files.ts'
-import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../store/disk/level-key-value-store.ts'
 import { digestOf, headOf } from '../store/machine/digest.ts'
 import { hashText } from '../store/machine/hash.ts'
 import type { MachineState } from '../store/machine/state.ts'
@@ -71,7 +71,7 @@ export async function recoverInto(
   const info: MemberInfo = { ...own, id, role: 'voter', wantedRole: 'voter', replaces: null, addedMs: 0 }
   const builder = await NewStateBuilder.open({
     old: headOf(state),
-    home: new LevelKeyValueHome(join(directory, databaseFolder)),
+    home: new LevelKeyValueDatabases(join(directory, databaseFolder)),
     incarnation,
     digest,
     configuration: initialConfiguration([info]),

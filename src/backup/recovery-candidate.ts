@@ -7,16 +7,16 @@ import { StartFailure } from '../config/start-failure.ts'
 import { hasLog } from '../data-dir/founding.ts'
 import { readIdentity } from '../data-dir/member-identity.ts'
 import type { MemberIdentity } from '../data-dir/member-identity.ts'
-import { CommandMalformed, decodeCommand } from '../store/command-codec.ts'
+import { MalformedCommandError, decodeCommand } from '../store/command-codec.ts'
 import { isCommand } from '../store/is-command.ts'
 import { indexOfDatabase } from '../store/disk/database-names.ts'
 import { readDisagreement } from '../store/disk/disagreement-record.ts'
 import type { DisagreementRecord } from '../store/disk/disagreement-record.ts'
-import type { KeyValueHome } from '../store/disk/key-value-store.ts'
-import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import type { KeyValueDatabases } from '../store/disk/key-value-store.ts'
+import { LevelKeyValueDatabases } from '../store/disk/level-key-value-store.ts'
 import { loadState } from '../store/disk/recovery.ts'
-import { StorageFailure } from '../store/errors.ts'
-import { defaultStoreLimits } from '../store/limits.ts'
+import { DatabaseError } from '../store/store-errors.ts'
+import { defaultStoreLimits } from '../store/store-limits.ts'
 import { Machine } from '../store/machine/machine.ts'
 import { emptyState } from '../store/machine/state.ts'
 import type { MachineState } from '../store/machine/state.ts'
@@ -144,11 +144,11 @@ async function stateOf(
   readonly damage: string | null
   readonly suspect: string | null
 }> {
-  const home = new LevelKeyValueHome(join(directory, databaseFolder))
+  const home = new LevelKeyValueDatabases(join(directory, databaseFolder))
   let damage: string | null = null
   let best: MachineState | null = null
   let suspect: string | null = null
-  const condemned = await home.condemned()
+  const condemned = await home.quarantineMarks()
   for (const name of await home.list()) {
     const index = indexOfDatabase(name)
     if (index === null || index > base.index) continue
@@ -165,7 +165,7 @@ async function stateOf(
         suspect = disagreement?.reason ?? null
       }
     } catch (cause) {
-      if (!(cause instanceof StorageFailure)) throw cause
+      if (!(cause instanceof DatabaseError)) throw cause
       damage ??= `database ${name}: ${cause.message}`
     }
   }
@@ -180,7 +180,7 @@ async function stateOf(
 }
 
 async function loaded(
-  home: KeyValueHome,
+  home: KeyValueDatabases,
   name: string,
 ): Promise<{ readonly state: MachineState; readonly disagreement: DisagreementRecord | null }> {
   const store = await home.open(name)
@@ -202,8 +202,8 @@ function replay(wal: Wal, state: MachineState): string | null {
     }
     return null
   } catch (cause) {
-    const isOfTheLog = cause instanceof LogFailure || cause instanceof CommandMalformed
-    if (isOfTheLog || cause instanceof StorageFailure) return cause.message
+    const isOfTheLog = cause instanceof LogFailure || cause instanceof MalformedCommandError
+    if (isOfTheLog || cause instanceof DatabaseError) return cause.message
     throw cause
   }
 }

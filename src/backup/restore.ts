@@ -5,9 +5,9 @@ import type { MemberInfo } from '../../raft/index.ts'
 import { fingerprintOf, foundingOf } from '../data-dir/founding.ts'
 import { memberId, peerCluster, writeIdentity } from '../data-dir/member-identity.ts'
 import type { InitialMember } from '../config/address.ts'
-import { LevelKeyValueHome } from '../store/disk/level-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../store/disk/level-key-value-store.ts'
 import { tooNew } from '../store/machine/feature-level.ts'
-import type { Version } from '../store/machine/version.ts'
+import type { Version } from '../store/machine/object-version.ts'
 import type { Revision } from '../store/revision.ts'
 import { featureLevelMax } from '../version.ts'
 import type { Secret } from './chunk-seal.ts'
@@ -104,7 +104,7 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
  * starts, and which a second try replaces.
  *
  * @param directory locked by the caller
- * @throws BackupFailure `refused` when something is there; StorageFailure, LogFailure, PkiFailure of the disk
+ * @throws BackupFailure `refused` when something is there; DatabaseError, LogFailure, PkiFailure of the disk
  */
 export async function restoreInto(
   directory: string,
@@ -135,7 +135,7 @@ async function buildState(
   { file, name, secret, cluster, membersOf, newKeys }: RestoreOptions,
 ): Promise<NewState> {
   const { head, digest } = summary
-  const home = new LevelKeyValueHome(databases)
+  const home = new LevelKeyValueDatabases(databases)
   const configuration = initialConfiguration(membersOf(peerCluster(cluster, incarnation.id)))
   const builder = await NewStateBuilder.open({ old: head, home, incarnation, digest, configuration, newKeys })
   try {

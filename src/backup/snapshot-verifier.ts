@@ -3,13 +3,13 @@ import type { SnapshotFrame } from '../store/disk/snapshot-frames.ts'
 import { revisionOf, sessionOf } from '../store/disk/machine-keys.ts'
 import { checkRecord } from '../store/disk/record-check.ts'
 import { decodeStoredHead } from '../store/disk/stored-head.ts'
-import { StorageFailure } from '../store/errors.ts'
+import { DatabaseError } from '../store/store-errors.ts'
 import { addHash, hash128, hashText, newHash, readHash, sameHash } from '../store/machine/hash.ts'
 import type { Hash128 } from '../store/machine/hash.ts'
 import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
-import { decodeVersion } from '../store/machine/version.ts'
-import type { Version } from '../store/machine/version.ts'
+import { decodeVersion } from '../store/machine/object-version.ts'
+import type { Version } from '../store/machine/object-version.ts'
 import { BackupFailure } from './errors.ts'
 
 /** Of one resource. */
@@ -126,7 +126,7 @@ export class SnapshotVerifier {
     try {
       step()
     } catch (cause) {
-      if (!(cause instanceof StorageFailure)) throw cause
+      if (!(cause instanceof DatabaseError)) throw cause
       if (cause.code === 'unsupported')
         throw new BackupFailure('newer-format', `${this.#name}: ${cause.message}`, { cause })
       throw this.#damaged(cause.message)

@@ -1,5 +1,5 @@
 import type { Head } from '../store/machine/head.ts'
-import type { Version } from '../store/machine/version.ts'
+import type { Version } from '../store/machine/object-version.ts'
 import type { Secret } from './chunk-seal.ts'
 import type { SnapshotFile } from './snapshot-file.ts'
 import { damaged } from './snapshot-format.ts'

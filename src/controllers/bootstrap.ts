@@ -5,7 +5,7 @@ import type { Consensus } from '../../raft/index.ts'
 import type { Names } from '../api/names.ts'
 import { bootstrapOperations } from '../resources/bootstrap-objects.ts'
 import type { ClusterIdentity, Outcome, Settings } from '../store/command.ts'
-import { StoreFailure } from '../store/errors.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
@@ -81,7 +81,7 @@ export class Bootstrap {
       store.view()
       return store.identity === null
     } catch (cause) {
-      if (cause instanceof StoreFailure) return false
+      if (cause instanceof StoreError) return false
       throw cause
     }
   }
@@ -109,7 +109,7 @@ export class Bootstrap {
       )
     } catch (cause) {
       // No quorum yet, or leadership went elsewhere: the next look decides anew.
-      if (!(cause instanceof StoreFailure)) throw cause
+      if (!(cause instanceof StoreError)) throw cause
     }
   }
 }

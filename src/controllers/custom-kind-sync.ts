@@ -53,7 +53,7 @@ export class CustomKindSync {
     this.#publish()
   }
 
-  /** Once the catalog has all that this member has applied by now. @throws StoreFailure there is no state to follow */
+  /** Once the catalog has all that this member has applied by now. @throws StoreError there is no state to follow */
   async takenIn(): Promise<void> {
     await this.#parts.definitions.takeIn()
     this.#publish()

@@ -1,10 +1,10 @@
 import { BrokenInvariant } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Operation } from '../store/command.ts'
-import { StoreFailure } from '../store/errors.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { prefixOf } from '../store/key.ts'
 import type { Key } from '../store/key.ts'
-import { Notes } from '../store/notes.ts'
+import { RevisionTimeline } from '../store/revision-timeline.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { noRevision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
@@ -56,7 +56,7 @@ export const defaultEventExpiryLimits: EventExpiryLimits = Object.freeze({
 export class EventExpiry {
   readonly #parts: EventExpiryParts
   readonly #limits: EventExpiryLimits
-  readonly #notes: Notes<Note>
+  readonly #notes: RevisionTimeline<Note>
   #timer: Timer | null = null
   #leading = false
   #sweeping = false
@@ -67,7 +67,7 @@ export class EventExpiry {
   constructor(parts: EventExpiryParts) {
     this.#parts = parts
     this.#limits = parts.limits ?? defaultEventExpiryLimits
-    this.#notes = new Notes(() => parts.ttlMs)
+    this.#notes = new RevisionTimeline(() => parts.ttlMs)
   }
 
   /** Events that this process deleted. */
@@ -111,7 +111,7 @@ export class EventExpiry {
       })
     } catch (cause) {
       // The state is not to be trusted: another member should lead.
-      if (!(cause instanceof StoreFailure)) throw cause
+      if (!(cause instanceof StoreError)) throw cause
     }
   }
 

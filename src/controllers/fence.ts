@@ -38,7 +38,7 @@ export class Fence {
    * Writes nothing where this process was the last to take it. What memory has behind this call is to be decided on.
    *
    * @returns what every write has to be bound to
-   * @throws StoreFailure; ApiError `ServiceUnavailable` there is no room for it
+   * @throws StoreError; ApiError `ServiceUnavailable` there is no room for it
    */
   async take(timeoutMs: number): Promise<OtherRevision> {
     const { store, clock } = this.#parts

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Configuration, Consensus, MemberInfo } from '../../raft/index.ts'
 import type { MemberReports } from '../state-agreement/member-reports.ts'
 import { levelReportAgeMsMax, nextLevel } from './next-level.ts'
-import { StoreFailure } from '../store/errors.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
@@ -89,7 +89,7 @@ export class FeatureLevelRaiser {
       log.info({ featureLevel: level }, 'every member knows the next rules: the feature level has risen')
     } catch (cause) {
       // No quorum, or leadership went elsewhere: the next look decides anew.
-      if (!(cause instanceof StoreFailure)) throw cause
+      if (!(cause instanceof StoreError)) throw cause
     }
   }
 }

@@ -9,7 +9,7 @@ import type { JoinService } from './join-service.ts'
 import { parseJoinToken } from './join-token.ts'
 import type { JoinToken } from './join-token.ts'
 import { limits } from '../config/limits.ts'
-import { fromStore } from '../registry/shared/store-errors.ts'
+import { fromStore } from '../registry/shared/store-error-mapping.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 type TokenLookup = Pick<JoinService, 'isKnown' | 'isKnownAnywhere'>

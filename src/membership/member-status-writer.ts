@@ -10,7 +10,7 @@ import type { Judgement, MemberStatus } from './member-status.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 import { encode, parseStored } from '../registry/kinds/encode.ts'
 import type { Operation } from '../store/command.ts'
-import { StoreFailure } from '../store/errors.ts'
+import { StoreError } from '../store/store-errors.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import { memberPrefix } from '../store/machine/member-objects.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
@@ -107,7 +107,7 @@ export class MemberStatusWriter {
       if (outcome.kind === 'over-quota') this.#pausedUntilMs = clock.monotonicMs() + driftMsMin
     } catch (cause) {
       // No quorum, or leadership went elsewhere: the next look decides anew.
-      if (!(cause instanceof StoreFailure)) throw cause
+      if (!(cause instanceof StoreError)) throw cause
       this.#pausedUntilMs = clock.monotonicMs() + pauseMs
     }
   }
@@ -159,7 +159,7 @@ export class MemberStatusWriter {
       return store.view().list(memberPrefix(identity.apiDomain), { after: null, limit: null }).objects
     } catch (cause) {
       // The state is not to be trusted: another member should lead, and says so.
-      if (cause instanceof StoreFailure) return []
+      if (cause instanceof StoreError) return []
       throw cause
     }
   }

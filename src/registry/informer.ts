@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { StoreFailure } from '../store/errors.ts'
+import { StoreError } from '../store/store-errors.ts'
 import type { Key, KeyPrefix } from '../store/key.ts'
 import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../store/object-store.ts'
 
@@ -64,7 +64,7 @@ export class Informer<T> {
   /**
    * Takes in all that this member has applied by now, without waiting for its turn: behind it the listeners were told.
    *
-   * @throws StoreFailure there is no state to follow; `stopped` where the store has ended what follows it
+   * @throws StoreError there is no state to follow; `stopped` where the store has ended what follows it
    */
   async takeIn(): Promise<void> {
     const { revision } = this.#parts.store.view()
@@ -77,7 +77,7 @@ export class Informer<T> {
       this.#catchUp()
       const isSame = this.#cursor === before.cursor && this.#cursor?.revision === before.revision
       // A cursor that was closed stays where it is.
-      if (isSame && this.#reading === null) throw new StoreFailure('stopped', 'no event follows any more')
+      if (isSame && this.#reading === null) throw new StoreError('stopped', 'no event follows any more')
     }
   }
 
@@ -111,19 +111,19 @@ export class Informer<T> {
     }
   }
 
-  /** @throws StoreFailure */
+  /** @throws StoreError */
   #catchUp(): void {
     try {
       if (this.#cursor === null) this.#relist()
       this.#step()
     } catch (cause) {
-      if (!(cause instanceof StoreFailure) || cause.code !== 'compacted') throw cause
+      if (!(cause instanceof StoreError) || cause.code !== 'compacted') throw cause
       this.#relist()
       this.#step()
     }
   }
 
-  /** The next events. @throws StoreFailure */
+  /** The next events. @throws StoreError */
   #step(): void {
     const cursor = this.#cursor
     // Whoever reads goes on from there.
@@ -161,7 +161,7 @@ export class Informer<T> {
 
   /** A cut log means another list, a crowded store a later one; one that stops has nothing more to tell. */
   #recover(cause: unknown): void {
-    if (!(cause instanceof StoreFailure)) throw cause
+    if (!(cause instanceof StoreError)) throw cause
     if (this.#closed || cause.code === 'stopped') return
     const { clock } = this.#parts
     if (cause.code === 'compacted') clock.soon(() => this.#follow())

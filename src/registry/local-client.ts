@@ -7,11 +7,11 @@ import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { UserInfo } from '../api/object.ts'
 import type { OtherRevision } from '../store/command.ts'
-import type { Answer, Registry, VerbRequest } from './calls/answer.ts'
+import type { VerbResponse, Registry, VerbRequest } from './calls/verb.ts'
 import type { AnyObject, ResourceDefinition } from './kinds/definition.ts'
 import type { Target } from './calls/request.ts'
 
-export type LocalClientParts = {
+export type LocalClientOptions = {
   readonly registry: Registry
   readonly clock: Clock
   /** As whom admission and audit see these calls. */
@@ -22,9 +22,9 @@ export type LocalClientParts = {
 
 /** The server's own calls of its verbs: the same way as every client's, but for HTTP and authorization. */
 export class LocalClient {
-  readonly #parts: LocalClientParts
+  readonly #parts: LocalClientOptions
 
-  constructor(parts: LocalClientParts) {
+  constructor(parts: LocalClientOptions) {
     this.#parts = parts
   }
 
@@ -110,7 +110,7 @@ const neverAborted = new AbortController().signal
 const noQuery: ReadonlyMap<string, readonly string[]> = new Map()
 const noBody = new Uint8Array(0)
 
-function objectOf(answer: Answer): AnyObject {
+function objectOf(answer: VerbResponse): AnyObject {
   assert(answer.kind === 'document', 'this verb answers with a document')
   const { buffer, byteOffset, byteLength } = answer.bytes
   const value = parseOwnJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))

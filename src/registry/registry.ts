@@ -1,9 +1,9 @@
 import { methodNotSupported, notConvertible } from '../api/api-errors.ts'
 import { ApiError } from '../api/api-error.ts'
-import { StoreFailure } from '../store/errors.ts'
+import { StoreError } from '../store/store-errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { AdmissionContext } from './calls/admission-context.ts'
-import type { Answer, Registry, VerbRequest, WriteRequest } from './calls/answer.ts'
+import type { VerbResponse, Registry, VerbRequest, WriteRequest } from './calls/verb.ts'
 import { create } from './verbs/create.ts'
 import { removeCollection } from './verbs/delete-collection.ts'
 import { remove } from './verbs/delete.ts'
@@ -14,43 +14,43 @@ import { EventFrames } from './representations/event-frames.ts'
 import { get } from './verbs/get.ts'
 import { KeyedMutex } from './shared/keyed-mutex.ts'
 import { KindWatches } from './kinds/kind-watches.ts'
-import { LateKinds } from './kinds/late-kinds.ts'
-import { HeldBytes } from './shared/held-bytes.ts'
-import { defaultRegistryLimits } from './shared/limits.ts'
-import type { RegistryLimits } from './shared/limits.ts'
+import { CatalogSync } from './kinds/catalog-sync.ts'
+import { ByteBudget } from './shared/byte-budget.ts'
+import { defaultRegistryLimits } from './shared/registry-limits.ts'
+import type { RegistryLimits } from './shared/registry-limits.ts'
 import { list } from './verbs/list.ts'
 import { isOperation, operate } from './verbs/operate.ts'
-import { WholeSchemas } from './calls/parts.ts'
-import type { VerbParts } from './calls/parts.ts'
+import { WholeSchemas } from './calls/verb-dependencies.ts'
+import type { VerbDependencies } from './calls/verb-dependencies.ts'
 import { patch } from './verbs/patch.ts'
-import { represented } from './calls/represent.ts'
+import { applyRepresentation } from './calls/apply-representation.ts'
 import { keyOfTarget } from './calls/request.ts'
 import type { Target } from './calls/request.ts'
 import { requireConvertible } from './calls/require-convertible.ts'
 import { retryOnSchemaChange } from './calls/retry-on-schema-change.ts'
-import { fromStore } from './shared/store-errors.ts'
+import { fromStore } from './shared/store-error-mapping.ts'
 import { VersionedStore } from './kinds/stored-version.ts'
-import { asSwitched, everythingOn } from './calls/switches.ts'
+import { applySwitches, allSwitchesOn } from './calls/switches.ts'
 import type { RegistrySwitches } from './calls/switches.ts'
 import { EventRows } from './representations/table-framing.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
 
-export type RegistryParts = Omit<
-  VerbParts,
+export type RegistryOptions = Omit<
+  VerbDependencies,
   | 'limits'
   | 'switches'
   | 'frames'
   | 'rows'
   | 'schemas'
   | 'writers'
-  | 'held'
+  | 'byteBudget'
   | 'kindWatches'
-  | 'definitionNow'
+  | 'definitionState'
   | 'rawStore'
 > & {
-  /** See `SchemaChangeParts`. */
-  readonly definitionsTakenIn?: () => Promise<void>
+  /** See `SchemaChangeOptions`. */
+  readonly definitionsApplied?: () => Promise<void>
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
   /** Unset: everything is on. */
@@ -58,25 +58,25 @@ export type RegistryParts = Omit<
 }
 
 /** The verbs over one member's store. */
-export function registry(given: RegistryParts): Registry {
+export function registry(given: RegistryOptions): Registry {
   const limits = given.limits ?? defaultRegistryLimits
-  const parts: VerbParts = {
+  const parts: VerbDependencies = {
     ...given,
     limits,
-    switches: given.switches ?? everythingOn,
+    switches: given.switches ?? allSwitchesOn,
     frames: new EventFrames(),
     rows: new EventRows(),
     schemas: new WholeSchemas(),
     rawStore: given.store,
     writers: new KeyedMutex(given.clock),
-    held: new HeldBytes(limits.heldBytesTotalMax),
+    byteBudget: new ByteBudget(limits.heldBytesTotalMax),
     kindWatches: new KindWatches(given.catalog, given.clock),
   }
   const { store } = given
   const states = new DefinitionStates(store)
-  const versions = new WeakMap<ResourceDefinition, VerbParts>()
+  const versions = new WeakMap<ResourceDefinition, VerbDependencies>()
   /** As the asked version sees the store. */
-  const partsOf = (definition: ResourceDefinition): VerbParts => {
+  const partsOf = (definition: ResourceDefinition): VerbDependencies => {
     const { storedAs } = definition
     const basis = basisOf(definition)
     if (storedAs === undefined && basis === undefined) return parts
@@ -85,50 +85,56 @@ export function registry(given: RegistryParts): Registry {
       found = {
         ...parts,
         ...(storedAs === undefined ? {} : { store: new VersionedStore(store, definition, storedAs) }),
-        ...(basis === undefined ? {} : { definitionNow: () => states.now(basis) }),
+        ...(basis === undefined ? {} : { definitionState: () => states.current(basis) }),
       }
       versions.set(definition, found)
     }
     return found
   }
   /** A namespace is only gone when it is empty of all kinds there are. */
-  const takenIn = (): Promise<void> => fromStore(given.definitionsTakenIn?.() ?? Promise.resolve())
+  const takenIn = (): Promise<void> => fromStore(given.definitionsApplied?.() ?? Promise.resolve())
   const answer = <Asked extends VerbRequest>(
     verb: Verb,
     asked: Asked,
     isConfirmed: (refusal: ApiError) => boolean,
-    handle: (parts: VerbParts, request: Asked) => Promise<Answer>,
-  ): Promise<Answer> => {
+    handle: (parts: VerbDependencies, request: Asked) => Promise<VerbResponse>,
+  ): Promise<VerbResponse> => {
     const { target } = asked
-    const run = async (definition: ResourceDefinition): Promise<Answer> => {
+    const run = async (definition: ResourceDefinition): Promise<VerbResponse> => {
       // Which verbs a subresource has is its own to say.
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
       refuseUnconvertible(definition)
       if (verb === 'list' || verb === 'deletecollection') requireConvertible(given.store, definition, target)
-      if (definition.holdsNamespaces === true && !READS.has(verb)) await takenIn()
+      if (definition.isNamespaceKind === true && !READS.has(verb)) await takenIn()
       const request = definition === asked.definition ? asked : { ...asked, definition }
-      return represented(parts, request, await handle(partsOf(definition), request))
+      return applyRepresentation(parts, request, await handle(partsOf(definition), request))
     }
     if (asked.definition.custom === undefined) return run(asked.definition)
     return retryOnSchemaChange({ ...given, states }, verb, asked, isConfirmed, run)
   }
-  const reading = (verb: Verb, handle: (of: VerbParts, request: VerbRequest) => Promise<Answer>) => {
-    return (asked: VerbRequest): Promise<Answer> =>
-      answer(verb, asSwitched(asked, parts.switches), neverConfirmed, handle)
+  const reading = (
+    verb: Verb,
+    handle: (of: VerbDependencies, request: VerbRequest) => Promise<VerbResponse>,
+  ) => {
+    return (asked: VerbRequest): Promise<VerbResponse> =>
+      answer(verb, applySwitches(asked, parts.switches), neverConfirmed, handle)
   }
-  const writing = (verb: Verb, handle: (of: VerbParts, request: WriteRequest) => Promise<Answer>) => {
-    return (asked: VerbRequest): Promise<Answer> => {
+  const writing = (
+    verb: Verb,
+    handle: (of: VerbDependencies, request: WriteRequest) => Promise<VerbResponse>,
+  ) => {
+    return (asked: VerbRequest): Promise<VerbResponse> => {
       const admission = new AdmissionContext(asked.context, parts)
-      const request = { ...asSwitched(asked, parts.switches), admission }
+      const request = { ...applySwitches(asked, parts.switches), admission }
       return answer(verb, request, (refusal) => refusal === admission.confirmedRefusal, handle)
     }
   }
-  const { definitionsTakenIn } = given
+  const { definitionsApplied } = given
   return {
     catalog: given.catalog,
-    lateKinds: definitionsTakenIn === undefined ? null : new LateKinds({ ...parts, definitionsTakenIn }),
+    catalogSync: definitionsApplied === undefined ? null : new CatalogSync({ ...parts, definitionsApplied }),
     storedBytes: (definition, target) => storedBytes(given.store, definition, target),
     get: reading('get', get),
     list: reading('list', list),
@@ -160,7 +166,7 @@ function storedBytes(store: ObjectStore, definition: ResourceDefinition, target:
     return store.view().get(keyOfTarget(definition, target))?.bytes ?? null
   } catch (cause) {
     // Why it cannot be read the verb says.
-    if (cause instanceof ApiError || cause instanceof StoreFailure) return null
+    if (cause instanceof ApiError || cause instanceof StoreError) return null
     throw cause
   }
 }

@@ -11,7 +11,7 @@ import type {
   DefinitionFor,
   OperationSubresource,
   ResourceDefinition,
-  Writing,
+  WriteContext,
 } from '../registry/kinds/definition.ts'
 import { objectReferenceSchema } from './parts/object-reference.ts'
 
@@ -50,7 +50,7 @@ export const bindingDefinition: DefinitionFor = () =>
     validateName: () => [],
     deleteReturnsObject: false,
     hooks: {},
-    standsFor: { plural: 'pods', subresource: binding.name },
+    aliasOfSubresource: { plural: 'pods', subresource: binding.name },
     subresources: [],
   } satisfies ResourceDefinition)
 
@@ -64,7 +64,7 @@ function checkTarget(body: JsonObject, at: Path | null, found: Findings): void {
 }
 
 /** @throws ApiError `Conflict` for one that has a node, or ends */
-function placed(pod: AnyObject, body: AnyObject, writing: Writing): AnyObject {
+function placed(pod: AnyObject, body: AnyObject, writing: WriteContext): AnyObject {
   const { name = '', deletionTimestamp } = pod.metadata
   const spec = objectMember(pod, 'spec')
   const node = textMember(spec, 'nodeName')

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Names } from '../api/names.ts'
-import { bootstrapOperation } from '../registry/kinds/bootstrap.ts'
+import { bootstrapOperation } from '../registry/kinds/bootstrap-operation.ts'
 import type { Operation } from '../store/command.ts'
 import { namespaceDefinition } from './namespace.ts'
 

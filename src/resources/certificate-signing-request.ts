@@ -9,7 +9,7 @@ import { bytes, int32, listOf, mapOf, part, struct, text, texts, time } from '..
 import { readCertificateRequest } from '../pki/certificate-request.ts'
 import { PkiFailure } from '../pki/errors.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
-import type { AnyObject, Column, ResourceDefinition, Writing } from '../registry/kinds/definition.ts'
+import type { AnyObject, Column, ResourceDefinition, WriteContext } from '../registry/kinds/definition.ts'
 import { extraValueSchema } from './parts/extra-value.ts'
 import { checkDecisions, checkStatus, keepingDecisions, withTimes } from './parts/signing-status.ts'
 import { checkSignerName } from './parts/signer-name.ts'
@@ -115,7 +115,7 @@ const certificateSigningRequestSchema = struct(
 )
 
 /** Nobody asks in the name of another, and nobody comes with an approval. */
-function askedBy(object: AnyObject, { user }: Writing): AnyObject {
+function askedBy(object: AnyObject, { user }: WriteContext): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
   for (const name of ['username', 'uid', 'groups', 'extra']) delete spec[name]
   if (user.name !== '') spec['username'] = user.name
@@ -125,7 +125,7 @@ function askedBy(object: AnyObject, { user }: Writing): AnyObject {
   return { ...object, spec }
 }
 
-function onlyConditions(object: AnyObject, current: AnyObject, { time: now }: Writing): AnyObject {
+function onlyConditions(object: AnyObject, current: AnyObject, { time: now }: WriteContext): AnyObject {
   const { certificate } = objectMember(current, 'status')
   const conditions = objectsMember(objectMember(object, 'status'), 'conditions')
   const status: JsonObject = {

@@ -100,7 +100,7 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
     updateNeedsVersion: true,
-    plainFinalizers: true,
+    allowsUnqualifiedFinalizers: true,
     tracksGeneration: hasStatus ? true : 'status-too',
     storedAs: storedVersionOf(name, of),
     ...deprecationOf(version, of),

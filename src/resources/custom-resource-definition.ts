@@ -33,7 +33,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     validateName: checkDns1123Subdomain,
     deleteReturnsObject: false,
     updateNeedsVersion: true,
-    plainFinalizers: true,
+    allowsUnqualifiedFinalizers: true,
     // Programs that know no custom kinds would not find what is left in a namespace.
     sinceFeatureLevel: customKindsLevel,
     tracksGeneration: true,
@@ -44,7 +44,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       prepareForDelete: (object) => prepareForDelete(object, names),
       contains: placeOfObjects,
       // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
-      isHeld: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
+      blocksDeletion: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object, found) => checkNewDefinition(object, names, found),
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),
       warnings: (object) => definitionWarnings(object, names),

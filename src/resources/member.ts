@@ -40,7 +40,7 @@ export function memberDefinition(names: Names): ResourceDefinition {
       validate,
       validateAmong,
       validateUpdate,
-      follow,
+      membershipChanges: follow,
     },
     subresources: [],
   } satisfies ResourceDefinition)

@@ -30,7 +30,7 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
     schema: namespaceSchema,
     validateName: checkDns1123Label,
     deleteReturnsObject: true,
-    holdsNamespaces: true,
+    isNamespaceKind: true,
     selectableFields: [selectableName, 'status.phase'],
     columns: [nameColumn, phaseColumn, ageColumn],
     hooks: {
@@ -40,7 +40,7 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
       prepareForDelete: (object) =>
         withoutGracePeriod(withStatus(object, { ...statusOf(object), phase: 'Terminating' })),
       validate: (object, found) => checkFinalizers(object, names, found),
-      isHeld: (object) => finalizersOf(object).length > 0,
+      blocksDeletion: (object) => finalizersOf(object).length > 0,
     },
     subresources: [
       {

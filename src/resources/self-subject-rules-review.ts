@@ -3,7 +3,7 @@ import { objectMember, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { flag, listOf, part, struct, text, texts } from '../api/schema/build.ts'
-import type { AnyObject, Asking, ResourceDefinition } from '../registry/kinds/definition.ts'
+import type { AnyObject, ReviewContext, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { reviewBasics } from './parts/review.ts'
 
 /** What the caller may do in a namespace, as far as that can be listed. @source spec 2.12 */
@@ -69,7 +69,7 @@ const rulesReviewSchema = struct(
   },
 )
 
-function answer(object: AnyObject, { user, reviewers }: Asking): AnyObject {
+function answer(object: AnyObject, { user, reviewers }: ReviewContext): AnyObject {
   const namespace = textMember(objectMember(object, 'spec'), 'namespace')
   if (namespace === '') throw badRequest('no namespace on request')
   const { resourceRules, nonResourceRules, missing } = reviewers.rulesOf(user, namespace)

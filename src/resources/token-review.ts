@@ -4,8 +4,8 @@ import type { JsonObject } from '../api/json.ts'
 import type { Names } from '../api/names.ts'
 import { flag, part, struct, text, texts } from '../api/schema/build.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import type { AnyObject, Asking, ResourceDefinition } from '../registry/kinds/definition.ts'
-import type { Recognized } from '../registry/kinds/reviewers.ts'
+import type { AnyObject, ReviewContext, ResourceDefinition } from '../registry/kinds/definition.ts'
+import type { TokenReviewResult } from '../registry/kinds/access-reviewer.ts'
 import { reviewBasics } from './parts/review.ts'
 import { userInfoObject, userInfoSchema } from './parts/user-info.ts'
 
@@ -43,14 +43,14 @@ function tokenReviewSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
   })
 }
 
-async function answer(object: AnyObject, { reviewers }: Asking): Promise<AnyObject> {
+async function answer(object: AnyObject, { reviewers }: ReviewContext): Promise<AnyObject> {
   const spec = objectMember(object, 'spec')
   const token = textMember(spec, 'token')
   if (token === '') throw badRequest('token is required for TokenReview in authentication')
-  return { ...object, status: statusOf(await reviewers.recognize(token, textsMember(spec, 'audiences'))) }
+  return { ...object, status: statusOf(await reviewers.authenticate(token, textsMember(spec, 'audiences'))) }
 }
 
-function statusOf(found: Recognized): JsonObject {
+function statusOf(found: TokenReviewResult): JsonObject {
   if (found.kind === 'nobody') return { user: {}, error: found.why }
   const { user, audiences } = found
   const known = { authenticated: true, user: userInfoObject(user) }

@@ -5,8 +5,8 @@ import { namesOf } from '../api/names.ts'
 import { hasProtobuf, STORED_FORM } from '../registry/representations/representation.ts'
 import type { Representation } from '../registry/representations/representation.ts'
 import type { ResourceDefinition, Verb } from '../registry/kinds/definition.ts'
-import { readIncludeObject } from '../registry/calls/options.ts'
-import type { Query } from '../registry/calls/options.ts'
+import { readIncludeObject } from '../registry/calls/query-options.ts'
+import type { Query } from '../registry/calls/query-options.ts'
 
 /** How an answer is written, and what its `Content-Type` says. */
 export type Wanted = { readonly encoding: Encoding; readonly contentType: string }

@@ -1,7 +1,7 @@
 import { constants } from 'node:http2'
 import type { ApiError } from '../api/api-error.ts'
 import { tooManyRequests } from '../api/api-errors.ts'
-import type { WatchStream } from '../registry/calls/answer.ts'
+import type { WatchStream } from '../registry/calls/verb.ts'
 import { cutOff } from './answer-stream.ts'
 import type { Call } from './call.ts'
 import type { Reply, Request } from './fastify-types.ts'

@@ -2,7 +2,7 @@ import { Deferred } from '../../base/deferred.ts'
 import type { Clock } from '../../base/clock.ts'
 import { tooManyRequests } from '../api/api-errors.ts'
 import { limits } from '../config/limits.ts'
-import type { WatchStream } from '../registry/calls/answer.ts'
+import type { WatchStream } from '../registry/calls/verb.ts'
 
 /**
  * What keeps the thread for long is done a little at a time: large objects are evaluated as many at once as fit, the largest

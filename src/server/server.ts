@@ -94,8 +94,8 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
     membershipRoutes(scope, parts)
     settingsRoutes(scope, parts)
     snapshotRoute(scope, { ...errorParts, states: parts.snapshots })
-    openApiRoutes(scope, parts.openapi, registry.lateKinds)
-    discoveryRoutes(scope, { discovery, lateKinds: registry.lateKinds })
+    openApiRoutes(scope, parts.openapi, registry.catalogSync)
+    discoveryRoutes(scope, { discovery, catalogSync: registry.catalogSync })
     resourceRoutes(scope, {
       registry,
       served,

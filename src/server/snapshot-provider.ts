@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Consensus, LogIndex, SnapshotSource } from '../../raft/index.ts'
-import { StorageFailure, StoreFailure } from '../store/errors.ts'
+import { DatabaseError, StoreError } from '../store/store-errors.ts'
 import type { StoreMachine } from '../store/store-machine.ts'
 
 export type MemberSnapshotsParts = {
@@ -32,7 +32,7 @@ export class MemberSnapshots implements SnapshotProvider {
     try {
       return { clusterName, source: await machine.produceSnapshot(null) }
     } catch (cause) {
-      if (cause instanceof StorageFailure) throw new StoreFailure('quarantined', cause.message, { cause })
+      if (cause instanceof DatabaseError) throw new StoreError('quarantined', cause.message, { cause })
       throw cause
     }
   }
@@ -43,7 +43,7 @@ export class MemberSnapshots implements SnapshotProvider {
       await machine.flushed()
       if (machine.appliedDisk.index >= index) return
       if (clock.monotonicMs() >= deadlineMs) {
-        throw new StoreFailure('timed-out', `the database did not reach index ${index} in time`)
+        throw new StoreError('timed-out', `the database did not reach index ${index} in time`)
       }
       await new Promise<void>((resolve) => {
         clock.after(retryMs, resolve)
@@ -56,6 +56,6 @@ export class MemberSnapshots implements SnapshotProvider {
 export type SnapshotStream = { readonly clusterName: string; readonly source: SnapshotSource }
 
 export interface SnapshotProvider {
-  /** With everything that was acknowledged before the call. @throws StoreFailure */
+  /** With everything that was acknowledged before the call. @throws StoreError */
   open(deadlineMs: number): Promise<SnapshotStream>
 }

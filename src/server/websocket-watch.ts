@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { WatchStream } from '../registry/calls/answer.ts'
+import type { WatchStream } from '../registry/calls/verb.ts'
 import type { WantedObjects } from './accept.ts'
 import { carryWatch } from './answer-watch.ts'
 import type { Call } from './call.ts'

@@ -1,6 +1,6 @@
 import { Packr } from 'msgpackr'
 import { assertNever } from '../../base/assert.ts'
-import { CommandMalformed } from './command-malformed.ts'
+import { MalformedCommandError } from './malformed-command-error.ts'
 import { conditionNumber } from './condition-number.ts'
 import type { ClusterIdentity, Command, Condition, EncodedObject, Operation, Settings } from './command.ts'
 import { foundingFields, foundingIn } from './founding-codec.ts'
@@ -8,7 +8,7 @@ import type { Key } from './key.ts'
 import { revision } from './revision.ts'
 import type { Revision } from './revision.ts'
 
-export { CommandMalformed }
+export { MalformedCommandError }
 
 /*
  * A command is one msgpack array: [format, kind, ...fields]. Operations, conditions and objects are
@@ -39,11 +39,11 @@ export function encodeCommand(command: Command): Uint8Array {
 
 /**
  * The bytes of objects are views of `bytes`, not copies.
- * @throws CommandMalformed
+ * @throws MalformedCommandError
  */
 export function decodeCommand(bytes: Uint8Array): Command {
   const [version, kind, ...rest] = array(unpack(bytes), 'command')
-  if (version !== format) throw new CommandMalformed(`its format is not ${format}`)
+  if (version !== format) throw new MalformedCommandError(`its format is not ${format}`)
   switch (kind) {
     case commandNumber.write:
       return { kind: 'write', operations: operations(rest[0]) }
@@ -69,7 +69,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
     case commandNumber['expire-sessions']:
       return { kind: 'expire-sessions', before: whole(rest[0], 'before') }
     default:
-      throw new CommandMalformed('its kind is unknown')
+      throw new MalformedCommandError('its kind is unknown')
   }
 }
 
@@ -150,7 +150,7 @@ function unpack(bytes: Uint8Array): unknown {
     const value: unknown = packr.unpack(bytes)
     return value
   } catch (cause) {
-    throw new CommandMalformed(cause instanceof Error ? cause.message : 'not msgpack')
+    throw new MalformedCommandError(cause instanceof Error ? cause.message : 'not msgpack')
   }
 }
 
@@ -163,7 +163,7 @@ function operation(value: unknown): Operation {
   const common = { key: keyIn(key), conditions: array(conditions, 'conditions').map(condition) }
   if (kind === operationNumber.put) return { kind: 'put', ...common, object: objectIn(object) }
   if (kind === operationNumber.delete) return { kind: 'delete', ...common }
-  throw new CommandMalformed('an operation is of no known kind')
+  throw new MalformedCommandError('an operation is of no known kind')
 }
 
 function condition(value: unknown): Condition {
@@ -179,7 +179,7 @@ function condition(value: unknown): Condition {
       return { kind: 'revision-is', revision: revisionIn(field) }
     case conditionNumber['namespace-active']: {
       const namespace = text(field, 'namespace')
-      if (namespace.includes('/')) throw new CommandMalformed('a namespace holds a slash')
+      if (namespace.includes('/')) throw new MalformedCommandError('a namespace holds a slash')
       return { kind: 'namespace-active', namespace }
     }
     case conditionNumber['prefix-empty']:
@@ -190,18 +190,18 @@ function condition(value: unknown): Condition {
     case conditionNumber['other-revision-is']:
       return { kind: 'other-revision-is', key: keyIn(field), revision: revisionIn(second) }
     default:
-      throw new CommandMalformed('a condition is of no known kind')
+      throw new MalformedCommandError('a condition is of no known kind')
   }
 }
 
 function objectIn(value: unknown): EncodedObject {
   const [bytes, revisionOffset, itemOffset, uid, terminating, labels] = array(value, 'object')
-  if (!(bytes instanceof Uint8Array)) throw new CommandMalformed('an object has no bytes')
+  if (!(bytes instanceof Uint8Array)) throw new MalformedCommandError('an object has no bytes')
   const offsets = { revisionOffset: whole(revisionOffset, 'offset'), itemOffset: whole(itemOffset, 'offset') }
   if (offsets.itemOffset > offsets.revisionOffset || offsets.revisionOffset > bytes.byteLength) {
-    throw new CommandMalformed('an offset lies outside its object')
+    throw new MalformedCommandError('an offset lies outside its object')
   }
-  if (typeof terminating !== 'boolean') throw new CommandMalformed('terminating is no boolean')
+  if (typeof terminating !== 'boolean') throw new MalformedCommandError('terminating is no boolean')
   return {
     bytes,
     ...offsets,
@@ -214,8 +214,8 @@ function objectIn(value: unknown): EncodedObject {
 function identity(value: unknown): ClusterIdentity {
   const [clusterId, apiDomain, continueTokenKey, keyFingerprints] = array(value, 'identity')
   if (apiDomain !== 'orch.io' && apiDomain !== 'k8s.io')
-    throw new CommandMalformed('the API domain is unknown')
-  if (!(continueTokenKey instanceof Uint8Array)) throw new CommandMalformed('a key has no bytes')
+    throw new MalformedCommandError('the API domain is unknown')
+  if (!(continueTokenKey instanceof Uint8Array)) throw new MalformedCommandError('a key has no bytes')
   return {
     clusterId: text(clusterId, 'cluster id'),
     apiDomain,
@@ -245,7 +245,7 @@ const partBytesMax = 20_000
 
 function keyIn(value: unknown): Key {
   const key = text(value, 'key', partBytesMax)
-  if (key.split('/').length !== 4) throw new CommandMalformed('a key has not four parts')
+  if (key.split('/').length !== 4) throw new MalformedCommandError('a key has not four parts')
   return key as Key
 }
 
@@ -254,26 +254,26 @@ function revisionIn(value: unknown): Revision {
 }
 
 function array(value: unknown, what: string): unknown[] {
-  if (!Array.isArray(value)) throw new CommandMalformed(`${what} is no array`)
+  if (!Array.isArray(value)) throw new MalformedCommandError(`${what} is no array`)
   return value
 }
 
 function text(value: unknown, what: string, most = Number.MAX_SAFE_INTEGER): string {
   if (typeof value !== 'string' || value.length > most)
-    throw new CommandMalformed(`${what} is no text, or too long`)
+    throw new MalformedCommandError(`${what} is no text, or too long`)
   return value
 }
 
 function whole(value: unknown, what: string): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw new CommandMalformed(`${what} is no whole number`)
+    throw new MalformedCommandError(`${what} is no whole number`)
   }
   return value
 }
 
 function texts(value: unknown, what: string): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CommandMalformed(`${what} is no record`)
+    throw new MalformedCommandError(`${what} is no record`)
   }
   const record: Record<string, string> = {}
   for (const [name, one] of Object.entries(value)) record[name] = text(one, what)

@@ -1,6 +1,6 @@
 import { nodeId } from '../../raft/index.ts'
 import type { MemberInfo, MemberRole } from '../../raft/index.ts'
-import { CommandMalformed } from './command-malformed.ts'
+import { MalformedCommandError } from './malformed-command-error.ts'
 import type { Founding } from './command.ts'
 
 /** As the last field of a command, in the way of `command-codec.ts`; not at all where there is none. */
@@ -8,7 +8,7 @@ export function foundingFields(founding: Founding | undefined): unknown[] {
   return founding === undefined ? [] : [[founding.atMs, founding.members.map(memberFields)]]
 }
 
-/** @throws CommandMalformed */
+/** @throws MalformedCommandError */
 export function foundingIn(value: unknown): { readonly founding?: Founding } {
   if (value === undefined) return {}
   const [atMs, members] = list(value)
@@ -22,7 +22,7 @@ function memberFields(member: MemberInfo): unknown[] {
 
 function memberIn(value: unknown): MemberInfo {
   const [id, name, role, wantedRole, peerAddress, clientAddress, version, featureLevel] = list(value)
-  if (whole(id) === 0) throw new CommandMalformed('a member has no id')
+  if (whole(id) === 0) throw new MalformedCommandError('a member has no id')
   return {
     id: nodeId(whole(id)),
     name: text(name),
@@ -37,23 +37,24 @@ function memberIn(value: unknown): MemberInfo {
 }
 
 function roleIn(value: unknown): MemberRole {
-  if (value !== 'voter' && value !== 'learner') throw new CommandMalformed('the role of a member is none')
+  if (value !== 'voter' && value !== 'learner')
+    throw new MalformedCommandError('the role of a member is none')
   return value
 }
 
 function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new CommandMalformed('its members are no list')
+  if (!Array.isArray(value)) throw new MalformedCommandError('its members are no list')
   return value
 }
 
 function whole(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw new CommandMalformed('a number of a member is none')
+    throw new MalformedCommandError('a number of a member is none')
   }
   return value
 }
 
 function text(value: unknown): string {
-  if (typeof value !== 'string') throw new CommandMalformed('a text of a member is none')
+  if (typeof value !== 'string') throw new MalformedCommandError('a text of a member is none')
   return value
 }

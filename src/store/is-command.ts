@@ -1,5 +1,5 @@
 import { decodeCommand } from './command-codec.ts'
-import { CommandMalformed } from './command-malformed.ts'
+import { MalformedCommandError } from './malformed-command-error.ts'
 
 /**
  * Whether a command can be decoded. The leader's raft thread loads this module by its address: what other members forward
@@ -10,7 +10,7 @@ export function isCommand(payload: Uint8Array): boolean {
     decodeCommand(payload)
     return true
   } catch (cause) {
-    if (cause instanceof CommandMalformed) return false
+    if (cause instanceof MalformedCommandError) return false
     throw cause
   }
 }

@@ -2,17 +2,17 @@ import type { Clock } from '../../base/clock.ts'
 import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { disagreementChange } from './disk/disagreement-record.ts'
 import type { DisagreementRecord } from './disk/disagreement-record.ts'
-import type { KeyValueHome } from './disk/key-value-store.ts'
+import type { KeyValueDatabases } from './disk/key-value-store.ts'
 import type { Database } from './disk/live-database.ts'
 import { Persister } from './disk/persister.ts'
-import type { StoreLimits } from './limits.ts'
+import type { StoreLimits } from './store-limits.ts'
 import { DigestSamples } from './machine/digest-samples.ts'
 import { Machine } from './machine/machine.ts'
 import type { MachineState } from './machine/state.ts'
 import type { Revision } from './revision.ts'
 
 export type LiveStateOptions = {
-  readonly home: KeyValueHome
+  readonly home: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
   /** The newest rules this member may decide by. */
@@ -116,13 +116,14 @@ export class LiveState {
     this.#database = null
     this.#persister = null
     // A disk that takes no note may still take the renaming, which says the same.
-    if (database !== null) await this.#options.home.condemn(database.name, reason).catch(() => undefined)
+    if (database !== null)
+      await this.#options.home.markQuarantined(database.name, reason).catch(() => undefined)
     await persister?.stop()
     await this.#noting
     if (database === null) return
     await database.store.close()
     await free
-    await this.#options.home.setAside(database.name)
+    await this.#options.home.quarantine(database.name)
   }
 
   /** Writes what the log allows, then closes. */

@@ -6,7 +6,7 @@ import type { Revision } from './revision.ts'
 
 /**
  * The request side of the replicated state: what verbs, auth and controllers see of one member. While that is not to be
- * trusted, everything here throws StoreFailure `quarantined`.
+ * trusted, everything here throws StoreError `quarantined`.
  */
 export interface ObjectStore {
   /** null until the cluster's first command was applied here, and in quarantine. */
@@ -17,32 +17,32 @@ export interface ObjectStore {
   readonly storage: StorageFill
   /** The newest state in this member's memory. Cheap; good for as long as it is held, without awaiting. */
   view(): View
-  /** Memory holds everything acknowledged by any member before the call. @throws StoreFailure */
+  /** Memory holds everything acknowledged by any member before the call. @throws StoreError */
   barrier(deadlineMs: number): Promise<void>
   /** What is known of memory without asking anybody. */
   readonly reads: StoreReads
   /**
    * The state exactly at `revision`, for pages and Exact reads. Superseded versions may have to come from
    * disk. Pins nothing: every call may find the revision compacted meanwhile.
-   * @throws StoreFailure `compacted`, `future`
+   * @throws StoreError `compacted`, `future`
    */
   viewAt(revision: Revision): PastView
-  /** Resolves when memory reached `revision`. @throws StoreFailure `future` when `deadlineMs` came first */
+  /** Resolves when memory reached `revision`. @throws StoreError `future` when `deadlineMs` came first */
   waitFor(revision: Revision, deadlineMs: number): Promise<void>
   /**
    * Proposes a command and waits until this member applied it: a read here afterwards sees it.
-   * @throws StoreFailure
+   * @throws StoreError
    */
   write(command: Command, deadlineMs: number): Promise<Outcome>
   /**
    * Events under `prefix` after `after`, to be pulled.
    * @param interest whoever waits is woken for these only; others may be returned too. Unset: all under the prefix
-   * @throws StoreFailure `compacted`
+   * @throws StoreError `compacted`
    */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
 }
 
-/** As `ReadPort`. @throws StoreFailure from `reached` */
+/** As `ReadPort`. @throws StoreError from `reached` */
 export type StoreReads = Pick<ReadPort, 'term' | 'freshness' | 'probe' | 'lease' | 'reached'>
 
 /** How full the replicated storage is, as far as this member has applied. */
@@ -73,7 +73,7 @@ export interface View {
   count(prefix: KeyPrefix): number
 }
 
-/** As `View`, at a revision of the past. @throws StoreFailure `compacted` from every method */
+/** As `View`, at a revision of the past. @throws StoreError `compacted` from every method */
 export interface PastView {
   readonly revision: Revision
   get(key: Key): Promise<StoredObject | null>
@@ -136,7 +136,7 @@ export interface WatchCursor {
   /**
    * The next events in order, whole commands at a time, at most about `limit`. Empty: caught up. A promise
    * only when they have to come from disk; one call at a time.
-   * @throws StoreFailure `compacted` when it fell out of the window
+   * @throws StoreError `compacted` when it fell out of the window
    */
   next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]>
   /** Calls `wake` once, soon after there is something beyond `revision`. Replaces the one set before. */

@@ -1,5 +1,5 @@
-import { StoreFailure } from './errors.ts'
-import type { Version } from './machine/version.ts'
+import { StoreError } from './store-errors.ts'
+import type { Version } from './machine/object-version.ts'
 import type { Revision } from './revision.ts'
 import type { StoreMachine } from './store-machine.ts'
 
@@ -8,7 +8,7 @@ import type { StoreMachine } from './store-machine.ts'
  *
  * @param since the revision whose readers need them
  * @returns null when a snapshot was installed meanwhile: look again where they are
- * @throws StoreFailure `compacted`; StorageFailure
+ * @throws StoreError `compacted`; DatabaseError
  */
 export async function resolveVersions(
   machine: StoreMachine,
@@ -25,14 +25,15 @@ export async function resolveVersions(
       const asked = some[at]
       if (asked === undefined) continue
       if (version !== null) found.set(asked, version)
-      else if (options.since < state.history.trimmed) throw compacted(options.since, state.history.trimmed)
+      else if (options.since < state.history.trimmed)
+        throw compactedError(options.since, state.history.trimmed)
       else throw machine.damaged(`the version ${asked} is missing on disk`)
     }
   }
   return found
 }
 
-export function compacted(asked: Revision, trimmed: Revision): StoreFailure {
+export function compactedError(asked: Revision, trimmed: Revision): StoreError {
   const words = `revision ${asked} is older than the history kept: versions after ${trimmed} are kept`
-  return new StoreFailure('compacted', words)
+  return new StoreError('compacted', words)
 }

@@ -1,6 +1,6 @@
 import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
-import { StoreFailure } from './errors.ts'
-import type { StoreLimits } from './limits.ts'
+import { StoreError } from './store-errors.ts'
+import type { StoreLimits } from './store-limits.ts'
 import { emptyState } from './machine/state.ts'
 import type { MachineState } from './machine/state.ts'
 
@@ -47,8 +47,8 @@ export function repairWaitMs(
 }
 
 /** Returns what every caller gets meanwhile. The reason is for the log: an answer is public. */
-export function quarantined(): StoreFailure {
-  return new StoreFailure('quarantined', 'the state of this member is not trusted; ask another member')
+export function quarantinedError(): StoreError {
+  return new StoreError('quarantined', 'the state of this member is not trusted; ask another member')
 }
 
 /** Returns what a member without a state begins with: only where its log goes on is known. */

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { Deferred } from '../../base/deferred.ts'
-import { StoreFailure } from './errors.ts'
+import { StoreError } from './store-errors.ts'
 import type { Revision } from './revision.ts'
 
 /** Requests that need a revision memory has not reached. Few, so they are looked through one by one. */
@@ -17,15 +17,15 @@ export class RevisionWaiters {
 
   /**
    * @param options.reached where memory is
-   * @throws StoreFailure `future`, `overloaded`, `stopped`
+   * @throws StoreError `future`, `overloaded`, `stopped`
    */
   async wait(
     revision: Revision,
     options: { readonly reached: Revision; readonly deadlineMs: number },
   ): Promise<void> {
     if (revision <= options.reached) return
-    if (this.#closed) throw new StoreFailure('stopped', 'this member is stopping')
-    if (this.#waiting.size >= this.#waitersMax) throw new StoreFailure('overloaded', 'too many requests wait')
+    if (this.#closed) throw new StoreError('stopped', 'this member is stopping')
+    if (this.#waiting.size >= this.#waitersMax) throw new StoreError('overloaded', 'too many requests wait')
     const delayMs = options.deadlineMs - this.#clock.monotonicMs()
     if (delayMs <= 0) throw future(revision)
     const done = new Deferred<void>()
@@ -51,7 +51,7 @@ export class RevisionWaiters {
     this.#closed = true
     for (const waiter of this.#waiting) {
       waiter.timer.cancel()
-      waiter.done.reject(new StoreFailure('stopped', 'this member is stopping'))
+      waiter.done.reject(new StoreError('stopped', 'this member is stopping'))
     }
     this.#waiting.clear()
   }
@@ -59,6 +59,6 @@ export class RevisionWaiters {
 
 type Waiter = { readonly revision: Revision; readonly done: Deferred<void>; readonly timer: Timer }
 
-function future(revision: Revision): StoreFailure {
-  return new StoreFailure('future', `revision ${revision} was not reached in time`)
+function future(revision: Revision): StoreError {
+  return new StoreError('future', `revision ${revision} was not reached in time`)
 }

@@ -4,11 +4,11 @@ import type { KeyValuePair, KeyValueSnapshot, KeyValueStore } from './disk/key-v
 import { headKey, revisionOf, sessionRange, versionRange } from './disk/machine-keys.ts'
 import { checkRecord } from './disk/record-check.ts'
 import { decodeStoredHead } from './disk/stored-head.ts'
-import { StorageFailure } from './errors.ts'
-import type { StoreLimits } from './limits.ts'
+import { DatabaseError } from './store-errors.ts'
+import type { StoreLimits } from './store-limits.ts'
 import { addHash, hash128, hashText, newHash, readHash, sameHash } from './machine/hash.ts'
 import { encodeHead } from './machine/head.ts'
-import { decodeVersion, recordOf } from './machine/version.ts'
+import { decodeVersion, recordOf } from './machine/object-version.ts'
 import type { StoreMachine } from './store-machine.ts'
 
 export type ScrubOptions = {
@@ -84,7 +84,7 @@ export class Scrub {
     } catch (cause) {
       // Of a database that was closed under our feet nothing can be told.
       if (this.#isOver(store)) return
-      if (!(cause instanceof StorageFailure) || !isDamage(cause)) return onRefused(cause)
+      if (!(cause instanceof DatabaseError) || !isDamage(cause)) return onRefused(cause)
       this.counters.findings++
       machine.enterQuarantine(`the scrub found: ${cause.message}`)
     }
@@ -94,7 +94,7 @@ export class Scrub {
     return this.#closed || this.#options.machine.database !== store
   }
 
-  /** @throws StorageFailure */
+  /** @throws DatabaseError */
   async #walk(store: KeyValueStore): Promise<{ readonly records: number; readonly bytes: number }> {
     const picture = store.snapshot()
     try {
@@ -126,7 +126,7 @@ export class Scrub {
         }
       }
       if (sameHash(sum, digest)) return { records, bytes }
-      throw new StorageFailure(
+      throw new DatabaseError(
         'digest',
         `the database at index ${head.appliedIndex} has digest ${hashText(sum)}, not ${hashText(digest)}`,
       )
@@ -142,7 +142,7 @@ export class Scrub {
     const stored = decodeVersion(record, at)
     const served = this.#options.machine.state.objects.get(stored.key)
     if (served === null || served.revision !== at || Buffer.compare(recordOf(served), record) === 0) return
-    throw new StorageFailure('damaged', `memory and database differ about the version ${at}`)
+    throw new DatabaseError('damaged', `memory and database differ about the version ${at}`)
   }
 
   #rest(bytes: number): Promise<void> {

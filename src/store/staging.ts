@@ -2,14 +2,14 @@ import { assert, present } from '../../base/assert.ts'
 import { logIndex } from '../../raft/index.ts'
 import type { LogIndex, SnapshotMeta, SnapshotSink } from '../../raft/index.ts'
 import { databaseName } from './disk/database-names.ts'
-import type { KeyValueHome } from './disk/key-value-store.ts'
+import type { KeyValueDatabases } from './disk/key-value-store.ts'
 import { SnapshotStage } from './disk/snapshot-stage.ts'
-import { StorageFailure } from './errors.ts'
-import type { StoreLimits } from './limits.ts'
+import { DatabaseError } from './store-errors.ts'
+import type { StoreLimits } from './store-limits.ts'
 
 /** What staging asks of the state machine. */
-export interface StagingNeeds {
-  readonly home: KeyValueHome
+export interface StagingOptions {
+  readonly home: KeyValueDatabases
   readonly limits: StoreLimits
   /** See `loadState`. */
   readonly featureLevelMax: number
@@ -27,15 +27,15 @@ export interface StagingNeeds {
  * was not installed, and begins once that has gone.
  */
 export class Staging {
-  readonly #needs: StagingNeeds
+  readonly #needs: StagingOptions
   #staged: SnapshotStage | null = null
   #staging: Promise<void> = Promise.resolve()
 
-  constructor(needs: StagingNeeds) {
+  constructor(needs: StagingOptions) {
     this.#needs = needs
   }
 
-  /** @throws StorageFailure `stale` and those of `SnapshotStage` */
+  /** @throws DatabaseError `stale` and those of `SnapshotStage` */
   stage(snapshot: SnapshotMeta): Promise<SnapshotSink> {
     const staging = this.#staging.then(() => this.#stage(snapshot))
     this.#staging = staging.then(
@@ -54,7 +54,7 @@ export class Staging {
   }
 
   /** Where the log brought this member beyond the staged state, that keeps a whole copy in memory for nothing. */
-  dropBehind(applied: LogIndex): void {
+  discardObsolete(applied: LogIndex): void {
     const stage = this.#staged
     if (stage === null || stage.snapshot.index > applied) return
     this.#staged = null
@@ -78,7 +78,7 @@ export class Staging {
     // A leader that missed our answer may send once more what is live by now.
     const lowest = needs.wanted ?? logIndex(needs.appliedMemory + 1)
     if (snapshot.index < lowest) {
-      throw new StorageFailure('stale', `a snapshot at ${snapshot.index} is behind ${needs.appliedMemory}`)
+      throw new DatabaseError('stale', `a snapshot at ${snapshot.index} is behind ${needs.appliedMemory}`)
     }
     const { home, limits, featureLevelMax } = needs
     const name = databaseName(snapshot.index)

@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LogIndex, SnapshotMeta } from '../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../version.ts'
-import type { KeyValueHome } from './disk/key-value-store.ts'
-import type { QuarantinedDatabaseNews } from './disk/quarantined-database.ts'
-import type { StoreLimits } from './limits.ts'
+import type { KeyValueDatabases } from './disk/key-value-store.ts'
+import type { QuarantinedDatabaseEvent } from './disk/quarantined-database.ts'
+import type { StoreLimits } from './store-limits.ts'
 import type { Quarantine } from './quarantine.ts'
 
 export type StoreMachineOptions = {
-  readonly home: KeyValueHome
+  readonly home: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
   /** Where the recovered log begins: tells which database is the live one. */
@@ -27,7 +27,7 @@ export type StoreMachineOptions = {
   /** There was no database, though there is a log, which makes it. Unset: nobody wants to know. */
   readonly onMissing?: () => void
   /** Of the database that was set aside. Unset: nobody wants to know. */
-  readonly onAside?: (news: QuarantinedDatabaseNews) => void
+  readonly onAside?: (news: QuarantinedDatabaseEvent) => void
   /** Whether this state may be sent to another member; see `StateGuard.mayGive`. Unset: always. */
   readonly mayGive?: () => boolean
 }

@@ -15,17 +15,17 @@ import type { KeyValueStore } from './disk/key-value-store.ts'
 import { isDamage, openLiveDatabase } from './disk/live-database.ts'
 import type { Database, LiveDatabase } from './disk/live-database.ts'
 import { QuarantinedDatabase } from './disk/quarantined-database.ts'
-import { SnapshotReader, unconfirmed } from './disk/snapshot-reader.ts'
+import { SnapshotReader, unconfirmedError } from './disk/snapshot-reader.ts'
 import { readVersions } from './disk/version-reader.ts'
-import { StorageFailure } from './errors.ts'
-import type { StoreFailure } from './errors.ts'
+import { DatabaseError } from './store-errors.ts'
+import type { StoreError } from './store-errors.ts'
 import { LiveState } from './live-state.ts'
 import type { DigestSample } from './machine/digest-samples.ts'
 import { digestOf } from './machine/digest.ts'
 import { hashText } from './machine/hash.ts'
 import type { MachineState } from './machine/state.ts'
-import type { Version } from './machine/version.ts'
-import { emptyAt, quarantined, repairWaitMs } from './quarantine.ts'
+import type { Version } from './machine/object-version.ts'
+import { emptyAt, quarantinedError, repairWaitMs } from './quarantine.ts'
 import type { Disagreement, Quarantine, QuarantineCause } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 import { Staging } from './staging.ts'
@@ -57,7 +57,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   /** Since the start, how often and why the state was not served. */
   readonly quarantines: Record<QuarantineCause, number> = { damaged: 0, disagreement: 0, operator: 0 }
   /** The database that is not trusted any more, on its way aside. */
-  #condemning: Promise<void> = Promise.resolve()
+  #quarantining: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
   readonly #quarantineListeners = new Set<() => void>()
   #onRoom: () => void = () => undefined
@@ -67,7 +67,7 @@ export class StoreMachine implements StateMachine<Outcome> {
    * Opens the live database, proves it whole and reads it into memory; removes leftovers of others. When it is damaged,
    * the log makes the state anew if it still has its first entry; else the machine begins in quarantine.
    *
-   * @throws StorageFailure `beyond-log`, `unsupported`, `io`
+   * @throws DatabaseError `beyond-log`, `unsupported`, `io`
    */
   static async open(options: StoreMachineOptions): Promise<StoreMachine> {
     const found = await openLiveDatabase({ ...options, featureLevelMax: levelMaxOf(options) })
@@ -100,14 +100,14 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /**
    * Only to be read. A snapshot's installation replaces it.
-   * @throws StoreFailure `quarantined`: who reads here serves
+   * @throws StoreError `quarantined`: who reads here serves
    */
   get state(): MachineState {
-    if (this.#quarantine !== null) throw quarantined()
+    if (this.#quarantine !== null) throw quarantinedError()
     return this.#live.machine.state
   }
 
-  /** Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreFailure `quarantined` */
+  /** Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreError `quarantined` */
   get digest(): string {
     return hashText(digestOf(this.state))
   }
@@ -216,7 +216,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#failure !== null) throw this.#failure
     assert(this.#fetching === null, 'nothing is applied to a state that is set aside')
     const settled = this.#decided(entries, session)
-    this.#staging.dropBehind(this.appliedMemory)
+    this.#staging.discardObsolete(this.appliedMemory)
     this.#live.applied()
     // Who listens reads.
     if (this.#quarantine === null) for (const listener of this.#listeners) listener()
@@ -239,7 +239,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /**
    * Versions by revision, from disk; null for one that left meanwhile.
-   * @throws StoreFailure `quarantined`; StorageFailure `io`
+   * @throws StoreError `quarantined`; DatabaseError `io`
    */
   async readVersions(revisions: readonly Revision[]): Promise<readonly (Version | null)[]> {
     const database = this.#trusted()
@@ -252,18 +252,18 @@ export class StoreMachine implements StateMachine<Outcome> {
       // Another database took its place while we read: what it held is there, or is compacted.
       if (now !== database) return this.readVersions(revisions)
       this.#broken(cause)
-      throw this.#quarantine === null ? cause : quarantined()
+      throw this.#quarantine === null ? cause : quarantinedError()
     }
   }
 
   /** What was read from disk contradicts memory: nothing more is served. */
-  damaged(what: string): StoreFailure {
+  damaged(what: string): StoreError {
     this.enterQuarantine(what)
-    return quarantined()
+    return quarantinedError()
   }
 
   async produceSnapshot(atLeast: LogIndex | null = null): Promise<SnapshotSource> {
-    if (this.#options.mayGive?.() === false) throw unconfirmed()
+    if (this.#options.mayGive?.() === false) throw unconfirmedError()
     if (atLeast !== null && this.appliedDisk.index < atLeast) await this.#live.flush()
     const database = this.#trusted()
     const source = await SnapshotReader.open(database.store, {
@@ -276,19 +276,19 @@ export class StoreMachine implements StateMachine<Outcome> {
     })
     if (atLeast === null || source.snapshot.index >= atLeast) return source
     await source.close()
-    throw new StorageFailure('stale', `the durable state is at ${source.snapshot.index}, behind ${atLeast}`)
+    throw new DatabaseError('stale', `the durable state is at ${source.snapshot.index}, behind ${atLeast}`)
   }
 
-  /** See `Staging`. @throws StorageFailure */
+  /** See `Staging`. @throws DatabaseError */
   async stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink> {
     if (this.#quarantine?.cause !== 'disagreement') return this.#staging.stage(snapshot)
     const remedy = 'its state is kept until an operator decides: orchctl member repair'
-    throw new StorageFailure('suspect', `other members have another state than this one, ${remedy}`)
+    throw new DatabaseError('suspect', `other members have another state than this one, ${remedy}`)
   }
 
   async installSnapshot(snapshot: SnapshotMeta): Promise<void> {
     const stage = this.#staging.take(snapshot)
-    await this.#condemning
+    await this.#quarantining
     const old = this.#live
     await old.stop()
     const { store, state } = stage.take()
@@ -300,7 +300,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#onRoom()
     this.#options.onInstalled?.(snapshot)
     await old.destroy()
-    await this.#condemning
+    await this.#quarantining
     if (this.#quarantine === null) await this.#aside.remove()
   }
 
@@ -311,7 +311,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   /** Writes what the log allows, then closes. What is missing on disk is in the log. */
   async close(): Promise<void> {
-    await this.#condemning
+    await this.#quarantining
     await this.#staging.leave()
     await this.#live.close()
     await this.#aside.settled
@@ -331,7 +331,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     const times = cause === 'damaged' ? ++this.#timesDamaged : 1
     const waitMs = repairWaitMs(times, limits)
     this.#repairAtMs = nowMs + waitMs
-    this.#condemning = this.#live
+    this.#quarantining = this.#live
       .setAside(reason, this.#aside.settled)
       .catch((cause: unknown) => this.#fail(cause))
     this.#begin({ cause, reason, atLeast, times, waitMs })
@@ -346,7 +346,7 @@ export class StoreMachine implements StateMachine<Outcome> {
 
   #trusted(): Database {
     const { database } = this.#live
-    if (database === null || this.#quarantine !== null) throw quarantined()
+    if (database === null || this.#quarantine !== null) throw quarantinedError()
     return database
   }
 
@@ -378,20 +378,20 @@ export class StoreMachine implements StateMachine<Outcome> {
       get wanted() {
         return wanted()
       },
-      settled: () => this.#condemning,
+      settled: () => this.#quarantining,
       failed: (cause) => this.#fail(cause),
     })
   }
 
   /** Another database helps where this one is to blame, and nothing where the disk is. */
   #broken(cause: unknown): void {
-    if (cause instanceof StorageFailure && isDamage(cause)) this.enterQuarantine(cause.message)
+    if (cause instanceof DatabaseError && isDamage(cause)) this.enterQuarantine(cause.message)
     else this.#fail(cause)
   }
 
   #fail(cause: unknown): void {
     if (this.#failure !== null) return
-    this.#failure = cause instanceof Error ? cause : new StorageFailure('io', String(cause))
+    this.#failure = cause instanceof Error ? cause : new DatabaseError('io', String(cause))
     this.#options.onFailure(cause)
   }
 }

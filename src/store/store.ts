@@ -4,9 +4,9 @@ import { ConsensusFailure } from '../../raft/index.ts'
 import type { Consensus, Fate, ReadPort } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
-import { StoreFailure } from './errors.ts'
+import { StoreError } from './store-errors.ts'
 import type { Key, KeyPrefix } from './key.ts'
-import type { StoreLimits } from './limits.ts'
+import type { StoreLimits } from './store-limits.ts'
 import type { MachineState } from './machine/state.ts'
 import type {
   ListSlice,
@@ -19,9 +19,9 @@ import type {
   WatchCursor,
   WatchInterest,
 } from './object-store.ts'
-import { compacted } from './past-versions.ts'
-import { UndoneView } from './past-view.ts'
-import { quarantined } from './quarantine.ts'
+import { compactedError } from './past-versions.ts'
+import { HistoricalView } from './historical-view.ts'
+import { quarantinedError } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import type { StoreMachine } from './store-machine.ts'
@@ -55,7 +55,7 @@ export class Store implements ObjectStore {
         this.#tellOfLeases()
       }),
       // Whoever follows finds out when it asks for more.
-      machine.onQuarantine(() => this.#hub.distrust()),
+      machine.onQuarantine(() => this.#hub.invalidate()),
     ]
     this.#tellOfLeases()
   }
@@ -96,13 +96,13 @@ export class Store implements ObjectStore {
     const { machine, clock, limits } = this.#options
     const { state } = machine
     if (revision > state.revision) {
-      throw new StoreFailure(
+      throw new StoreError(
         'future',
         `revision ${revision} was not reached yet, the newest is ${state.revision}`,
       )
     }
-    if (revision < state.history.trimmed) throw compacted(revision, state.history.trimmed)
-    return new UndoneView({ machine, clock, limits, revision })
+    if (revision < state.history.trimmed) throw compactedError(revision, state.history.trimmed)
+    return new HistoricalView({ machine, clock, limits, revision })
   }
 
   async barrier(deadlineMs: number): Promise<void> {
@@ -110,7 +110,7 @@ export class Store implements ObjectStore {
     try {
       await this.#options.consensus.barrier(this.#quorumDeadline(deadlineMs))
     } catch (cause) {
-      throw translated(cause)
+      throw toStoreError(cause)
     }
   }
 
@@ -123,7 +123,7 @@ export class Store implements ObjectStore {
     const payload = encodeCommand(command)
     const { consensus, machine, limits } = this.#options
     if (payload.byteLength > limits.commandBytesMax) {
-      throw new StoreFailure(
+      throw new StoreError(
         'too-large',
         `the command has ${payload.byteLength} bytes of ${limits.commandBytesMax}`,
       )
@@ -132,12 +132,12 @@ export class Store implements ObjectStore {
     try {
       fate = await consensus.propose(payload, this.#quorumDeadline(deadlineMs))
     } catch (cause) {
-      throw translated(cause)
+      throw toStoreError(cause)
     }
     // What a suspect state makes of a command is no answer.
-    if (fate.kind === 'applied' && machine.quarantine !== null) throw unknownFate()
+    if (fate.kind === 'applied' && machine.quarantine !== null) throw outcomeUnknownError()
     if (fate.kind === 'applied') return fate.outcome
-    throw fate.kind === 'unknown' ? unknownFate() : notApplied(fate.reason)
+    throw fate.kind === 'unknown' ? outcomeUnknownError() : notApplied(fate.reason)
   }
 
   watch(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
@@ -163,9 +163,9 @@ export class Store implements ObjectStore {
     consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)
   }
 
-  /** Without a trusted state no command has an outcome that could be returned. @throws StoreFailure `quarantined` */
+  /** Without a trusted state no command has an outcome that could be returned. @throws StoreError `quarantined` */
   #checkTrusted(): void {
-    if (this.#options.machine.quarantine !== null) throw quarantined()
+    if (this.#options.machine.quarantine !== null) throw quarantinedError()
   }
 }
 
@@ -213,22 +213,22 @@ function readsOf(reads: ReadPort): StoreReads {
       try {
         await reads.reached(index, deadlineMs)
       } catch (cause) {
-        throw translated(cause)
+        throw toStoreError(cause)
       }
     },
   }
 }
 
-function translated(cause: unknown): unknown {
+function toStoreError(cause: unknown): unknown {
   if (!(cause instanceof ConsensusFailure)) return cause
   const { code } = cause
   switch (code) {
     case 'overloaded':
     case 'stopped':
-      return new StoreFailure(code, cause.message, { cause })
+      return new StoreError(code, cause.message, { cause })
     case 'timed-out':
     case 'no-leader':
-      return new StoreFailure('timed-out', cause.message, { cause })
+      return new StoreError('timed-out', cause.message, { cause })
     case 'not-a-voter':
     case 'target-silent':
     case 'target-behind':
@@ -237,26 +237,24 @@ function translated(cause: unknown): unknown {
   }
 }
 
-function notApplied(
-  reason: Extract<Fate<Outcome>, { readonly kind: 'not-applied' }>['reason'],
-): StoreFailure {
+function notApplied(reason: Extract<Fate<Outcome>, { readonly kind: 'not-applied' }>['reason']): StoreError {
   switch (reason) {
     case 'no-leader':
-      return new StoreFailure('timed-out', 'no leader took the command in time')
+      return new StoreError('timed-out', 'no leader took the command in time')
     case 'overloaded':
-      return new StoreFailure('overloaded', 'too many commands wait')
+      return new StoreError('overloaded', 'too many commands wait')
     case 'stopped':
-      return new StoreFailure('stopped', 'this member is stopping')
+      return new StoreError('stopped', 'this member is stopping')
     case 'too-large':
-      return new StoreFailure('too-large', 'the command exceeds one log entry')
+      return new StoreError('too-large', 'the command exceeds one log entry')
     case 'unreadable':
-      return new StoreFailure(
+      return new StoreError(
         'unreadable',
         'the leader cannot read this change, as it runs another version: give all members the same version, or try another member',
       )
   }
 }
 
-function unknownFate(): StoreFailure {
-  return new StoreFailure('timed-out', 'the command was not confirmed in time', { applied: 'unknown' })
+function outcomeUnknownError(): StoreError {
+  return new StoreError('timed-out', 'the command was not confirmed in time', { applied: 'unknown' })
 }

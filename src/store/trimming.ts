@@ -3,8 +3,8 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Consensus, LogIndex } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { Command, Outcome } from './command.ts'
-import type { StoreLimits } from './limits.ts'
-import { Notes } from './notes.ts'
+import type { StoreLimits } from './store-limits.ts'
+import { RevisionTimeline } from './revision-timeline.ts'
 import { noRevision, revision } from './revision.ts'
 import type { Revision } from './revision.ts'
 import { eventsKept } from './machine/storage-rules.ts'
@@ -27,8 +27,8 @@ export type HistoryTrimmerOptions = {
  */
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions
-  readonly #superseded: Notes<Note>
-  readonly #silent: Notes<Note>
+  readonly #superseded: RevisionTimeline<Note>
+  readonly #silent: RevisionTimeline<Note>
   #expiredBefore = 0
   #proposing = false
   #timer: Timer | null = null
@@ -36,8 +36,10 @@ export class HistoryTrimmer {
   constructor(options: HistoryTrimmerOptions) {
     this.#options = options
     const { machine, limits } = options
-    this.#superseded = new Notes(() => machine.state.settings.historyWindowMs)
-    this.#silent = new Notes(() => Math.max(machine.state.settings.historyWindowMs, limits.sessionIdleMs))
+    this.#superseded = new RevisionTimeline(() => machine.state.settings.historyWindowMs)
+    this.#silent = new RevisionTimeline(() =>
+      Math.max(machine.state.settings.historyWindowMs, limits.sessionIdleMs),
+    )
   }
 
   start(): void {

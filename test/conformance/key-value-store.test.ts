@@ -8,8 +8,8 @@ import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
-import { MemoryKeyValueHome } from '../../src/store/disk/memory-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../src/store/disk/memory-key-value-store.ts'
 import { SimKeyValueDisk } from '../simulation/kv.ts'
 import { World } from '../simulation/world.ts'
 import type { Owner } from '../simulation/world.ts'
@@ -17,7 +17,7 @@ import { keyValueStoreSuite } from './key-value-store.ts'
 import type { KeyValueHomeUnderTest } from './key-value-store.ts'
 
 keyValueStoreSuite('memory', async () => ({
-  home: new MemoryKeyValueHome(),
+  home: new MemoryKeyValueDatabases(),
   act: (body) => body(),
   destroy: async () => undefined,
 }))
@@ -25,7 +25,7 @@ keyValueStoreSuite('memory', async () => ({
 keyValueStoreSuite('LevelDB', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'orch-kv-'))
   return {
-    home: new LevelKeyValueHome(join(directory, 'databases')),
+    home: new LevelKeyValueDatabases(join(directory, 'databases')),
     act: (body) => body(),
     destroy: () => rm(directory, { recursive: true, force: true }),
   }
@@ -58,7 +58,7 @@ function owner(): Owner {
 
 void test('LevelDB: what a crash left of a removal is removed and never listed', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'orch-kv-'))
-  const home = new LevelKeyValueHome(directory)
+  const home = new LevelKeyValueDatabases(directory)
   await (await home.open('db-0')).close()
   await (await home.open('db-5')).close()
   await rename(join(directory, 'db-5'), join(directory, 'db-5.removed'))

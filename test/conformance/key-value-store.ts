@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type {
-  KeyValueHome,
+  KeyValueDatabases,
   KeyValuePair,
   KeyValueRange,
   KeyValueStore,
@@ -9,14 +9,14 @@ import type {
 
 /** One way to keep databases. `act` runs a test where its promises make progress. */
 export type KeyValueHomeUnderTest = {
-  readonly home: KeyValueHome
+  readonly home: KeyValueDatabases
   readonly act: (body: () => Promise<void>) => Promise<void>
   readonly destroy: () => Promise<void>
 }
 
 /** What every filling of the port must do alike. */
 export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHomeUnderTest>): void {
-  const check = (sentence: string, body: (home: KeyValueHome) => Promise<void>): void => {
+  const check = (sentence: string, body: (home: KeyValueDatabases) => Promise<void>): void => {
     void test(`${name}: ${sentence}`, async () => {
       const { home, act, destroy } = await make()
       try {
@@ -31,7 +31,7 @@ export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHom
   suiteOfHomes(check)
 }
 
-type Check = (sentence: string, body: (home: KeyValueHome) => Promise<void>) => void
+type Check = (sentence: string, body: (home: KeyValueDatabases) => Promise<void>) => void
 
 function suiteOfReads(check: Check): void {
   check('a missing key reads as null, in the place it was asked for', async (home) => {
@@ -165,35 +165,35 @@ function suiteOfHomes(check: Check): void {
     const first = await home.open('db-0')
     await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await first.close()
-    await home.setAside('db-0')
-    await home.setAside('db-9')
+    await home.quarantine('db-0')
+    await home.quarantine('db-9')
     assert.deepEqual(await home.list(), [])
     const again = await home.open('db-0')
     assert.deepEqual(plain(await again.getMany([bytes(1)])), [null])
     await again.write([{ kind: 'put', key: bytes(1), value: bytes(2) }])
     await again.close()
-    await home.setAside('db-0')
-    await home.discardAside()
-    await home.discardAside()
+    await home.quarantine('db-0')
+    await home.discardQuarantined()
+    await home.discardQuarantined()
     assert.deepEqual(await home.list(), [])
   })
 
   check(
     'a condemned database is known as one until it is set aside, and the next of its name is none',
     async (home) => {
-      assert.deepEqual(await home.condemned(), new Map())
+      assert.deepEqual(await home.quarantineMarks(), new Map())
       const store = await home.open('db-7')
-      await home.condemn('db-7', 'first')
-      await home.condemn('db-7', 'again')
-      await home.condemn('db-8', 'not there')
-      assert.deepEqual([...(await home.condemned())].sort(), [
+      await home.markQuarantined('db-7', 'first')
+      await home.markQuarantined('db-7', 'again')
+      await home.markQuarantined('db-8', 'not there')
+      assert.deepEqual([...(await home.quarantineMarks())].sort(), [
         ['db-7', 'again'],
         ['db-8', 'not there'],
       ])
       assert.deepEqual(await home.list(), ['db-7'])
       await store.close()
-      for (const name of ['db-7', 'db-8', 'db-9']) await home.setAside(name)
-      assert.deepEqual([...(await home.list()), ...(await home.condemned())], [])
+      for (const name of ['db-7', 'db-8', 'db-9']) await home.quarantine(name)
+      assert.deepEqual([...(await home.list()), ...(await home.quarantineMarks())], [])
     },
   )
 

@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { SeededRandom } from '../../base/random.ts'
 import { limits } from '../../src/config/limits.ts'
-import { StoreFailure } from '../../src/store/errors.ts'
+import { StoreError } from '../../src/store/store-errors.ts'
 import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import { CM, admin, session, start, trusted, until } from '../support/fixtures/tls-server.ts'
 
@@ -190,7 +190,7 @@ void test('a compressed list that fails midway is cut off, so that its client kn
     pieces: (async function* () {
       yield* listOf(300)
       await Promise.resolve()
-      throw new StoreFailure('compacted', 'gone')
+      throw new StoreError('compacted', 'gone')
     })(),
   })
   const response = await open(list, 'gzip')

@@ -31,7 +31,7 @@ import { RealClock } from '../../src/host/clock.ts'
 import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
 import { disagreementChange } from '../../src/store/disk/disagreement-record.ts'
-import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-store.ts'
 import { encodeCommand } from '../../src/store/command-codec.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
@@ -196,7 +196,7 @@ void test('who is damaged is said, and not chosen', async () => {
 void test('a state that other members disagreed with is named, and a survivor with the same log comes first', async () => {
   const of = scene()
   for (const name of ['n1', 'n2']) append(of(name), first, ['a'], base + 1)
-  const home = new LevelKeyValueHome(join(of('n1'), 'db'))
+  const home = new LevelKeyValueDatabases(join(of('n1'), 'db'))
   const [name = ''] = await home.list()
   const store = await home.open(name)
   const reason = 'n2 and n3 have another state at index 99'

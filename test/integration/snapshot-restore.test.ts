@@ -24,7 +24,7 @@ import { cli } from '../../src/cli/cli.ts'
 import { RealClock } from '../../src/host/clock.ts'
 import { lockDirectory } from '../../src/host/directory-lock.ts'
 import { RealRandom } from '../../src/host/random.ts'
-import { LevelKeyValueHome } from '../../src/store/disk/level-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../../src/store/disk/level-key-value-store.ts'
 import { ManualClock } from '../support/fakes/manual-clock.ts'
 import { orchctl } from '../support/drivers/orchctl.ts'
 import { fileOf, streamOf } from '../support/fixtures/snapshot-file.ts'
@@ -92,7 +92,7 @@ void test('members restored with one id are one cluster, each with a log that be
     log.close()
     assert.deepEqual([base.index, lastIndex, hardState.vote], [old.appliedMemory, old.appliedMemory, null])
     assert.equal(base.configuration.voters.length, 2)
-    const databases = new LevelKeyValueHome(join(directory, 'db'))
+    const databases = new LevelKeyValueDatabases(join(directory, 'db'))
     const state = await openMachine({
       home: databases,
       clock: new ManualClock(),

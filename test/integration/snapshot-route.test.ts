@@ -13,7 +13,7 @@ import { emptyConfiguration, logIndex, term } from '../../raft/index.ts'
 import type { SnapshotSource } from '../../raft/index.ts'
 import { limits } from '../../src/config/limits.ts'
 import type { SnapshotProvider } from '../../src/server/snapshot-provider.ts'
-import { StorageFailure, StoreFailure } from '../../src/store/errors.ts'
+import { DatabaseError, StoreError } from '../../src/store/store-errors.ts'
 import { ADMIN, serverAround } from '../../fixtures/server-fixture.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 
@@ -37,7 +37,7 @@ class CountedSource implements SnapshotSource {
       this.pulled++
       return Buffer.alloc(pieceBytes, this.pulled)
     }
-    if (this.#fails) throw new StorageFailure('damaged', 'a value does not pass its check')
+    if (this.#fails) throw new DatabaseError('damaged', 'a value does not pass its check')
     return null
   }
 
@@ -160,13 +160,13 @@ void test('few are sent at once, and each gives its place back', async (t) => {
 })
 
 void test('a state that cannot be given is a Status, and holds no place', async (t) => {
-  let failure: StoreFailure = new StoreFailure('quarantined', 'ask another member')
+  let failure: StoreError = new StoreError('quarantined', 'ask another member')
   const { url } = await serving(t, { open: () => Promise.reject(failure) })
   for (let round = 0; round <= limits.snapshotsMax; round++) {
     const quarantined = await asked(url)
     assert.equal(quarantined.statusCode, 503)
     await readAll(quarantined)
   }
-  failure = new StoreFailure('timed-out', 'the database did not reach it')
+  failure = new StoreError('timed-out', 'the database did not reach it')
   assert.equal((await asked(url)).statusCode, 504)
 })

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../base/random.ts'
 import type { Command } from '../../src/store/command.ts'
-import { StoreFailure } from '../../src/store/errors.ts'
+import { StoreError } from '../../src/store/store-errors.ts'
 import { prefixOf } from '../../src/store/key.ts'
 import type { Key, KeyPrefix } from '../../src/store/key.ts'
 import type { StoredObject, StoreEvent, WatchCursor } from '../../src/store/object-store.ts'
@@ -268,7 +268,7 @@ class Run {
         assert.deepEqual(reader.told.map(plainEvent), this.#model.events(reader.prefix, reader.after))
         left.push(reader)
       } catch (cause) {
-        if (!(cause instanceof StoreFailure) || cause.code !== 'compacted') throw cause
+        if (!(cause instanceof StoreError) || cause.code !== 'compacted') throw cause
         assert.ok(reader.cursor.revision < this.#model.trimmed)
         reader.cursor.close()
       }

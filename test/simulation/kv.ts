@@ -3,12 +3,12 @@ import type { SeededRandom } from '../../base/random.ts'
 import { memorySnapshot, textOf } from '../../src/store/disk/memory-key-value-store.ts'
 import type {
   KeyValueChange,
-  KeyValueHome,
+  KeyValueDatabases,
   KeyValuePair,
   KeyValueSnapshot,
   KeyValueStore,
 } from '../../src/store/disk/key-value-store.ts'
-import { StorageFailure } from '../../src/store/errors.ts'
+import { DatabaseError } from '../../src/store/store-errors.ts'
 import type { QuarantineCause } from '../../src/store/quarantine.ts'
 import type { Owner, World } from './world.ts'
 
@@ -56,7 +56,7 @@ export class SimKeyValueDisk {
   #stalledUntil = 0
   #failing = false
   readonly databases = new Map<string, Database>()
-  /** Notes beside them; see `KeyValueHome.condemn`. */
+  /** Notes beside them; see `KeyValueDatabases.condemn`. */
   readonly condemned = new Map<string, string>()
   /** Whose process runs on it; null: nobody asks. */
   user: KeyValueUser | null = null
@@ -68,20 +68,21 @@ export class SimKeyValueDisk {
   }
 
   /** What a process of this member sees. Nobody looks at what is set aside. */
-  mount(owner: Owner): KeyValueHome {
+  mount(owner: Owner): KeyValueDatabases {
     const home = this.#mount(owner)
     const setAside = async (name: string): Promise<void> => {
       await home.destroy(name)
       if (this.condemned.has(name)) await this.#later(owner, 'destroy', () => this.condemned.delete(name))
     }
-    return { ...home, setAside, discardAside: async () => null }
+    return { ...home, quarantine: setAside, discardQuarantined: async () => null }
   }
 
-  #mount(owner: Owner): Omit<KeyValueHome, 'setAside' | 'discardAside'> {
+  #mount(owner: Owner): Omit<KeyValueDatabases, 'quarantine' | 'discardQuarantined'> {
     const open = new Set<string>()
     return {
-      condemn: (name, reason) => this.#later(owner, 'write', () => void this.condemned.set(name, reason)),
-      condemned: () => this.#later(owner, 'read', () => new Map(this.condemned)),
+      markQuarantined: (name, reason) =>
+        this.#later(owner, 'write', () => void this.condemned.set(name, reason)),
+      quarantineMarks: () => this.#later(owner, 'read', () => new Map(this.condemned)),
       list: () => this.#later(owner, 'read', () => [...this.databases.keys()]),
       open: (name) =>
         this.#later(owner, 'open', () => {
@@ -242,7 +243,7 @@ function emptyDatabase(): Database {
 }
 
 function refuse(): void {
-  throw new StorageFailure('io', 'cannot write the database: injected (io)')
+  throw new DatabaseError('io', 'cannot write the database: injected (io)')
 }
 
 function spoil(

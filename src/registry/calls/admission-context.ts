@@ -3,7 +3,7 @@ import type { Random } from '../../../base/random.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { equalJson } from '../../api/json.ts'
 import { formatTime } from '../../api/time.ts'
-import type { AnyObject, Writing } from '../kinds/definition.ts'
+import type { AnyObject, WriteContext } from '../kinds/definition.ts'
 import { randomUid } from '../kinds/metadata.ts'
 import type { RequestContext } from './request.ts'
 
@@ -19,7 +19,7 @@ export class AdmissionContext {
   /** Made on first use: most requests ask nothing that calls out. */
   #answers: Map<string, RememberedAnswer> | null = null
   #requestUid: string | null = null
-  #writing: Writing | null = null
+  #writing: WriteContext | null = null
   /**
    * The refusal of this request that rests on memory and on a definition as they were behind a read barrier. null: none
    * yet.
@@ -33,7 +33,7 @@ export class AdmissionContext {
   }
 
   /** The user and the time of the request, which objects may show. The same in every evaluation. */
-  get writing(): Writing {
+  get writing(): WriteContext {
     this.#writing ??= { user: this.request.user, time: formatTime(this.#clock.wallMs()) }
     return this.#writing
   }

@@ -2,7 +2,7 @@ import type { Operation } from '../../store/command.ts'
 import type { AdmissionContext } from './admission-context.ts'
 import type { DeleteOptions } from './delete-options.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
-import type { WriteOptions } from './options.ts'
+import type { WriteOptions } from './query-options.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import type { Target } from './request.ts'
 

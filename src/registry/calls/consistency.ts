@@ -1,6 +1,6 @@
 import { badRequest } from '../../api/api-errors.ts'
-import { readText } from './options.ts'
-import type { Query, WantedRevision } from './options.ts'
+import { readText } from './query-options.ts'
+import type { Query, WantedRevision } from './query-options.ts'
 
 /**
  * How new an answer has to be, as a request may choose in its header `Orch-Consistency`.

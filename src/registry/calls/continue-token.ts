@@ -3,7 +3,7 @@ import { keyOf, partsOf } from '../../store/key.ts'
 import type { Key, KeyPrefix } from '../../store/key.ts'
 import { revision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
-import { malformed } from './options.ts'
+import { malformed } from './query-options.ts'
 
 /** Where a page ended, at which revision: all that the next page needs, so no member keeps anything. */
 export type PagePosition = {

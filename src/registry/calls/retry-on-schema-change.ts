@@ -1,19 +1,19 @@
 import { ApiError } from '../../api/api-error.ts'
 import { pathNotFound, serviceUnavailable } from '../../api/api-errors.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
-import type { Answer, VerbRequest } from './answer.ts'
+import type { VerbResponse, VerbRequest } from './verb.ts'
 import type { Catalog } from '../kinds/catalog.ts'
-import { basisOf, DefinitionChanged } from '../kinds/definition-basis.ts'
+import { basisOf, DefinitionChangedError } from '../kinds/definition-basis.ts'
 import type { DefinitionStates } from '../kinds/definition-basis.ts'
 import type { ResourceDefinition, Verb } from '../kinds/definition.ts'
-import { fromStore } from '../shared/store-errors.ts'
+import { fromStore } from '../shared/store-error-mapping.ts'
 
-export type SchemaChangeParts = {
+export type SchemaChangeOptions = {
   readonly store: Pick<ObjectStore, 'barrier'>
   readonly catalog: Catalog
   readonly states: DefinitionStates
   /** Resolves once the catalog has all definitions that memory has. Unset: it always has. */
-  readonly definitionsTakenIn?: () => Promise<void>
+  readonly definitionsApplied?: () => Promise<void>
 }
 
 /** Definitions that one request is answered by, one after the other. More: 503. */
@@ -29,12 +29,12 @@ const triesMax = 4
  * @throws ApiError
  */
 export async function retryOnSchemaChange(
-  parts: SchemaChangeParts,
+  parts: SchemaChangeOptions,
   verb: Verb,
   request: VerbRequest,
   isConfirmed: (refusal: ApiError) => boolean,
-  run: (definition: ResourceDefinition) => Promise<Answer>,
-): Promise<Answer> {
+  run: (definition: ResourceDefinition) => Promise<VerbResponse>,
+): Promise<VerbResponse> {
   let { definition } = request
   for (let tries = 1; tries <= triesMax; tries++) {
     let refusal: ApiError | null = null
@@ -44,13 +44,13 @@ export async function retryOnSchemaChange(
       if (verb === 'get' || verb === 'list') check(parts, definition)
       return answer
     } catch (cause) {
-      if (!(cause instanceof DefinitionChanged)) {
+      if (!(cause instanceof DefinitionChangedError)) {
         if (!mayBeOfDefinition(cause, request) || isConfirmed(cause)) throw cause
         await fromStore(parts.store.barrier(request.context.deadlineMs))
         refusal = cause
       }
     }
-    await fromStore(parts.definitionsTakenIn?.() ?? Promise.resolve())
+    await fromStore(parts.definitionsApplied?.() ?? Promise.resolve())
     const current = lookedUp(parts, definition)
     if (refusal !== null && current === definition) throw refusal
     definition = current
@@ -60,10 +60,10 @@ export async function retryOnSchemaChange(
 
 const soon = { retryAfterSeconds: 1 }
 
-/** @throws DefinitionChanged */
-function check({ states }: SchemaChangeParts, definition: ResourceDefinition): void {
+/** @throws DefinitionChangedError */
+function check({ states }: SchemaChangeOptions, definition: ResourceDefinition): void {
   const basis = basisOf(definition)
-  if (basis !== undefined) states.now(basis)
+  if (basis !== undefined) states.current(basis)
 }
 
 /** Whether a newer definition might have allowed it: a refusal that only the definition decides. */
@@ -83,7 +83,7 @@ function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is Ap
 }
 
 /** @throws ApiError `NotFound` */
-function lookedUp({ catalog }: SchemaChangeParts, before: ResourceDefinition): ResourceDefinition {
+function lookedUp({ catalog }: SchemaChangeOptions, before: ResourceDefinition): ResourceDefinition {
   const { group, version, plural, scope } = before
   const found = catalog.find(group, version, plural)
   // With another scope it has other paths.

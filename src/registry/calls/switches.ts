@@ -1,4 +1,4 @@
-import type { VerbRequest } from './answer.ts'
+import type { VerbRequest } from './verb.ts'
 
 /** Behaviours that an operator may switch off. @source spec 9.7 */
 export type RegistrySwitches = {
@@ -10,14 +10,14 @@ export type RegistrySwitches = {
   readonly fieldValidation: boolean
 }
 
-export const everythingOn: RegistrySwitches = Object.freeze({
+export const allSwitchesOn: RegistrySwitches = Object.freeze({
   listChunking: true,
   remainingItemCount: true,
   fieldValidation: true,
 })
 
 /** The request as if its query did not say what means nothing here. */
-export function asSwitched(request: VerbRequest, switches: RegistrySwitches): VerbRequest {
+export function applySwitches(request: VerbRequest, switches: RegistrySwitches): VerbRequest {
   const { listChunking, fieldValidation } = switches
   if (listChunking && fieldValidation) return request
   const query = new Map(request.query)

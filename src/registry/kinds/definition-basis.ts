@@ -15,15 +15,15 @@ export type DefinitionBasis = {
 }
 
 /** Memory has another definition than the kind was made of, or none: whoever goes by it has to look the kind up again. */
-export class DefinitionChanged extends Error {
+export class DefinitionChangedError extends Error {
   constructor(key: Key) {
     super(`${key} is not as the kind was made of it`)
-    this.name = 'DefinitionChanged'
+    this.name = 'DefinitionChangedError'
   }
 }
 
 /** How the definition of a kind is, in this member's memory. */
-export type DefinitionNow = {
+export type DefinitionState = {
   /** With it a write is only made by the definition as it is now. */
   readonly condition: Condition
   /** Its objects are being deleted: no more come. */
@@ -40,10 +40,10 @@ export class DefinitionStates {
     this.#store = store
   }
 
-  /** @throws DefinitionChanged; StoreFailure */
-  now({ key, uid, generation }: DefinitionBasis): DefinitionNow {
+  /** @throws DefinitionChangedError; StoreError */
+  current({ key, uid, generation }: DefinitionBasis): DefinitionState {
     const stored = this.#store.view().get(key)
-    if (stored?.uid !== uid || this.#generation(stored) !== generation) throw new DefinitionChanged(key)
+    if (stored?.uid !== uid || this.#generation(stored) !== generation) throw new DefinitionChangedError(key)
     const { revision, terminating } = stored
     return { condition: { kind: 'other-revision-is', key, revision }, terminating }
   }
@@ -72,7 +72,7 @@ export function basisOf({ custom }: ResourceDefinition): DefinitionBasis | undef
 /** The operations, all of which are only made while that holds: a deletion alone goes by no definition. */
 export function withPrecondition(
   operations: readonly Operation[],
-  now: DefinitionNow | undefined,
+  now: DefinitionState | undefined,
 ): readonly Operation[] {
   if (now === undefined) return operations
   const at = operations.findIndex(({ kind }) => kind === 'put')

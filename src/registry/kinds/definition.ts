@@ -7,7 +7,7 @@ import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { Names } from '../../api/names.ts'
 import type { DefinitionBasis } from './definition-basis.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
-import type { Reviewers } from './reviewers.ts'
+import type { AccessReviewer } from './access-reviewer.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
@@ -36,7 +36,7 @@ export type ResourceDefinition = {
   /** Whether an object's name follows the rule; messages as upstream. */
   readonly validateName: (name: string) => readonly string[]
   /** Finalizers need no prefix, as upstream has it for this kind. */
-  readonly plainFinalizers?: true
+  readonly allowsUnqualifiedFinalizers?: true
   /** Deleting answers with the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
@@ -46,7 +46,7 @@ export type ResourceDefinition = {
   /** `metadata.generation` counts changes outside metadata and status; `status-too`: outside metadata. */
   readonly tracksGeneration?: true | 'status-too'
   /** Its objects are namespaces: one goes only when nothing is left in it. */
-  readonly holdsNamespaces?: true
+  readonly isNamespaceKind?: true
   /** What field selectors may name besides name and namespace: dotted paths of string members, or made of them. */
   readonly selectableFields?: readonly (string | SelectableField)[]
   /**
@@ -62,9 +62,9 @@ export type ResourceDefinition = {
   readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
   /** Its objects ask something and are not stored: a create is answered with what this makes of it. */
-  readonly review?: (object: AnyObject, asking: Asking) => AnyObject | Promise<AnyObject>
+  readonly review?: (object: AnyObject, asking: ReviewContext) => AnyObject | Promise<AnyObject>
   /** Its objects are not stored: a create is one of that subresource of the object whose name they have. */
-  readonly standsFor?: { readonly plural: string; readonly subresource: string }
+  readonly aliasOfSubresource?: { readonly plural: string; readonly subresource: string }
   readonly subresources: readonly SubresourceDefinition[]
   /**
    * Other versions of it that are served but told of nowhere, for clients with names built into them. Switched on and off
@@ -93,11 +93,11 @@ export function listKindOf({ kind, custom }: Pick<ResourceDefinition, 'kind' | '
 }
 
 /** Who asks for a review, where, and who knows the answer. */
-export type Asking = {
+export type ReviewContext = {
   readonly user: UserInfo
   /** null: of a cluster-scoped kind. */
   readonly namespace: string | null
-  readonly reviewers: Reviewers
+  readonly reviewers: AccessReviewer
 }
 
 /** What a field selector compares where no member says it. */
@@ -162,7 +162,7 @@ export type Cell = string | number | bigint | boolean | null | AgeCell
 type AgeCell = { readonly since: string | null; readonly before?: string; readonly after?: string }
 
 /** Who writes, and when: for kinds whose objects say so. */
-export type Writing = {
+export type WriteContext = {
   readonly user: UserInfo
   /** RFC 3339, whole seconds. */
   readonly time: string
@@ -172,8 +172,8 @@ export type ResourceHooks = {
   /** Defaults that follow from other members, behind those of the schema. What has them is not changed. */
   readonly fillDefaults?: (object: AnyObject) => AnyObject
   /** Sets what the server owns: clears status on create, keeps it on update, merges write-only input. */
-  readonly prepareForCreate?: (object: AnyObject, writing: Writing) => AnyObject
-  readonly prepareForUpdate?: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
+  readonly prepareForCreate?: (object: AnyObject, writing: WriteContext) => AnyObject
+  readonly prepareForUpdate?: (object: AnyObject, current: AnyObject, writing: WriteContext) => AnyObject
   /**
    * Seconds that an object gets to end in good order when it is deleted; 0: it goes at once, as without this.
    *
@@ -194,11 +194,11 @@ export type ResourceHooks = {
    * For kinds whose objects only show what is decided elsewhere: what has to be asked for there before `current` can be
    * `object`, or be deleted (null). What is shown then is for that other place to write.
    */
-  readonly follow?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
+  readonly membershipChanges?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
   /** Where other objects lie that go before it: it is removed only when nothing is left there. */
   readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
   /** Something besides `metadata.finalizers` keeps an object that is being deleted. */
-  readonly isHeld?: (object: AnyObject) => boolean
+  readonly blocksDeletion?: (object: AnyObject) => boolean
 }
 
 /** A path under an object. */
@@ -211,7 +211,7 @@ export type PartSubresource = {
   readonly body?: undefined
   readonly view?: undefined
   /** What of the sent object counts; the rest stays as it is. */
-  readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: Writing) => AnyObject
+  readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: WriteContext) => AnyObject
   readonly validateUpdate?: (object: AnyObject, current: AnyObject, found: Findings) => void
 }
 
@@ -255,11 +255,11 @@ export type ObjectOperation =
   /** @param options of the shape `DeleteOptions` */
   | { readonly kind: 'delete'; readonly options: JsonObject }
   /** A uid and a version that the body says are those the object must have. @param change throws `ApiError` to refuse */
-  | { readonly kind: 'change'; readonly change: (current: AnyObject, writing: Writing) => AnyObject }
+  | { readonly kind: 'change'; readonly change: (current: AnyObject, writing: WriteContext) => AnyObject }
 
 /** Whether there are objects of it in the store. */
-export function isStored({ review, standsFor }: ResourceDefinition): boolean {
-  return review === undefined && standsFor === undefined
+export function isStored({ review, aliasOfSubresource }: ResourceDefinition): boolean {
+  return review === undefined && aliasOfSubresource === undefined
 }
 
 /** A kind as one domain names it. */

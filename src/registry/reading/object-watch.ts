@@ -2,19 +2,19 @@ import { ApiError } from '../../api/api-error.ts'
 import { internal } from '../../api/api-errors.ts'
 import { BrokenInvariant } from '../../../base/assert.ts'
 import type { Clock, Timer } from '../../../base/clock.ts'
-import { StoreFailure } from '../../store/errors.ts'
+import { StoreError } from '../../store/store-errors.ts'
 import type { ObjectStore, StoredObject, StoreEvent, WatchCursor } from '../../store/object-store.ts'
 import { revision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
-import type { WatchStream } from '../calls/answer.ts'
+import type { WatchStream } from '../calls/verb.ts'
 import type { EventType } from '../representations/event-frames.ts'
 import type { Framing } from '../representations/framing.ts'
-import type { RegistryLimits } from '../shared/limits.ts'
-import { ReadTurn, turnOfOthers } from '../shared/read-turn.ts'
+import type { RegistryLimits } from '../shared/registry-limits.ts'
+import { YieldBudget, yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Selection } from './selection.ts'
-import { readErrorOf } from '../shared/store-errors.ts'
+import { readErrorOf } from '../shared/store-error-mapping.ts'
 
-export type ObjectWatchParts = {
+export type ObjectWatchOptions = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly limits: RegistryLimits
@@ -35,7 +35,7 @@ export type ObjectWatchParts = {
 
 /** One watch: what its connection may send now, made when the connection asks. Nothing is queued here. */
 export class ObjectWatch implements WatchStream {
-  readonly #parts: Omit<ObjectWatchParts, 'initial' | 'cursor'>
+  readonly #parts: Omit<ObjectWatchOptions, 'initial' | 'cursor'>
   readonly #end: Timer
   #bookmark: Timer | null = null
   #cursor: WatchCursor | null
@@ -52,7 +52,7 @@ export class ObjectWatch implements WatchStream {
   #failure: ApiError | null = null
   #wake: (() => void) | null = null
 
-  constructor({ initial, cursor, ...parts }: ObjectWatchParts) {
+  constructor({ initial, cursor, ...parts }: ObjectWatchOptions) {
     this.#parts = parts
     this.#initial = initial
     this.#cursor = cursor
@@ -146,16 +146,16 @@ export class ObjectWatch implements WatchStream {
   #pendingPiece(): Uint8Array | Promise<Uint8Array | null> {
     const { clock, framing, limits, selection } = this.#parts
     const piece = new Piece(limits.pieceBytes)
-    const turn = new ReadTurn(clock, limits)
-    while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isOver) {
+    const turn = new YieldBudget(clock, limits)
+    while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isSpent) {
       const event = this.#pending[this.#pendingAt++] as StoreEvent
       if (selection.reads || framing.reads)
-        turn.read(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
+        turn.charge(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
       const type = this.#typeOf(event)
       if (type !== null) piece.add(framing.frame(event, type))
     }
     if (this.#pendingAt >= this.#pending.length) this.#pending = []
-    return turn.isOver ? this.#afterTurn(piece.bytes()) : piece.bytes()
+    return turn.isSpent ? this.#afterTurn(piece.bytes()) : piece.bytes()
   }
 
   /** What an event is to this watch: selection by labels turns changes into arrivals and departures. */
@@ -185,9 +185,9 @@ export class ObjectWatch implements WatchStream {
       return this.#failWith(cause)
     }
     const piece = new Piece(limits.pieceBytes)
-    const turn = new ReadTurn(clock, limits)
+    const turn = new YieldBudget(clock, limits)
     while (!piece.full) {
-      if (turn.isOver) return this.#afterTurn(piece.bytes())
+      if (turn.isSpent) return this.#afterTurn(piece.bytes())
       const { done, value } = initial.next()
       if (done === true) {
         this.#initial = null
@@ -195,7 +195,7 @@ export class ObjectWatch implements WatchStream {
         if (piece.empty) return this.#pull()
         break
       }
-      if (framing.reads) turn.read(value.bytes.byteLength)
+      if (framing.reads) turn.charge(value.bytes.byteLength)
       for (const part of framing.initial(value)) piece.add(part)
     }
     return piece.bytes()
@@ -203,7 +203,7 @@ export class ObjectWatch implements WatchStream {
 
   /** Much was read for these few bytes: others have their turn before they are sent. */
   async #afterTurn(piece: Uint8Array): Promise<Uint8Array | null> {
-    await turnOfOthers(this.#parts.clock)
+    await yieldToEventLoop(this.#parts.clock)
     return this.#closed ? null : piece
   }
 
@@ -247,7 +247,7 @@ export class ObjectWatch implements WatchStream {
         this.#wakeUp()
       },
       (cause: unknown) => {
-        if (cause instanceof StoreFailure && cause.code === 'future') return
+        if (cause instanceof StoreError && cause.code === 'future') return
         this.#failLater(cause)
         this.#wakeUp()
       },

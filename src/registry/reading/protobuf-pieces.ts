@@ -9,13 +9,13 @@ import {
 } from '../../api/codec/protobuf-envelope.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { parseBytes } from '../kinds/encode.ts'
-import type { HeldBytes } from '../shared/held-bytes.ts'
-import type { RegistryLimits } from '../shared/limits.ts'
+import type { ByteBudget } from '../shared/byte-budget.ts'
+import type { RegistryLimits } from '../shared/registry-limits.ts'
 import type { Form } from '../representations/representation.ts'
-import { turnOfOthers } from '../shared/read-turn.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Batches } from './slices.ts'
 
-type Parts = { readonly clock: Clock; readonly limits: RegistryLimits; readonly held: HeldBytes }
+type Parts = { readonly clock: Clock; readonly limits: RegistryLimits; readonly byteBudget: ByteBudget }
 
 /**
  * A list as one message of protobuf, in pieces of about `pieceBytes`. A message begins with its length, so all objects are
@@ -30,7 +30,7 @@ export async function* protobufPieces(
   batches: Batches,
   parts: Parts,
 ): AsyncGenerator<Uint8Array, void> {
-  const { limits, held } = parts
+  const { limits, byteBudget } = parts
   const piece = new Piece(limits.pieceBytes)
   const kept: Uint8Array[] = []
   let [isRoom, keptMessages, keptBytes, itemsBytes] = [true, 0, 0, 0]
@@ -38,7 +38,7 @@ export async function* protobufPieces(
     for await (const message of messages(form, batches, 0, parts)) {
       const bytes = protobufListItemBytes(message.length)
       itemsBytes += bytes
-      isRoom &&= itemsBytes <= limits.heldBytesMax && held.take(bytes)
+      isRoom &&= itemsBytes <= limits.heldBytesMax && byteBudget.acquire(bytes)
       if (!isRoom) continue
       keptMessages++
       keptBytes += bytes
@@ -53,7 +53,7 @@ export async function* protobufPieces(
     // Those that left are of no interest any more, however slowly the others go.
     for (let next = kept.shift(); next !== undefined; next = kept.shift()) {
       keptBytes -= next.length
-      held.give(next.length)
+      byteBudget.release(next.length)
       yield next
     }
     if (left > 0) {
@@ -67,7 +67,7 @@ export async function* protobufPieces(
     piece.add(PROTOBUF_TAIL)
     yield piece.take()
   } finally {
-    held.give(keptBytes)
+    byteBudget.release(keptBytes)
   }
 }
 
@@ -86,7 +86,7 @@ async function* messages(
       const { bytes } = stored
       if (readBytes > limits.readTurnBytes) {
         readBytes = 0
-        await turnOfOthers(clock)
+        await yieldToEventLoop(clock)
       }
       readBytes += bytes.byteLength
       yield encodeProtobufMessage(schema, shown(parseBytes(bytes)))

@@ -1,16 +1,16 @@
 import { assertNever } from '../../../base/assert.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { badRequest } from '../../api/api-errors.ts'
-import { StoreFailure } from '../../store/errors.ts'
+import { StoreError } from '../../store/store-errors.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { ProvenMode, ReadMode } from '../calls/consistency.ts'
 import type { RequestContext } from '../calls/request.ts'
-import type { WantedRevision } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
-import { fromRead, notReached, readErrorOf } from '../shared/store-errors.ts'
+import type { WantedRevision } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { fromRead, notReached, readErrorOf } from '../shared/store-error-mapping.ts'
 
 /** What a read fixes, synchronously, once memory is new enough. */
-export type Take<T> = {
+export type ReadAction<T> = {
   readonly take: () => T
   /** Gives back what was taken and turned out to be too old. Unset: there is nothing to give back. */
   readonly drop?: (value: T) => void
@@ -25,13 +25,13 @@ export type Take<T> = {
  * @source spec 4.8.3, 4.8.5
  */
 export async function readState<T>(
-  parts: VerbParts,
+  parts: VerbDependencies,
   context: RequestContext,
   wanted: WantedRevision | ReadMode,
-  { take, drop }: Take<T>,
+  { take, drop }: ReadAction<T>,
 ): Promise<T> {
   const { store, clock } = parts
-  const read = new Reading(parts, context)
+  const read = new ProofRecorder(parts, context)
   switch (wanted.kind) {
     case 'most-recent':
       await barrier(parts, context)
@@ -43,7 +43,7 @@ export async function readState<T>(
       await reached(parts, context, wanted.revision)
       return read.prove(wanted.kind, take(), wanted.kind === 'exact' ? wanted.revision : null)
     case 'log':
-      await throughLog(parts, context)
+      await logRead(parts, context)
       return read.prove('log', take())
     case 'bounded': {
       const { boundMs } = wanted
@@ -59,7 +59,7 @@ export async function readState<T>(
       return read.prove('bounded', value)
     }
     case 'lease': {
-      await mustHaveLeases(parts, context)
+      await requireLeases(parts, context)
       const lease = store.reads.lease()
       if (lease !== null) {
         const beganMs = clock.monotonicMs()
@@ -78,17 +78,17 @@ export async function readState<T>(
 }
 
 /** What goes on from a version that is there: nothing else is read now. */
-export function startedAt<T>(parts: VerbParts, context: RequestContext, value: T, revision: number): T {
-  return new Reading(parts, context).prove('exact', value, revision)
+export function provenAt<T>(parts: VerbDependencies, context: RequestContext, value: T, revision: number): T {
+  return new ProofRecorder(parts, context).prove('exact', value, revision)
 }
 
 /** One read, from its beginning to what it proves. */
-class Reading {
-  readonly #parts: VerbParts
+class ProofRecorder {
+  readonly #parts: VerbDependencies
   readonly #context: RequestContext
   readonly #beganMs: number
 
-  constructor(parts: VerbParts, context: RequestContext) {
+  constructor(parts: VerbDependencies, context: RequestContext) {
     this.#parts = parts
     this.#context = context
     this.#beganMs = parts.clock.monotonicMs()
@@ -118,26 +118,26 @@ class Reading {
   }
 }
 
-function deadlineOf({ clock, limits }: VerbParts, context: RequestContext): number {
+function deadlineOf({ clock, limits }: VerbDependencies, context: RequestContext): number {
   return Math.min(context.deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
 }
 
-function barrier(parts: VerbParts, context: RequestContext): Promise<void> {
+function barrier(parts: VerbDependencies, context: RequestContext): Promise<void> {
   return fromRead(parts.store.barrier(deadlineOf(parts, context)))
 }
 
 /** Ms by which memory may be behind, now. */
-function ageMs({ store, clock }: VerbParts): number {
+function ageMs({ store, clock }: VerbDependencies): number {
   const { freshness } = store.reads
   return freshness === null ? Infinity : clock.monotonicMs() - freshness.asOfMs
 }
 
-async function oneBarrier(parts: VerbParts, context: RequestContext, boundMs: number): Promise<void> {
+async function oneBarrier(parts: VerbDependencies, context: RequestContext, boundMs: number): Promise<void> {
   const { store, clock, limits } = parts
   try {
     await store.barrier(Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs))
   } catch (cause) {
-    const isLate = cause instanceof StoreFailure && cause.code === 'timed-out'
+    const isLate = cause instanceof StoreError && cause.code === 'timed-out'
     throw isLate ? boundNotMet(boundMs, 'no quorum answered in time') : readErrorOf(cause)
   }
 }
@@ -149,13 +149,13 @@ function boundNotMet(boundMs: number, why: string): ApiError {
 }
 
 /** An entry that does nothing: what this member has applied with it has everything before it. */
-async function throughLog(parts: VerbParts, context: RequestContext): Promise<void> {
+async function logRead(parts: VerbDependencies, context: RequestContext): Promise<void> {
   // A read all the same: whether an entry without effect was written is nobody's question.
   await fromRead(parts.store.write({ kind: 'write', operations: [] }, deadlineOf(parts, context)))
 }
 
 /** Nothing is refused on memory that may be behind. */
-async function mustHaveLeases(parts: VerbParts, context: RequestContext): Promise<void> {
+async function requireLeases(parts: VerbDependencies, context: RequestContext): Promise<void> {
   const { store } = parts
   if (store.settings.leaseReads === 1) return
   await barrier(parts, context)
@@ -165,7 +165,7 @@ async function mustHaveLeases(parts: VerbParts, context: RequestContext): Promis
   )
 }
 
-async function reached(parts: VerbParts, context: RequestContext, wanted: Revision): Promise<void> {
+async function reached(parts: VerbDependencies, context: RequestContext, wanted: Revision): Promise<void> {
   const { store, clock, limits } = parts
   if (store.view().revision >= wanted) return
   const deadlineMs = Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs)

@@ -9,7 +9,7 @@ import { placeOf } from '../kinds/definition.ts'
 import type { ResourceDefinition, SelectableField } from '../kinds/definition.ts'
 import { fieldValuesOf } from '../kinds/field-values.ts'
 import type { FieldValues } from '../kinds/field-values.ts'
-import { malformed } from '../calls/options.ts'
+import { malformed } from '../calls/query-options.ts'
 import type { Target } from '../calls/request.ts'
 
 /** Which objects of a collection a list, watch or deletecollection is about. */

@@ -1,8 +1,8 @@
 import type { Key, KeyPrefix } from '../../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
-import type { VerbParts } from '../calls/parts.ts'
-import { turnOfOthers } from '../shared/read-turn.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Selection } from './selection.ts'
 
 /**
@@ -13,7 +13,7 @@ export type Batches = Iterable<readonly StoredObject[]> | AsyncIterable<readonly
 
 /**
  * Objects at one revision: the newest ones while it is the newest, which costs no more than copying pointers.
- * @throws StoreFailure `compacted`
+ * @throws StoreError `compacted`
  */
 export function sliceAt(
   store: ObjectStore,
@@ -34,7 +34,7 @@ export function sliceAt(
  * @param most at most so many
  */
 export function selectedOf(
-  parts: VerbParts,
+  parts: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
   most: number,
@@ -45,7 +45,7 @@ export function selectedOf(
 }
 
 async function readAndSelected(
-  { clock, limits }: VerbParts,
+  { clock, limits }: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
   most: number,
@@ -56,7 +56,7 @@ async function readAndSelected(
     if (selected.length >= most) break
     if (readBytes > limits.readTurnBytes) {
       readBytes = 0
-      await turnOfOthers(clock)
+      await yieldToEventLoop(clock)
     }
     readBytes += stored.bytes.byteLength
     if (selection.matches(stored)) selected.push(stored)

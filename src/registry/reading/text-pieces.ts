@@ -5,8 +5,8 @@ import { yamlItem, yamlText } from '../../api/codec/yaml-writer.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { parseBytes } from '../kinds/encode.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
-import type { RegistryLimits } from '../shared/limits.ts'
-import { ReadTurn, turnOfOthers } from '../shared/read-turn.ts'
+import type { RegistryLimits } from '../shared/registry-limits.ts'
+import { YieldBudget, yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Form } from '../representations/representation.ts'
 import type { Batches } from './slices.ts'
 import { columnDefinitions, rowOf, rowText, tableHead, tableTail } from '../representations/table.ts'
@@ -34,14 +34,14 @@ export async function* textPieces(
 ): AsyncGenerator<Uint8Array, void> {
   let piece = list.head
   let first = true
-  const turn = new ReadTurn(clock, limits)
+  const turn = new YieldBudget(clock, limits)
   for await (const batch of batches) {
     for (const { bytes } of batch) {
-      if (turn.isOver) {
-        await turnOfOthers(clock)
-        turn.begin()
+      if (turn.isSpent) {
+        await yieldToEventLoop(clock)
+        turn.reset()
       }
-      turn.read(bytes.byteLength)
+      turn.charge(bytes.byteLength)
       piece += (first ? '' : list.separator) + list.item(bytes)
       first = false
       if (piece.length < limits.pieceBytes) continue

@@ -30,7 +30,7 @@ export class EventRows {
   }
 }
 
-export type TableFramingParts = {
+export type TableFramingOptions = {
   readonly definition: ResourceDefinition
   readonly shape: TableShape
   readonly encoding: 'json' | 'yaml'
@@ -40,7 +40,7 @@ export type TableFramingParts = {
 }
 
 /** Each event is a table of one row; only the first says what the columns are. */
-export function tableFraming({ definition, shape, encoding, rows, nowMs }: TableFramingParts): Framing {
+export function tableFraming({ definition, shape, encoding, rows, nowMs }: TableFramingOptions): Framing {
   let told = false
   const framed = (type: EventType | 'BOOKMARK', revision: number, row: string): Uint8Array => {
     const head = tableHead(definition, shape, { resourceVersion: String(revision) }, !told)

@@ -9,22 +9,22 @@ import {
 import type { Condition } from '../../store/command.ts'
 import { keyOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
-import type { Answer, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { checkNamespace, decodeObject, reshapeObject } from '../writing/decode.ts'
 import { definitionTerminating } from '../kinds/definition-basis.ts'
 import { placeOf, resourceOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
-import { bytesAt, document } from '../calls/document.ts'
+import { bytesAt, documentResponse } from '../calls/document-response.ts'
 import { encode, parseStored, withRevision } from '../kinds/encode.ts'
 import { restampCreated, stampCreated } from '../kinds/metadata.ts'
-import { isUnversioned, readWriteOptions } from '../calls/options.ts'
-import type { WriteOptions } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { isUnversioned, readWriteOptions } from '../calls/query-options.ts'
+import type { WriteOptions } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
-import { reviewWrite } from '../writing/review.ts'
+import { reviewWrite } from '../writing/review-write.ts'
 import { validateAmong, validateNewObject } from '../writing/validate-write.ts'
 import { warnOfObject } from '../writing/warnings.ts'
-import { requireValuesAllowed } from '../writing/values-allowed.ts'
+import { checkValueCount } from '../writing/value-limit.ts'
 import { planPut } from '../writing/write-plan.ts'
 import type { Plan } from '../writing/write-plan.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
@@ -36,7 +36,7 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 2.1, 4.2, 4.9
  */
-export function create(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export function create(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const resource = resourceOf(definition)
   if (target.subresource !== null) throw methodNotSupported(resource, 'create')
@@ -60,7 +60,7 @@ export function create(parts: VerbParts, request: WriteRequest): Promise<Answer>
 }
 
 function decodeNew(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   options: WriteOptions,
 ): AnyObject | Promise<AnyObject> {
@@ -84,12 +84,12 @@ function decodeNew(
  * twice about the same object; only a generated name that is taken is replaced.
  */
 export class Stamps {
-  readonly #parts: VerbParts
+  readonly #parts: VerbDependencies
   readonly #request: WriteRequest
   #stamped: AnyObject | null = null
   #prefix: string | null = null
 
-  constructor(parts: VerbParts, request: WriteRequest) {
+  constructor(parts: VerbDependencies, request: WriteRequest) {
     this.#parts = parts
     this.#request = request
   }
@@ -130,7 +130,7 @@ export type Creation = {
 
 /** One evaluation. @throws ApiError */
 export function draftCreate(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   { sent, stamps, dryRun }: Creation,
   reads: ReadSet,
@@ -154,7 +154,7 @@ export function draftCreate(
 }
 
 function planCreate(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   object: AnyObject,
   of: { readonly reads: ReadSet; readonly dryRun: boolean; readonly isGenerated: boolean },
@@ -170,21 +170,21 @@ function planCreate(
   validateAmong(definition, object, () => of.reads.list(everyone).map(parseStored))
   checkLevel(definition, of.reads)
   const encoded = encode(object)
-  requireValuesAllowed(encoded.bytes, null)
+  checkValueCount(encoded.bytes, null)
   const conditions: Condition[] = [{ kind: 'absent' }]
   if (namespace !== null) conditions.push({ kind: 'namespace-active', namespace })
   return planPut(
     { kind: 'put', key, conditions, object: encoded },
     {
-      dryRun: of.dryRun ? document(201, withRevision(encoded, null)) : null,
-      done: (revision) => document(201, bytesAt(parts.store.view().get(key), encoded, revision)),
+      dryRun: of.dryRun ? documentResponse(201, withRevision(encoded, null)) : null,
+      done: (revision) => documentResponse(201, bytesAt(parts.store.view().get(key), encoded, revision)),
     },
   )
 }
 
 /** @throws ApiError `MethodNotAllowed` */
-function refuseTerminating(parts: VerbParts, definition: ResourceDefinition): void {
-  if (parts.definitionNow?.().terminating === true) throw definitionTerminating(resourceOf(definition))
+function refuseTerminating(parts: VerbDependencies, definition: ResourceDefinition): void {
+  if (parts.definitionState?.().terminating === true) throw definitionTerminating(resourceOf(definition))
 }
 
 /** @throws ApiError `ServiceUnavailable` */

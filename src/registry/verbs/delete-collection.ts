@@ -4,19 +4,19 @@ import { partsOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import { AdmissionContext } from '../calls/admission-context.ts'
-import type { Answer, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { readDeleteOptions, warnOfDependents } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
 import { removeWith } from './delete.ts'
-import { statusAnswer } from '../calls/document.ts'
-import { readListOptions } from '../calls/options.ts'
-import { readPage } from '../reading/page.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { statusResponse } from '../calls/document-response.ts'
+import { readListOptions } from '../calls/query-options.ts'
+import { readPage } from '../reading/list-page.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { readState } from '../reading/read-state.ts'
 import { selectionOf } from '../reading/selection.ts'
 import type { Selection } from '../reading/selection.ts'
-import { fromStore, isOutcomeUnknown, outcomeUnknown, saysOutcome } from '../shared/store-errors.ts'
+import { fromStore, isOutcomeUnknown, outcomeUnknown, statesOutcome } from '../shared/store-error-mapping.ts'
 
 /**
  * Deletes what a list with the same parameters shows, each object on its own and a bounded number at a time. Without an
@@ -25,7 +25,10 @@ import { fromStore, isOutcomeUnknown, outcomeUnknown, saysOutcome } from '../sha
  *
  * @throws ApiError the first failure; what was deleted before it stays deleted
  */
-export async function removeCollection(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export async function removeCollection(
+  parts: VerbDependencies,
+  request: WriteRequest,
+): Promise<VerbResponse> {
   const { definition, target, context } = request
   const removal: Removal = { options: readDeleteOptions(parts, request), deleted: 0 }
   const list = readListOptions(request.query)
@@ -46,12 +49,12 @@ export async function removeCollection(parts: VerbParts, request: WriteRequest):
     await removeNewest(parts, request, removal, selection, list.limit)
   }
   warnOfDependents(context, removal.options)
-  return statusAnswer(200, deletedCollectionStatus(resourceOf(definition)))
+  return statusResponse(200, deletedCollectionStatus(resourceOf(definition)))
 }
 
 /** What is there while it runs, a slice at a time. @param limit null: all */
 async function removeNewest(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   removal: Removal,
   selection: Selection,
@@ -82,7 +85,7 @@ type Removal = {
 
 /** Together, so that they share log writes; the first failure is told once all have ended. */
 async function removeAll(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   removal: Removal,
   objects: readonly StoredObject[],
@@ -100,14 +103,14 @@ async function removeAll(
 
 /** What was said of one object must not be read as said of the whole collection. */
 function partlyDeleted(deleted: number, cause: unknown): unknown {
-  if (deleted === 0 || !(cause instanceof ApiError) || !saysOutcome(cause)) return cause
+  if (deleted === 0 || !(cause instanceof ApiError) || !statesOutcome(cause)) return cause
   const details = { ...cause.details, causes: [outcomeUnknown] }
   const message = `Timeout: ${deleted} objects were deleted, the others may have been or may still be`
   return new ApiError(cause.code, message, details, { cause })
 }
 
 async function removeOne(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   stored: StoredObject,

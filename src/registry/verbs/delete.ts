@@ -2,16 +2,16 @@ import { methodNotSupported, notFound, revisionConflict, uidConflict } from '../
 import { deletedStatus } from '../../api/status.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
-import type { Answer, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { readDeleteOptions, warnOfDependents } from '../writing/read-delete-options.ts'
 import type { DeleteOptions } from '../calls/delete-options.ts'
-import { bytesAt, document, statusAnswer } from '../calls/document.ts'
+import { bytesAt, documentResponse, statusResponse } from '../calls/document-response.ts'
 import { encode, parseStored, withRevision } from '../kinds/encode.ts'
-import { graceSeconds, hasFinalizers, removalConditions, removalLost } from '../writing/finalize.ts'
+import { graceSeconds, hasFinalizers, removalConditions, removalError } from '../writing/finalize.ts'
 import { stampDeleted } from '../kinds/metadata.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { membershipChangesFor } from '../writing/rewrite.ts'
@@ -27,7 +27,7 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 3.1
  */
-export async function remove(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export async function remove(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
   const options = readDeleteOptions(parts, request)
@@ -37,7 +37,11 @@ export async function remove(parts: VerbParts, request: WriteRequest): Promise<A
 }
 
 /** @param request its body and query were read already */
-export function removeWith(parts: VerbParts, request: WriteRequest, options: DeleteOptions): Promise<Answer> {
+export function removeWith(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  options: DeleteOptions,
+): Promise<VerbResponse> {
   const { definition, target } = request
   return runWrite(parts, request, {
     options: { kind: 'DeleteOptions', ...options },
@@ -47,14 +51,14 @@ export function removeWith(parts: VerbParts, request: WriteRequest, options: Del
       attemptsMax: parts.limits.rewriteAttemptsMax,
       key: () => keyOfTarget(definition, target),
       barrierFirst: options.dryRun,
-      onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+      onLost: (lost) => removalError(definition, target.name ?? '', lost),
     },
   })
 }
 
 /** One evaluation of a deletion. @throws ApiError */
 export function draftDelete(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   reads: ReadSet,
@@ -76,24 +80,34 @@ export function draftDelete(
 
 type Found = { readonly current: AnyObject; readonly stored: StoredObject }
 
-function planDelete(parts: VerbParts, request: WriteRequest, options: DeleteOptions, found: Found): Plan {
+function planDelete(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  options: DeleteOptions,
+  found: Found,
+): Plan {
   const { definition } = request
   const { current, stored } = found
   const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
-  if (seconds === 0 && !hasFinalizers(definition, current)) return planGone(parts, request, options, found)
+  if (seconds === 0 && !hasFinalizers(definition, current)) return planRemoval(parts, request, options, found)
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
   if (typeof deletionTimestamp === 'string' && seconds === deletionGracePeriodSeconds) {
-    return { kind: 'answer', value: document(202, stored.bytes) }
+    return { kind: 'answer', value: documentResponse(202, stored.bytes) }
   }
-  return planMark(parts, request, options, { ...found, seconds })
+  return planMarkDeleted(parts, request, options, { ...found, seconds })
 }
 
-function planGone(parts: VerbParts, request: WriteRequest, options: DeleteOptions, found: Found): Plan {
+function planRemoval(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  options: DeleteOptions,
+  found: Found,
+): Plan {
   const { definition } = request
   const { key, revision, uid } = found.stored
   const value = definition.deleteReturnsObject
-    ? document(200, found.stored.bytes)
-    : statusAnswer(200, deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid }))
+    ? documentResponse(200, found.stored.bytes)
+    : statusResponse(200, deletedStatus({ name: request.target.name ?? '', ...resourceOf(definition), uid }))
   const answer: Plan = { kind: 'answer', value }
   const changes = membershipChangesFor(definition, null, found.current)
   if (changes.length > 0) {
@@ -105,8 +119,8 @@ function planGone(parts: VerbParts, request: WriteRequest, options: DeleteOption
   return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }
 }
 
-function planMark(
-  parts: VerbParts,
+function planMarkDeleted(
+  parts: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   found: Found & { readonly seconds: number },
@@ -118,8 +132,8 @@ function planMark(
   return planPut(
     { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object: encoded },
     {
-      dryRun: options.dryRun ? document(202, withRevision(encoded, revision)) : null,
-      done: (made) => document(202, bytesAt(parts.store.view().get(key), encoded, made)),
+      dryRun: options.dryRun ? documentResponse(202, withRevision(encoded, revision)) : null,
+      done: (made) => documentResponse(202, bytesAt(parts.store.view().get(key), encoded, made)),
     },
   )
 }

@@ -1,16 +1,16 @@
 import { notFound } from '../../api/api-errors.ts'
-import type { Answer, VerbRequest } from '../calls/answer.ts'
+import type { VerbResponse, VerbRequest } from '../calls/verb.ts'
 import { wantedBy } from '../calls/consistency.ts'
 import { resourceOf } from '../kinds/definition.ts'
-import { readGetOptions } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { readGetOptions } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { readState } from '../reading/read-state.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
-import { shownAs } from './view.ts'
+import { showView } from './view-subresource.ts'
 
 /** Answers with the stored bytes; nothing is parsed or copied, but for what is shown as another kind. */
-export async function get(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+export async function get(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, target, context } = request
   const view = viewOf(definition, target, 'get')
   if (view === null) partOf(definition, target, 'get')
@@ -18,6 +18,6 @@ export async function get(parts: VerbParts, request: VerbRequest): Promise<Answe
   const key = keyOfTarget(definition, target)
   const stored = await readState(parts, context, wanted, { take: () => parts.store.view().get(key) })
   if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
-  const answer: Answer = { kind: 'document', code: 200, bytes: stored.bytes }
-  return view === null ? answer : shownAs(view, answer)
+  const answer: VerbResponse = { kind: 'document', code: 200, bytes: stored.bytes }
+  return view === null ? answer : showView(view, answer)
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../api/json.ts'
-import type { Answer, VerbRequest } from '../calls/answer.ts'
+import type { VerbResponse, VerbRequest } from '../calls/verb.ts'
 import { apiVersionOf, listKindOf } from '../kinds/definition.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
-import { readListOptions } from '../calls/options.ts'
-import { readPage } from '../reading/page.ts'
-import type { Page } from '../reading/page.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { readListOptions } from '../calls/query-options.ts'
+import { readPage } from '../reading/list-page.ts'
+import type { ListPage } from '../reading/list-page.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { listPieces } from '../reading/pieces.ts'
 import { protobufPieces } from '../reading/protobuf-pieces.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
@@ -14,7 +14,7 @@ import type { RegistrySwitches } from '../calls/switches.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
 /** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
-export async function list(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+export async function list(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
   const page = await readPage(parts, request, options, selection)
@@ -22,9 +22,9 @@ export async function list(parts: VerbParts, request: VerbRequest): Promise<Answ
 }
 
 function piecesOf(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: VerbRequest,
-  page: Page,
+  page: ListPage,
 ): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   const { definition, representation = STORED_FORM } = request
   const { batches } = page
@@ -49,7 +49,7 @@ function piecesOf(
   }
 }
 
-function listMetadata({ revision, next }: Page, { remainingItemCount }: RegistrySwitches): JsonObject {
+function listMetadata({ revision, next }: ListPage, { remainingItemCount }: RegistrySwitches): JsonObject {
   const remaining = remainingItemCount ? (next?.remaining ?? null) : null
   return {
     resourceVersion: String(revision),

@@ -2,7 +2,7 @@ import { assert, assertNever } from '../../../base/assert.ts'
 import { badRequest } from '../../api/api-errors.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
 import { successStatus } from '../../api/status.ts'
-import type { Answer, VerbRequest, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'
 import { checkNamespace, decodeObject, reshapeObject } from '../writing/decode.ts'
 import type {
   AnyObject,
@@ -12,10 +12,10 @@ import type {
 } from '../kinds/definition.ts'
 import { deleteOptionsOf, warnOfDependents } from '../writing/read-delete-options.ts'
 import { draftDelete } from './delete.ts'
-import { statusAnswer } from '../calls/document.ts'
-import { readWriteOptions } from '../calls/options.ts'
-import type { WriteOptions } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { statusResponse } from '../calls/document-response.ts'
+import { readWriteOptions } from '../calls/query-options.ts'
+import type { WriteOptions } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import { checkPreconditions, draftRewrite } from '../writing/rewrite.ts'
@@ -26,7 +26,7 @@ import type { Draft } from '../writing/write-pipeline.ts'
 
 /** Whether a create operates on an object that exists instead of making one. */
 export function isOperation({ definition, target }: VerbRequest): boolean {
-  return target.subresource !== null || definition.standsFor !== undefined
+  return target.subresource !== null || definition.aliasOfSubresource !== undefined
 }
 
 /**
@@ -37,10 +37,10 @@ export function isOperation({ definition, target }: VerbRequest): boolean {
  * @throws ApiError
  * @source spec 1.4; core `pkg/registry/core/pod/storage`
  */
-export async function operate(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export async function operate(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const options = readWriteOptions(request.query)
-  const named = definition.standsFor === undefined ? operationAt(request) : null
+  const named = definition.aliasOfSubresource === undefined ? operationAt(request) : null
   const kind = named?.body ?? definition
   const body = await decodeObject(parts, request, options.fieldValidation, { kind })
   checkNamespace(body, target)
@@ -61,7 +61,7 @@ export async function operate(parts: VerbParts, request: WriteRequest): Promise<
       on,
     },
   })
-  return statusAnswer(201, successStatus(201))
+  return statusResponse(201, successStatus(201))
 }
 
 /** @throws ApiError */
@@ -72,10 +72,14 @@ function operationAt({ definition, target }: VerbRequest): OperationSubresource 
 }
 
 /** The request for the subresource that the kind stands for. @throws ApiError `BadRequest` for an object without a name */
-function operatedObject(parts: VerbParts, request: WriteRequest, { metadata }: AnyObject): WriteRequest {
-  const { group, version, standsFor } = request.definition
+function operatedObject(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  { metadata }: AnyObject,
+): WriteRequest {
+  const { group, version, aliasOfSubresource } = request.definition
   if (!metadata.name) throw badRequest('name is required: it is that of the object meant')
-  const { plural, subresource } = standsFor ?? { plural: '', subresource: '' }
+  const { plural, subresource } = aliasOfSubresource ?? { plural: '', subresource: '' }
   const meant = parts.catalog.find(group, version, plural)
   assert(meant !== null, `there are ${plural}`)
   return { ...request, definition: meant, target: { ...request.target, name: metadata.name, subresource } }
@@ -88,7 +92,7 @@ type Task = {
   readonly options: WriteOptions
 }
 
-function draftBody(parts: VerbParts, task: Task, body: AnyObject, reads: ReadSet): Draft {
+function draftBody(parts: VerbDependencies, task: Task, body: AnyObject, reads: ReadSet): Draft {
   const { body: kind } = task.operation
   return {
     ...({ operation: 'CREATE', object: body, current: null } as const),
@@ -100,7 +104,7 @@ function draftBody(parts: VerbParts, task: Task, body: AnyObject, reads: ReadSet
 
 /** What the operation does to its object. */
 function draftOperation(
-  parts: VerbParts,
+  parts: VerbDependencies,
   { operation, on, options }: Task,
   body: AnyObject,
   reads: ReadSet,
@@ -131,7 +135,7 @@ function draftOperation(
   }
 }
 
-function filled(parts: VerbParts, definition: ResourceDefinition, object: AnyObject): AnyObject {
+function filled(parts: VerbDependencies, definition: ResourceDefinition, object: AnyObject): AnyObject {
   // Defaults are added, nothing is taken away: it is of the type it was.
   return applyDefaults(parts.schemas.of(definition), object) as AnyObject
 }

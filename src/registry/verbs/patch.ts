@@ -10,19 +10,19 @@ import { strategicMerge } from '../../api/patch/strategic-merge.ts'
 import { unknownFieldWords } from '../../api/schema/conform.ts'
 import { patchFormatOf } from '../../api/media-type.ts'
 import type { PatchFormat } from '../../api/media-type.ts'
-import type { Answer, WriteRequest } from '../calls/answer.ts'
-import { bodyText, checkNames, checkType, doubledIn, shape } from '../writing/decode.ts'
-import type { DecodedKind, Shaping } from '../writing/decode.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
+import { bodyText, checkNames, checkType, duplicateFieldWarnings, shape } from '../writing/decode.ts'
+import type { DecodedKind, ShapeOptions } from '../writing/decode.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { withManagedFields } from '../writing/field-management.ts'
-import { readWriteOptions } from '../calls/options.ts'
-import type { FieldValidation } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { readWriteOptions } from '../calls/query-options.ts'
+import type { FieldValidation } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
-import { turnOfOthers } from '../shared/read-turn.ts'
-import { withValuesAllowed } from '../writing/values-allowed.ts'
-import { changeThrough, shownAs } from './view.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
+import { withValueLimit } from '../writing/value-limit.ts'
+import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 
 /**
@@ -32,7 +32,7 @@ import { runWrite } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 4.3
  */
-export async function patch(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export async function patch(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const view = viewOf(definition, target, 'patch')
   const subresource = view === null ? partOf(definition, target, 'patch') : null
@@ -43,7 +43,7 @@ export async function patch(parts: VerbParts, request: WriteRequest): Promise<An
   const answer = await runWrite(parts, request, {
     options,
     decode: () =>
-      withValuesAllowed(parts, request, (valuesMax) =>
+      withValueLimit(parts, request, (valuesMax) =>
         readPatch(parts, request, { kind, validation, valuesMax }),
       ),
     draft: ({ apply, found }, reads) => {
@@ -51,13 +51,13 @@ export async function patch(parts: VerbParts, request: WriteRequest): Promise<An
       const patched = (current: AnyObject): AnyObject =>
         changed(parts, request, { kind, current, patched: apply(current) }, shaping)
       const change =
-        view === null ? patched : changeThrough(view, (current) => patched(view.view.patched(current)))
+        view === null ? patched : changeThroughView(view, (current) => patched(view.view.patched(current)))
       const rewrite = { subresource, options, change: requireVersion(request, change) }
       return draftRewrite(parts, request, rewrite, reads)
     },
     retry: rewriteRetry(parts, request, options),
   })
-  return view === null ? answer : shownAs(view, answer)
+  return view === null ? answer : showView(view, answer)
 }
 
 const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
@@ -79,7 +79,7 @@ type PatchReading = {
 
 /** The patch as a function; the body is read once, whatever races follow. */
 function readPatch(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   { kind, validation, valuesMax }: PatchReading,
 ): ReadPatch | Promise<ReadPatch> {
@@ -90,7 +90,7 @@ function readPatch(
   const patch = format === 'json-patch' ? parseJson(text) : parseJsonObject(text)
   request.context.received?.(patch)
   const found = (): readonly string[] => {
-    const doubled = doubledIn(text, validation)
+    const doubled = duplicateFieldWarnings(text, validation)
     // The paths of a JSON patch are those of the patch, not of the object.
     if (format !== 'json-patch') return doubled
     return [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubled].map(
@@ -100,10 +100,10 @@ function readPatch(
   const read = (): ReadPatch => ({ apply: applyOf(parts, kind, format, patch), found: found() })
   return request.body.byteLength <= parts.limits.writeTurnBytes
     ? read()
-    : turnOfOthers(parts.clock).then(read)
+    : yieldToEventLoop(parts.clock).then(read)
 }
 
-function applyOf(parts: VerbParts, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
+function applyOf(parts: VerbDependencies, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
   if (format === 'json-patch') return (current) => applyJsonPatch(withManagedFields(current), patch)
   assert(isJsonObject(patch), 'patches of other formats were read as objects')
   if (format === 'merge-patch') return (current) => mergePatch(current, patch)
@@ -112,10 +112,10 @@ function applyOf(parts: VerbParts, kind: DecodedKind, format: PatchFormat, patch
 }
 
 function changed(
-  parts: VerbParts,
+  parts: VerbDependencies,
   { target }: WriteRequest,
   { kind, current, patched }: { readonly kind: DecodedKind; readonly current: Json; readonly patched: Json },
-  shaping: Shaping,
+  shaping: ShapeOptions,
 ): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
   // Operations reach deeper than any body: each adds where the one before has ended.

@@ -1,15 +1,15 @@
 import { notFound, uidConflict } from '../../api/api-errors.ts'
-import type { Answer, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { draftCreate, Stamps } from './create.ts'
 import { checkNames, decodeObject } from '../writing/decode.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import { isUnversioned, readWriteOptions } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { isUnversioned, readWriteOptions } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { draftRewrite, requireVersion, rewriteRetry } from '../writing/rewrite.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
-import { withValuesAllowed } from '../writing/values-allowed.ts'
-import { changeThrough, shownAs } from './view.ts'
+import { withValueLimit } from '../writing/value-limit.ts'
+import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
@@ -20,7 +20,7 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 4.2
  */
-export async function update(parts: VerbParts, request: WriteRequest): Promise<Answer> {
+export async function update(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const view = viewOf(definition, target, 'update')
   const subresource = view === null ? partOf(definition, target, 'update') : null
@@ -34,13 +34,13 @@ export async function update(parts: VerbParts, request: WriteRequest): Promise<A
         checkNames(sent, target)
         return sent
       }
-      const sent = withValuesAllowed(parts, request, (valuesMax) =>
+      const sent = withValueLimit(parts, request, (valuesMax) =>
         decodeObject(parts, request, options.fieldValidation, { kind, valuesMax }),
       )
       return sent instanceof Promise ? sent.then(checked) : checked(sent)
     },
     draft: (sent, reads) => {
-      const change = view === null ? (): AnyObject => sent : changeThrough(view, () => sent)
+      const change = view === null ? (): AnyObject => sent : changeThroughView(view, () => sent)
       const onMissing = (): Draft => {
         checkCreatable(parts, request, sent)
         const draft = draftCreate(parts, request, { sent, stamps, dryRun: options.dryRun }, reads)
@@ -51,11 +51,11 @@ export async function update(parts: VerbParts, request: WriteRequest): Promise<A
     },
     retry: rewriteRetry(parts, request, options),
   })
-  return view === null ? answer : shownAs(view, answer)
+  return view === null ? answer : showView(view, answer)
 }
 
 /** A body that names a version or a uid means an object that existed. @throws ApiError */
-function checkCreatable(parts: VerbParts, request: WriteRequest, sent: AnyObject): void {
+function checkCreatable(parts: VerbDependencies, request: WriteRequest, sent: AnyObject): void {
   const { definition, target } = request
   const resource = resourceOf(definition)
   const name = target.name ?? ''

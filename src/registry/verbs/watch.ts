@@ -1,27 +1,27 @@
 import { INITIAL_EVENTS_END } from '../../api/watch-event.ts'
-import type { Answer, VerbRequest } from '../calls/answer.ts'
+import type { VerbResponse, VerbRequest } from '../calls/verb.ts'
 import { wantedBy } from '../calls/consistency.ts'
 import { convertedFraming, objectFraming } from '../representations/framing.ts'
 import type { Framing } from '../representations/framing.ts'
-import { readWatchOptions } from '../calls/options.ts'
-import type { WatchOptions } from '../calls/options.ts'
+import { readWatchOptions } from '../calls/query-options.ts'
+import type { WatchOptions } from '../calls/query-options.ts'
 import { ObjectWatch } from '../reading/object-watch.ts'
-import type { VerbParts } from '../calls/parts.ts'
-import { readState, startedAt } from '../reading/read-state.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { readState, provenAt } from '../reading/read-state.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
 import type { RequestContext } from '../calls/request.ts'
 import { selectionOf } from '../reading/selection.ts'
 import type { Selection } from '../reading/selection.ts'
-import { apiErrorOf } from '../shared/store-errors.ts'
+import { apiErrorOf } from '../shared/store-error-mapping.ts'
 import { tableFraming } from '../representations/table-framing.ts'
-import { inWrittenOrder } from '../reading/written-order.ts'
+import { inRevisionOrder } from '../reading/revision-order.ts'
 import type { StoredObject, WatchCursor } from '../../store/object-store.ts'
 
 /**
  * Spec 4.8.4. Nothing is sent before the start is known to be within the history, so a start that is
  * too old is a plain 410.
  */
-export async function watch(parts: VerbParts, request: VerbRequest): Promise<Answer> {
+export async function watch(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, context } = request
   const options = readWatchOptions(request.query)
   const selection = selectionOf(definition, request.target, options)
@@ -52,7 +52,7 @@ export async function watch(parts: VerbParts, request: VerbRequest): Promise<Ans
 }
 
 function framingOf(
-  { frames, rows, clock, schemas }: VerbParts,
+  { frames, rows, clock, schemas }: VerbDependencies,
   { definition, representation = STORED_FORM }: VerbRequest,
 ): Framing {
   if (representation.as === 'table') {
@@ -75,7 +75,7 @@ type Start = {
 
 /** Synchronous, so that no change falls between the objects and the cursor. */
 function startOf(
-  parts: VerbParts,
+  parts: VerbDependencies,
   selection: Selection,
   { start: wanted, initialEvents }: WatchOptions,
 ): Start {
@@ -101,18 +101,18 @@ function startOf(
 }
 
 /** A version that does not exist yet is waited for inside the stream: until then nothing is read, and nothing proven. */
-function startFrom(parts: VerbParts, context: RequestContext, start: Start): Start {
-  return start.cursor === null ? start : startedAt(parts, context, start, start.after)
+function startFrom(parts: VerbDependencies, context: RequestContext, start: Start): Start {
+  return start.cursor === null ? start : provenAt(parts, context, start, start.after)
 }
 
 /** Nobody else closes the cursor before the watch that goes on from it is there. */
 async function initialOf(
-  parts: VerbParts,
+  parts: VerbDependencies,
   selection: Selection,
   { there, cursor }: Start,
 ): Promise<Iterator<StoredObject, void>> {
   try {
-    return await inWrittenOrder(parts, selection, there)
+    return await inRevisionOrder(parts, selection, there)
   } catch (cause) {
     cursor?.close()
     throw cause
@@ -120,7 +120,7 @@ async function initialOf(
 }
 
 /** Spread, so that the watches of a restart do not all end in the same second. */
-function randomTimeoutMs(parts: VerbParts): number {
+function randomTimeoutMs(parts: VerbDependencies): number {
   const { watchTimeoutMsMin } = parts.limits
   // In whole seconds: timers of one length share a list, and ten thousand lists cost more than their timers.
   return watchTimeoutMsMin + 1000 * parts.random.below(Math.ceil(watchTimeoutMsMin / 1000))

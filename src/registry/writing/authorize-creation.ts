@@ -1,8 +1,8 @@
 import { forbidden, serviceUnavailable } from '../../api/api-errors.ts'
 import { refusalText } from '../../api/refusal-text.ts'
-import type { WriteRequest } from '../calls/answer.ts'
+import type { WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
  * Asks whether the caller may create the object that an update would create. Authorization has only seen the update.
@@ -10,7 +10,10 @@ import type { VerbParts } from '../calls/parts.ts'
  * @throws ApiError `Forbidden`
  * @source apiserver `pkg/endpoints/handlers/create.go`, withAuthorization
  */
-export async function authorizeCreation({ reviewers }: VerbParts, request: WriteRequest): Promise<void> {
+export async function authorizeCreation(
+  { reviewers }: VerbDependencies,
+  request: WriteRequest,
+): Promise<void> {
   const { definition, target, admission } = request
   if (reviewers === undefined) {
     throw serviceUnavailable('this server cannot tell who may create objects: create it with POST')
@@ -22,7 +25,7 @@ export async function authorizeCreation({ reviewers }: VerbParts, request: Write
     ...{ namespace: target.namespace ?? '', name: target.name ?? '' },
   }
   await admission.askOnce('authorization', { object: null, oldObject: null }, async () => {
-    const { allowed, reason } = await reviewers.mayDo(user, action)
+    const { allowed, reason } = await reviewers.authorize(user, action)
     if (allowed) return null
     const text = refusalText(user.name, action)
     throw forbidden(resourceOf(definition), action.name, reason === '' ? text : `${text}: ${reason}`)

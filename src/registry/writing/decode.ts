@@ -14,14 +14,14 @@ import { conform, strictDecodingError, unknownFieldWords } from '../../api/schem
 import { applyDefaults } from '../../api/schema/default.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { bodyFormatOf } from '../../api/media-type.ts'
-import type { VerbRequest } from '../calls/answer.ts'
+import type { VerbRequest } from '../calls/verb.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition, ResourceHooks } from '../kinds/definition.ts'
-import type { FieldValidation } from '../calls/options.ts'
+import type { FieldValidation } from '../calls/query-options.ts'
 import { hasProtobuf } from '../representations/representation.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { Target } from '../calls/request.ts'
-import { turnOfOthers } from '../shared/read-turn.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
 
 /** What an object can be of. */
 export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
@@ -43,7 +43,7 @@ export type DecodeOptions = {
  * @throws ApiError `UnsupportedMediaType`; `BadRequest` for what is no such object
  */
 export function decodeObject(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: VerbRequest,
   validation: FieldValidation,
   { kind = request.definition, valuesMax }: DecodeOptions = {},
@@ -63,7 +63,7 @@ export function decodeObject(
   }
   // Reading a long body takes a turn, and so does giving it the types of its kind.
   if (request.body.byteLength <= parts.limits.writeTurnBytes) return shaped()
-  return turnOfOthers(parts.clock).then(shaped)
+  return yieldToEventLoop(parts.clock).then(shaped)
 }
 
 export type Body = {
@@ -74,7 +74,7 @@ export type Body = {
   readonly fractions: Fractions
 }
 
-export type Reading = {
+export type ReadBodyOptions = {
   /** Of what the body shall be: a protobuf message means nothing without. */
   readonly schema: ObjectSchema
   /** Unset: those of any body. */
@@ -88,13 +88,13 @@ const ALL_FORMATS = ['json', 'yaml', 'protobuf'] as const
 const TEXT_FORMATS = ['json', 'yaml'] as const
 
 /** A body in any accepted media type. */
-export function readBody(request: VerbRequest, reading: Reading): Body {
+export function readBody(request: VerbRequest, reading: ReadBodyOptions): Body {
   const body = parseBody(request, reading)
   request.context.received?.(body.value)
   return body
 }
 
-function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMATS }: Reading): Body {
+function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMATS }: ReadBodyOptions): Body {
   const format = bodyFormatOf(request.contentType, known)
   if (format === 'protobuf') {
     return {
@@ -113,7 +113,7 @@ function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMAT
 }
 
 /** @param text well-formed JSON @returns words */
-export function doubledIn(text: string, validation: FieldValidation): readonly string[] {
+export function duplicateFieldWarnings(text: string, validation: FieldValidation): readonly string[] {
   return validation === 'Ignore' ? [] : duplicateFields(text).map(duplicateFieldWords)
 }
 
@@ -122,7 +122,7 @@ export function bodyText(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
 }
 
-export type Shaping = {
+export type ShapeOptions = {
   readonly validation: FieldValidation
   /** What the body was found to say amiss, in words. */
   readonly found: readonly string[]
@@ -137,7 +137,12 @@ export type Shaping = {
  *
  * @param object carries kind and apiVersion
  */
-export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, options: Shaping): AnyObject {
+export function shape(
+  parts: VerbDependencies,
+  kind: DecodedKind,
+  object: JsonObject,
+  options: ShapeOptions,
+): AnyObject {
   const { structural } = kind
   const schema = parts.schemas.of(kind)
   const { value, unknown } = structural?.conform(object) ?? conform(schema, object, options.fractions)
@@ -153,7 +158,7 @@ export function shape(parts: VerbParts, kind: DecodedKind, object: JsonObject, o
 }
 
 /** The object that admission changed, with its kind's types and defaults; fields that the kind does not have are dropped. */
-export function reshapeObject(parts: VerbParts, kind: DecodedKind, object: AnyObject): AnyObject {
+export function reshapeObject(parts: VerbDependencies, kind: DecodedKind, object: AnyObject): AnyObject {
   return shape(parts, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
 }
 
@@ -164,26 +169,26 @@ export function checkType(object: JsonObject, definition: DecodedKind): JsonObje
   const version = object['apiVersion']
   const kind = object['kind']
   const isOther = otherVersions.some((other) => version === apiVersionOf({ group, version: other }))
-  if (isSaid(version) && version !== apiVersion && !isOther) {
+  if (isSet(version) && version !== apiVersion && !isOther) {
     throw badRequest(
-      `the API version in the data (${shown(version)}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${truncated(version)}) does not match the expected API version (${apiVersion})`,
     )
   }
-  if (isSaid(kind) && kind !== definition.kind) {
+  if (isSet(kind) && kind !== definition.kind) {
     throw badRequest(
-      `${shown(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ` +
+      `${truncated(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ` +
         `${definition.kind}: the kind in the data does not match the kind of the resource`,
     )
   }
-  if (isSaid(version) && isSaid(kind)) return object
+  if (isSet(version) && isSet(kind)) return object
   return { ...object, kind: definition.kind, apiVersion }
 }
 
-function isSaid(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
-function shown(value: Json | undefined): string {
+function truncated(value: Json | undefined): string {
   return typeof value === 'string' ? value.slice(0, 256) : jsonText(value ?? null).slice(0, 256)
 }
 

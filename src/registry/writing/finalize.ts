@@ -5,13 +5,15 @@ import { prefixOf } from '../../store/key.ts'
 import type { Revision } from '../../store/revision.ts'
 import { placeOf, resourceOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { storedKinds } from '../kinds/stored-kinds.ts'
 
 /** Whether anything keeps an object that is being deleted. @source spec 3.1 */
 export function hasFinalizers(definition: ResourceDefinition, object: AnyObject): boolean {
   const { finalizers } = object.metadata
-  return (finalizers !== undefined && finalizers.length > 0) || definition.hooks.isHeld?.(object) === true
+  return (
+    (finalizers !== undefined && finalizers.length > 0) || definition.hooks.blocksDeletion?.(object) === true
+  )
 }
 
 /**
@@ -48,7 +50,7 @@ const graceSecondsMax = 2 ** 31 - 1
 
 /** What must hold when an object is removed. What holds others goes last: nothing may be left in it. */
 export function removalConditions(
-  parts: VerbParts,
+  parts: VerbDependencies,
   definition: ResourceDefinition,
   object: AnyObject,
   current: Revision,
@@ -60,7 +62,7 @@ export function removalConditions(
     const prefixes = places.map((place) => prefixOf({ ...place, namespace: null }))
     return [unchanged, { kind: 'prefix-empty', prefixes }]
   }
-  if (definition.holdsNamespaces !== true) return [unchanged]
+  if (definition.isNamespaceKind !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
   const namespaced = storedKinds(parts.catalog.withUnserved()).filter(({ scope }) => scope === 'Namespaced')
   const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
@@ -68,10 +70,10 @@ export function removalConditions(
 }
 
 /** A removal that lost: only content that is left is worth telling, all else is tried again. */
-export function removalLost(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
+export function removalError(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
   if (lost.kind !== 'prefix-empty') return null
   const words =
-    definition.holdsNamespaces === true
+    definition.isNamespaceKind === true
       ? 'the system is ensuring all content is removed from this namespace. ' +
         'Upon completion, this namespace will automatically be purged by the system.'
       : 'there are objects left of what it defines: once they are gone, it goes by itself'

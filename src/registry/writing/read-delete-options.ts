@@ -4,14 +4,21 @@ import { deleteOptionsSchema } from '../../api/schema/shared.ts'
 import { isJsonObject, memberOf, numberMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/names.ts'
-import type { VerbRequest } from '../calls/answer.ts'
+import type { VerbRequest } from '../calls/verb.ts'
 import { readBody } from './decode.ts'
 import { PROPAGATIONS } from '../calls/delete-options.ts'
 import type { DeleteOptions, Propagation } from '../calls/delete-options.ts'
 import { apiVersionOf } from '../kinds/definition.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
-import { isDryRun, readBoolean, readDryRun, readInteger, readText, unsupported } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import {
+  isDryRun,
+  readBoolean,
+  readDryRun,
+  readInteger,
+  readText,
+  unsupported,
+} from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { RequestContext } from '../calls/request.ts'
 
 /**
@@ -22,7 +29,10 @@ import type { RequestContext } from '../calls/request.ts'
  *
  * @throws ApiError `BadRequest`
  */
-export function readDeleteOptions({ names }: Pick<VerbParts, 'names'>, request: VerbRequest): DeleteOptions {
+export function readDeleteOptions(
+  { names }: Pick<VerbDependencies, 'names'>,
+  request: VerbRequest,
+): DeleteOptions {
   const { query } = request
   const dryRun = readDryRun(query)
   if (request.body.length > 0) {

@@ -3,15 +3,15 @@ import { ApiError } from '../../api/api-error.ts'
 import { modifiedConflict, serviceUnavailable } from '../../api/api-errors.ts'
 import type { Condition, Operation } from '../../store/command.ts'
 import type { Key } from '../../store/key.ts'
-import type { Answer, VerbRequest, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'
 import { withPrecondition } from '../kinds/definition-basis.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import { partialFailure } from '../shared/membership-changes.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { ReadSet } from '../shared/read-set.ts'
-import { checkRoom, sizeError } from './storage-room.ts'
-import { fromStore } from '../shared/store-errors.ts'
+import { checkStorageQuota, sizeError } from './storage-quota.ts'
+import { fromStore } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './write-plan.ts'
 
 export type RetryOptions = {
@@ -45,11 +45,11 @@ export type RetryOptions = {
  * @throws ApiError
  */
 export async function retryOnConflict(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   evaluate: Evaluate,
   options: RetryOptions,
-): Promise<Answer> {
+): Promise<VerbResponse> {
   const state: WriteState = { evaluate, applied: [] }
   try {
     const first = await attempt(parts, request, state, options, evaluateConfirmed)
@@ -64,11 +64,11 @@ type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
 /** After a lost race. */
 async function attemptsInTurn(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
-): Promise<Answer> {
+): Promise<VerbResponse> {
   const key = options.key?.() ?? null
   if (key !== null) await parts.writers.lock(key, request.context.deadlineMs)
   try {
@@ -85,12 +85,12 @@ async function attemptsInTurn(
 
 /** @returns null: lost a race */
 async function attempt(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
   evaluated: typeof evaluateConfirmed,
-): Promise<Answer | null> {
+): Promise<VerbResponse | null> {
   const { store } = parts
   const { deadlineMs } = request.context
   const first = await evaluated(parts, request, state.evaluate, options)
@@ -99,7 +99,7 @@ async function attempt(
   // Another request changed the membership meanwhile.
   if (plan.kind === 'membership-changes') return null
   if (plan.kind !== 'write') return plan.value
-  const operations = onlyWhile(request, withPrecondition(plan.operations, parts.definitionNow?.()))
+  const operations = onlyWhile(request, withPrecondition(plan.operations, parts.definitionState?.()))
   const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
   switch (outcome.kind) {
     case 'done':
@@ -136,7 +136,7 @@ function lostForGood({ onlyWhile, definition, target }: VerbRequest, lost: Condi
 
 /** On memory that is current: it holds everything that was acknowledged before the request came. */
 async function evaluateCurrent(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   evaluate: Evaluate,
   options: RetryOptions,
@@ -153,7 +153,7 @@ async function evaluateCurrent(
 
 /** On local memory. Anything but a write is confirmed behind a barrier. */
 async function evaluateConfirmed(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   evaluate: Evaluate,
   options: RetryOptions,
@@ -175,23 +175,23 @@ async function evaluateConfirmed(
     }
   }
   // A review, or a body that is wrong whatever is stored, rests on nothing.
-  const restsOnMemory = !reads.isEmpty || parts.definitionNow !== undefined
+  const restsOnMemory = !reads.isEmpty || parts.definitionState !== undefined
   if (restsOnMemory) await passBarrier(parts, request)
   return evaluateCurrent(parts, request, reads.isCurrent() ? stands : evaluate, options)
 }
 
-/** Makes memory current. @throws DefinitionChanged when the kind was made of a definition that is another one by now */
-async function passBarrier(parts: VerbParts, request: WriteRequest): Promise<void> {
+/** Makes memory current. @throws DefinitionChangedError when the kind was made of a definition that is another one by now */
+async function passBarrier(parts: VerbDependencies, request: WriteRequest): Promise<void> {
   await fromStore(parts.store.barrier(request.context.deadlineMs))
-  parts.definitionNow?.()
+  parts.definitionState?.()
 }
 
 /** @throws ApiError when what is to be written would have no room */
-function checkPlanRoom({ store }: VerbParts, on: VerbRequest, plan: Plan): void {
-  if (plan.kind !== 'answer') checkRoom(store, on, plan.operations, { dryRun: plan.kind !== 'write' })
+function checkPlanRoom({ store }: VerbDependencies, on: VerbRequest, plan: Plan): void {
+  if (plan.kind !== 'answer') checkStorageQuota(store, on, plan.operations, { dryRun: plan.kind !== 'write' })
 }
 
-function hasRoom(parts: VerbParts, on: VerbRequest, plan: Plan): boolean {
+function hasRoom(parts: VerbDependencies, on: VerbRequest, plan: Plan): boolean {
   try {
     checkPlanRoom(parts, on, plan)
     return true
@@ -203,7 +203,7 @@ function hasRoom(parts: VerbParts, on: VerbRequest, plan: Plan): boolean {
 
 /** @throws ApiError a change was refused, or its outcome is unknown */
 async function runExternalChanges(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   plan: Extract<Plan, { readonly kind: 'membership-changes' }>,

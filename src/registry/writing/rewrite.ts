@@ -6,23 +6,23 @@ import type { EncodedObject, Operation } from '../../store/command.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { AdmissionOptions } from '../calls/admission.ts'
-import type { WriteRequest } from '../calls/answer.ts'
+import type { WriteRequest } from '../calls/verb.ts'
 import { reshapeObject } from './decode.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { AnyObject, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
-import { bytesAt, document } from '../calls/document.ts'
+import { bytesAt, documentResponse } from '../calls/document-response.ts'
 import { encode, parseStored, withRevision } from '../kinds/encode.ts'
-import { isFullyFinalized, removalConditions, removalLost } from './finalize.ts'
+import { isFullyFinalized, removalConditions, removalError } from './finalize.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import { stampUpdated } from '../kinds/metadata.ts'
-import { isUnversioned } from '../calls/options.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import { isUnversioned } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { keyOfTarget } from '../calls/request.ts'
 import type { RetryOptions } from './retry-on-conflict.ts'
 import { validateChangedObject } from './validate-write.ts'
 import { warnOfObject } from './warnings.ts'
-import { requireValuesAllowed } from './values-allowed.ts'
+import { checkValueCount } from './value-limit.ts'
 import { evaluateDraft } from './write-pipeline.ts'
 import type { Draft } from './write-pipeline.ts'
 import { planPut } from './write-plan.ts'
@@ -41,7 +41,7 @@ export type Rewrite = {
 
 /** One evaluation of an update or a patch. @throws ApiError */
 export function draftRewrite(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   rewrite: Rewrite,
   reads: ReadSet,
@@ -73,7 +73,7 @@ export function draftRewrite(
 
 /** How an update or a patch is retried. */
 export function rewriteRetry(
-  parts: VerbParts,
+  parts: VerbDependencies,
   { definition, target }: WriteRequest,
   { dryRun }: { readonly dryRun: boolean },
 ): RetryOptions {
@@ -81,7 +81,7 @@ export function rewriteRetry(
     attemptsMax: parts.limits.rewriteAttemptsMax,
     key: () => keyOfTarget(definition, target),
     barrierFirst: dryRun,
-    onLost: (lost) => removalLost(definition, target.name ?? '', lost),
+    onLost: (lost) => removalError(definition, target.name ?? '', lost),
   }
 }
 
@@ -92,7 +92,7 @@ type Wanted = {
   readonly stored: StoredObject
 }
 
-function planRewrite(parts: VerbParts, request: WriteRequest, rewrite: Rewrite, wanted: Wanted): Plan {
+function planRewrite(parts: VerbDependencies, request: WriteRequest, rewrite: Rewrite, wanted: Wanted): Plan {
   const { definition } = request
   const { object, current, stored } = wanted
   const { dryRun } = rewrite.options
@@ -105,13 +105,13 @@ function planRewrite(parts: VerbParts, request: WriteRequest, rewrite: Rewrite, 
     return { kind: 'membership-changes', changes, dryRun, operations, next }
   }
   if (gone) return planRemoval(parts, request, dryRun, wanted)
-  if (isSame(object, current)) return { kind: 'answer', value: document(200, stored.bytes) }
+  if (isSame(object, current)) return { kind: 'answer', value: documentResponse(200, stored.bytes) }
   const encoded = encode(object)
-  requireValuesAllowed(encoded.bytes, stored.bytes)
+  checkValueCount(encoded.bytes, stored.bytes)
   const { key, revision } = stored
   return planPut(putOver(stored, encoded), {
-    dryRun: dryRun ? document(200, withRevision(encoded, revision)) : null,
-    done: (made) => document(200, bytesAt(parts.store.view().get(key), encoded, made)),
+    dryRun: dryRun ? documentResponse(200, withRevision(encoded, revision)) : null,
+    done: (made) => documentResponse(200, bytesAt(parts.store.view().get(key), encoded, made)),
   })
 }
 
@@ -128,7 +128,7 @@ export function membershipChangesFor(
   object: AnyObject | null,
   current: AnyObject,
 ): readonly MembershipChange[] {
-  return hooks.follow?.(object, current) ?? []
+  return hooks.membershipChanges?.(object, current) ?? []
 }
 
 /**
@@ -137,7 +137,7 @@ export function membershipChangesFor(
  * changes too is a conflict for a request that named a version. A request without one is applied on top of it.
  */
 function afterMembershipChange(
-  parts: VerbParts,
+  parts: VerbDependencies,
   request: WriteRequest,
   rewrite: Rewrite,
   wanted: Wanted & { readonly gone: boolean },
@@ -147,7 +147,7 @@ function afterMembershipChange(
   const { options } = rewrite
   return (reads) => {
     if (options.dryRun || wanted.gone) {
-      return { kind: 'answer', value: document(200, withRevision(encode(object), revision)) }
+      return { kind: 'answer', value: documentResponse(200, withRevision(encode(object), revision)) }
     }
     const shown = reads.get(key)
     if (shown === null) throw notFound(resourceOf(request.definition), request.target.name ?? '')
@@ -169,15 +169,15 @@ function afterMembershipChange(
 }
 
 /** An update may take away the last finalizer of an object that is being deleted. */
-function planRemoval(parts: VerbParts, request: WriteRequest, dryRun: boolean, of: Wanted): Plan {
+function planRemoval(parts: VerbDependencies, request: WriteRequest, dryRun: boolean, of: Wanted): Plan {
   const encoded = encode(of.object)
   const { key, revision } = of.stored
-  if (dryRun) return { kind: 'answer', value: document(200, withRevision(encoded, revision)) }
+  if (dryRun) return { kind: 'answer', value: documentResponse(200, withRevision(encoded, revision)) }
   const conditions = removalConditions(parts, request.definition, of.object, revision)
   return {
     kind: 'write',
     operations: [{ kind: 'delete', key, conditions }],
-    done: ([made]) => document(200, withRevision(encoded, made as Revision)),
+    done: ([made]) => documentResponse(200, withRevision(encoded, made as Revision)),
   }
 }
 

@@ -10,7 +10,7 @@ import type { AnyObject, BodyKind, PartSubresource, ResourceDefinition } from '.
 /** The validation step of each kind of write. All throw `ApiError` `Invalid`. */
 
 export function validateNewObject(definition: ResourceDefinition, object: AnyObject): void {
-  const { validateName, plainFinalizers = false, hooks } = definition
+  const { validateName, allowsUnqualifiedFinalizers: plainFinalizers = false, hooks } = definition
   const rules = { namespaced: definition.scope === 'Namespaced', validateName, plainFinalizers }
   const name = object.metadata.name ?? object.metadata.generateName ?? ''
   requireValid(definition, name, (found) => {
@@ -28,7 +28,7 @@ export function validateChangedObject(
   object: AnyObject,
   current: AnyObject,
 ): void {
-  const { hooks, plainFinalizers = false } = definition
+  const { hooks, allowsUnqualifiedFinalizers: plainFinalizers = false } = definition
   requireValid(definition, object.metadata.name ?? '', (found) => {
     validateMetaOnUpdate(object.metadata, current.metadata, { plainFinalizers }, found)
     validateShape(definition, object, found)

@@ -1,6 +1,6 @@
-import type { VerbRequest } from '../calls/answer.ts'
+import type { VerbRequest } from '../calls/verb.ts'
 import type { AnyObject } from '../kinds/definition.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
  * Tells who writes what their object says that has its troubles, once it is known to be valid. The first
@@ -9,7 +9,7 @@ import type { VerbParts } from '../calls/parts.ts'
  * @param current null: the object is new
  */
 export function warnOfObject(
-  { limits }: VerbParts,
+  { limits }: VerbDependencies,
   { definition, context }: VerbRequest,
   object: AnyObject,
   current: AnyObject | null,

@@ -1,13 +1,13 @@
 import type { AdmissionOptions, AdmissionRequest } from '../calls/admission.ts'
-import type { Answer, WriteRequest } from '../calls/answer.ts'
+import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { authorizeCreation } from './authorize-creation.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 import { manageFields } from './field-management.ts'
-import type { VerbParts } from '../calls/parts.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import { retryOnConflict } from './retry-on-conflict.ts'
 import type { RetryOptions } from './retry-on-conflict.ts'
-import { turnOfOthers } from '../shared/read-turn.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
 import { withExtraOperations } from './write-plan.ts'
 import type { Plan } from './write-plan.ts'
 
@@ -22,9 +22,13 @@ import type { Plan } from './write-plan.ts'
  * @throws ApiError
  * @source apiserver `pkg/endpoints/handlers`, `pkg/registry/generic/registry/store.go`
  */
-export function runWrite<Sent>(parts: VerbParts, request: WriteRequest, write: Write<Sent>): Promise<Answer> {
+export function runWrite<Sent>(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  write: Write<Sent>,
+): Promise<VerbResponse> {
   const { clock } = parts
-  const evaluated = (sent: Sent): Promise<Answer> => {
+  const evaluated = (sent: Sent): Promise<VerbResponse> => {
     const evaluate = (reads: ReadSet): Promise<Plan> =>
       evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
     // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
@@ -33,16 +37,16 @@ export function runWrite<Sent>(parts: VerbParts, request: WriteRequest, write: W
   // 1. Decode and default: once, whatever races follow.
   const sent = write.decode()
   if (!isLong(parts, request, 0)) return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
-  return Promise.resolve(sent).then((decoded) => turnOfOthers(clock).then(() => evaluated(decoded)))
+  return Promise.resolve(sent).then((decoded) => yieldToEventLoop(clock).then(() => evaluated(decoded)))
 }
 
 /** One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse */
-export async function evaluateDraft(parts: VerbParts, of: Evaluation, draft: Draft): Promise<Plan> {
+export async function evaluateDraft(parts: VerbDependencies, of: Evaluation, draft: Draft): Promise<Plan> {
   const { admission } = parts
   if (draft.createsByUpdate === true) await authorizeCreation(parts, of.request)
   // What an update or a patch made is as long to validate as it was to make.
   const long = isLong(parts, of.request, of.reads.bytes)
-  if (long && draft.current !== null) await turnOfOthers(parts.clock)
+  if (long && draft.current !== null) await yieldToEventLoop(parts.clock)
   // 2. Mutate.
   const drafted = admissionRequest(of, draft)
   const answer = admission.mutate(drafted)
@@ -53,7 +57,7 @@ export async function evaluateDraft(parts: VerbParts, of: Evaluation, draft: Dra
   const complete = draft.operation === 'DELETE' ? drafted : { ...drafted, object }
   const verdict = admission.validate(complete)
   if (verdict instanceof Promise) await verdict
-  if (long) await turnOfOthers(parts.clock)
+  if (long) await yieldToEventLoop(parts.clock)
   // 8. Plan what to commit, with the operations that admission adds.
   const plan = draft.plan(object)
   return withExtraOperations(plan instanceof Promise ? await plan : plan, admission.extraOperations(complete))
@@ -65,7 +69,7 @@ export async function evaluateDraft(parts: VerbParts, of: Evaluation, draft: Dra
  *
  * @param readBytes of the objects that it changes
  */
-function isLong({ limits }: VerbParts, { body }: WriteRequest, readBytes: number): boolean {
+function isLong({ limits }: VerbDependencies, { body }: WriteRequest, readBytes: number): boolean {
   return body.byteLength + readBytes > limits.writeTurnBytes
 }
 

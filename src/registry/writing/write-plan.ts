@@ -1,21 +1,21 @@
 import type { Operation } from '../../store/command.ts'
 import type { Revision } from '../../store/revision.ts'
-import type { Answer } from '../calls/answer.ts'
+import type { VerbResponse } from '../calls/verb.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 
 /** The result of evaluating a write on this member's memory. */
 export type Plan =
   /** Nothing to write. */
-  | { readonly kind: 'answer'; readonly value: Answer }
+  | { readonly kind: 'answer'; readonly value: VerbResponse }
   /** What would be written, and the answer to that. */
-  | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: Answer }
+  | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: VerbResponse }
   | {
       readonly kind: 'write'
       /** The object's own operation comes first. */
       readonly operations: readonly Operation[]
       /** The answer, from the revisions of the operations. */
-      readonly done: (revisions: readonly Revision[]) => Answer
+      readonly done: (revisions: readonly Revision[]) => VerbResponse
     }
   /** Changes of the membership, to be requested one after the other; then `next`. A dry run only checks them. */
   | {
@@ -40,7 +40,7 @@ export function withExtraOperations(plan: Plan, extra: readonly Operation[]): Pl
 /** A plan that writes one object. */
 export function planPut(
   put: Extract<Operation, { readonly kind: 'put' }>,
-  of: { readonly dryRun: Answer | null; readonly done: (revision: Revision) => Answer },
+  of: { readonly dryRun: VerbResponse | null; readonly done: (revision: Revision) => VerbResponse },
 ): Plan {
   const operations = [put]
   if (of.dryRun !== null) return { kind: 'dry-run', operations, value: of.dryRun }

@@ -6,8 +6,8 @@ import type { JsonObject } from '../../api/json.ts'
 import type { UserInfo } from '../../api/object.ts'
 import { flag, mapOf, maybe, struct, text, texts } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
-import type { AnyObject, Asking } from '../../registry/kinds/definition.ts'
-import type { Verdict } from '../../registry/kinds/reviewers.ts'
+import type { AnyObject, ReviewContext } from '../../registry/kinds/definition.ts'
+import type { AccessDecision } from '../../registry/kinds/access-reviewer.ts'
 import { extraValueSchema } from './extra-value.ts'
 
 /** What the reviews of access have in common. @source spec 2.12; upstream `pkg/apis/authorization/validation` */
@@ -92,15 +92,15 @@ export function checkSubject(object: AnyObject, found: Findings): void {
 /** Asks on behalf of whom the review names, or of the caller. */
 export async function answerAccess(
   object: AnyObject,
-  asking: Asking,
+  asking: ReviewContext,
   who: 'caller' | 'named',
 ): Promise<AnyObject> {
   const spec = objectMember(object, 'spec')
   const user = who === 'caller' ? asking.user : userOf(spec)
-  return { ...object, status: statusOf(await asking.reviewers.mayDo(user, actionOf(spec))) }
+  return { ...object, status: statusOf(await asking.reviewers.authorize(user, actionOf(spec))) }
 }
 
-function statusOf({ allowed, denied, reason }: Verdict): JsonObject {
+function statusOf({ allowed, denied, reason }: AccessDecision): JsonObject {
   return { allowed, ...(denied ? { denied } : {}), ...(reason === '' ? {} : { reason }) }
 }
 

@@ -96,7 +96,7 @@ function collectionOperations(definition: ResourceDefinition, id: Ids): Operatio
   const operations: Operation[] = []
   if (has(definition, 'list')) operations.push(listOperation(definition, id('list', scope)))
   if (has(definition, 'create')) {
-    const answer = definition.standsFor === undefined ? 'object' : 'status'
+    const answer = definition.aliasOfSubresource === undefined ? 'object' : 'status'
     operations.push(postOperation(id('create', scope), `create a ${kind}`, answer))
   }
   if (has(definition, 'deletecollection')) {

@@ -2,7 +2,7 @@ import { pathNotFound } from '../../api/api-errors.ts'
 import { ENCODINGS_SERVED, negotiate } from '../../api/media-type.ts'
 import type { Served } from '../../api/media-type.ts'
 import { namesOf } from '../../api/names.ts'
-import type { Registry } from '../../registry/calls/answer.ts'
+import type { Registry } from '../../registry/calls/verb.ts'
 import { AGGREGATED_KIND } from '../discovery/aggregated.ts'
 import type { Discovery } from '../discovery/discovery.ts'
 import { callOf } from '../fastify-types.ts'
@@ -12,11 +12,11 @@ import { sendDiscoveryDocument } from './discovery-document.ts'
 
 type DiscoveryParts = {
   readonly discovery: Discovery
-  readonly lateKinds: Registry['lateKinds']
+  readonly catalogSync: Registry['catalogSync']
 }
 
 /** Which groups, versions and resources there are: `/api`, `/apis` and below. */
-export function discoveryRoutes(app: App, { discovery, lateKinds }: DiscoveryParts): void {
+export function discoveryRoutes(app: App, { discovery, catalogSync }: DiscoveryParts): void {
   for (const url of ['/api', '/api/', '/api/:version', '/api/:version/', '/apis', '/apis/']) serve(app, url)
   for (const url of ['/apis/:group', '/apis/:group/', '/apis/:group/:version', '/apis/:group/:version/']) {
     serve(app, url)
@@ -38,8 +38,8 @@ export function discoveryRoutes(app: App, { discovery, lateKinds }: DiscoveryPar
           }
         }
         let document = discovery.plain(path)
-        if (document === null && lateKinds !== null && path.startsWith('/apis/')) {
-          await lateKinds.takenIn(call.deadlineMs)
+        if (document === null && catalogSync !== null && path.startsWith('/apis/')) {
+          await catalogSync.waitUntilCurrent(call.deadlineMs)
           document = discovery.plain(path)
         }
         if (document === null) throw pathNotFound()

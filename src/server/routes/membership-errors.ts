@@ -8,7 +8,7 @@ import { JoinFailure } from '../../membership/join-rules.ts'
 import type { JoinFailureCode } from '../../membership/join-rules.ts'
 import { MembersFailure } from '../../membership/members.ts'
 import type { MembersFailureCode } from '../../membership/members.ts'
-import { apiErrorOf } from '../../registry/shared/store-errors.ts'
+import { apiErrorOf } from '../../registry/shared/store-error-mapping.ts'
 
 /** What a caller is told when members do not change as asked; anything else comes back as it is. */
 export function membershipError(cause: unknown): unknown {

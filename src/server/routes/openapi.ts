@@ -1,6 +1,6 @@
 import { pathNotFound } from '../../api/api-errors.ts'
 import { negotiate } from '../../api/media-type.ts'
-import type { Registry } from '../../registry/calls/answer.ts'
+import type { Registry } from '../../registry/calls/verb.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { sendDocument } from '../static-document.ts'
@@ -17,8 +17,12 @@ const V2_SERVED = [
   { type: PROTOBUF_TYPE },
 ] as const
 
-/** `/openapi/v2` and `/openapi/v3`. @param lateKinds asked before a document is said not to be there */
-export function openApiRoutes(app: App, documents: OpenApiDocuments, lateKinds: Registry['lateKinds']): void {
+/** `/openapi/v2` and `/openapi/v3`. @param catalogSync asked before a document is said not to be there */
+export function openApiRoutes(
+  app: App,
+  documents: OpenApiDocuments,
+  catalogSync: Registry['catalogSync'],
+): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi/v2',
@@ -42,8 +46,8 @@ export function openApiRoutes(app: App, documents: OpenApiDocuments, lateKinds: 
       const { info, deadlineMs } = callOf(request)
       const path = info.path.slice('/openapi/v3/'.length)
       let document = v3.document(path)
-      if (document === null && lateKinds !== null && path.startsWith('apis/')) {
-        await lateKinds.takenIn(deadlineMs)
+      if (document === null && catalogSync !== null && path.startsWith('apis/')) {
+        await catalogSync.waitUntilCurrent(deadlineMs)
         document = v3.document(path)
       }
       if (document === null) throw pathNotFound()

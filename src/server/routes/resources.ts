@@ -1,6 +1,12 @@
 import { badRequest, pathNotFound } from '../../api/api-errors.ts'
 import type { ResourceAction } from '../../api/action.ts'
-import type { Answer, Registry, VerbHandler, VerbRequest, WatchStream } from '../../registry/calls/answer.ts'
+import type {
+  VerbResponse,
+  Registry,
+  VerbHandler,
+  VerbRequest,
+  WatchStream,
+} from '../../registry/calls/verb.ts'
 import type { Catalog } from '../../registry/kinds/catalog.ts'
 import type { ResourceDefinition, Verb } from '../../registry/kinds/definition.ts'
 import { STORED_FORM, isStoredForm } from '../../registry/representations/representation.ts'
@@ -52,7 +58,8 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     call: Call,
     { group, version, resource }: ResourceAction,
   ): Promise<ResourceDefinition | null> => {
-    if (registry.lateKinds !== null && group !== '') await registry.lateKinds.takenIn(call.deadlineMs)
+    if (registry.catalogSync !== null && group !== '')
+      await registry.catalogSync.waitUntilCurrent(call.deadlineMs)
     return served.find(group, version, resource)
   }
   const handlers = {
@@ -255,7 +262,12 @@ function mediaTypeOf(header: string | undefined): string {
 
 type Asked = { readonly request: Request; readonly reply: Reply; readonly parts: DispatchParts }
 
-function send(answer: Answer, wanted: WantedObjects, call: Call, { request, reply, parts }: Asked): void {
+function send(
+  answer: VerbResponse,
+  wanted: WantedObjects,
+  call: Call,
+  { request, reply, parts }: Asked,
+): void {
   const { compressor } = parts
   const { contentType, representation } = wanted
   const { encoding } = representation

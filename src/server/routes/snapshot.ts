@@ -1,7 +1,7 @@
 import type { SnapshotSource } from '../../../raft/index.ts'
 import { tooManyRequests } from '../../api/api-errors.ts'
 import { limits } from '../../config/limits.ts'
-import { fromRead } from '../../registry/shared/store-errors.ts'
+import { fromRead } from '../../registry/shared/store-error-mapping.ts'
 import { answerPieces } from '../answer-stream.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'

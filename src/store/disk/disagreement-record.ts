@@ -1,4 +1,4 @@
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from '../machine/hash.ts'
 import type { Disagreement } from '../quarantine.ts'
 import type { KeyValueChange, KeyValueStore } from './key-value-store.ts'
@@ -28,14 +28,14 @@ export function disagreementChange(record: DisagreementRecord | null): KeyValueC
   return { kind: 'put', key: disagreementKey, value }
 }
 
-/** @throws StorageFailure `damaged`, `io` */
+/** @throws DatabaseError `damaged`, `io` */
 export async function readDisagreement(store: KeyValueStore): Promise<DisagreementRecord | null> {
   const [record] = await store.getMany([disagreementKey])
   if (record === null || record === undefined) return null
   const bytes = Buffer.from(record.buffer, record.byteOffset, record.byteLength)
   const isWhole = bytes.length > hashBytes
   if (!isWhole || !sameHash(readHash(bytes, 0, newHash()), hash128(bytes, hashBytes, newHash()))) {
-    throw new StorageFailure('damaged', 'the record of a disagreement does not pass its check')
+    throw new DatabaseError('damaged', 'the record of a disagreement does not pass its check')
   }
   const isOutvoted = bytes.readUInt8(hashBytes) === kindNumber.outvoted
   const reason = bytes.toString('utf8', hashBytes + 1)

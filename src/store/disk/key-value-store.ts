@@ -4,12 +4,12 @@
  */
 
 /** Several databases side by side, told apart by name: a live one, and one being staged. */
-export interface KeyValueHome {
+export interface KeyValueDatabases {
   /** Names of all that were opened and not destroyed, in no order. */
   list(): Promise<readonly string[]>
   /**
    * Opens or creates. One opening per name at a time.
-   * @throws StorageFailure `damaged` when what is there is to blame, `io` when the disk is
+   * @throws DatabaseError `damaged` when what is there is to blame, `io` when the disk is
    */
   open(name: string): Promise<KeyValueStore>
   /** Removes a closed one for good; does nothing when there is none. */
@@ -20,16 +20,16 @@ export interface KeyValueHome {
    *
    * @param reason one line
    */
-  condemn(name: string, reason: string): Promise<void>
+  markQuarantined(name: string, reason: string): Promise<void>
   /** The reasons noted, by name, of databases that are there or not. */
-  condemned(): Promise<ReadonlyMap<string, string>>
+  quarantineMarks(): Promise<ReadonlyMap<string, string>>
   /**
    * Keeps a closed one, whole or not, out of `list` for good, durable on return: for whoever wants to look at it. Takes
    * the place of the one set aside before; does nothing when there is none.
    */
-  setAside(name: string): Promise<void>
-  /** Removes what is set aside. @returns null when nothing is @throws StorageFailure `io` naming what is left */
-  discardAside(): Promise<Discarded | null>
+  quarantine(name: string): Promise<void>
+  /** Removes what is set aside. @returns null when nothing is @throws DatabaseError `io` naming what is left */
+  discardQuarantined(): Promise<Discarded | null>
 }
 
 /** What was removed, for whoever wonders where it went. */

@@ -2,24 +2,24 @@ import { chmod, lstat, open, readFile, readdir, rename, rm, stat, unlink } from 
 import { join } from 'node:path'
 import { Level } from 'level'
 import { makeDirectories } from '../../../base/make-directories.ts'
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
   Discarded,
   KeyValueChange,
-  KeyValueHome,
+  KeyValueDatabases,
   KeyValueRange,
   KeyValueSnapshot,
   KeyValueStore,
 } from './key-value-store.ts'
-import { storageFailure, writeFailure } from './storage-failure.ts'
+import { databaseErrorOf, writeErrorOf } from './database-error.ts'
 import { checkTables } from './tables/check-tables.ts'
 
 /**
  * LevelDB databases, one directory each, under one directory that belongs to this process alone (our own
  * lock sees to that: LevelDB's is lost when one process opens a database twice).
  */
-export class LevelKeyValueHome implements KeyValueHome {
+export class LevelKeyValueDatabases implements KeyValueDatabases {
   readonly #directory: string
   /** Tables of these were looked at; what was written since is this process's own. */
   readonly #checked = new Set<string>()
@@ -44,7 +44,7 @@ export class LevelKeyValueHome implements KeyValueHome {
 
   async open(name: string): Promise<KeyValueStore> {
     try {
-      await ownersAlone(this.#directory)
+      await restrictToOwner(this.#directory)
       await this.#check(name)
       // Not earlier: it opens by itself as soon as it is made.
       const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
@@ -61,7 +61,7 @@ export class LevelKeyValueHome implements KeyValueHome {
       await syncDirectory(this.#directory)
       return new LevelKeyValueStore(level)
     } catch (cause) {
-      throw cause instanceof StorageFailure ? cause : storageFailure(cause)
+      throw cause instanceof DatabaseError ? cause : databaseErrorOf(cause)
     }
   }
 
@@ -81,12 +81,12 @@ export class LevelKeyValueHome implements KeyValueHome {
       await rename(path, removed)
       await rm(removed, { recursive: true, force: true })
     } catch (cause) {
-      if (!isMissing(cause)) throw storageFailure(cause)
+      if (!isMissing(cause)) throw databaseErrorOf(cause)
     }
   }
 
   /** A file beside the database. That it is there says all: of an empty one only the reason is lost. */
-  async condemn(name: string, reason: string): Promise<void> {
+  async markQuarantined(name: string, reason: string): Promise<void> {
     try {
       const file = await open(join(this.#directory, name + condemnedSuffix), 'w', 0o600)
       try {
@@ -97,11 +97,11 @@ export class LevelKeyValueHome implements KeyValueHome {
       }
       await syncDirectory(this.#directory)
     } catch (cause) {
-      throw storageFailure(cause)
+      throw databaseErrorOf(cause)
     }
   }
 
-  async condemned(): Promise<ReadonlyMap<string, string>> {
+  async quarantineMarks(): Promise<ReadonlyMap<string, string>> {
     const reasons = new Map<string, string>()
     try {
       for (const name of await readdir(this.#directory)) {
@@ -115,33 +115,33 @@ export class LevelKeyValueHome implements KeyValueHome {
     return reasons
   }
 
-  #unreadable(cause: unknown): StorageFailure {
+  #unreadable(cause: unknown): DatabaseError {
     const remedy = 'move away what stands in its place, or give this process access to it'
     const what = `database directory ${this.#directory} cannot be read (${codeOf(cause)})`
-    return new StorageFailure('io', `${what}: ${remedy}`, { cause })
+    return new DatabaseError('io', `${what}: ${remedy}`, { cause })
   }
 
   /** The note goes last: without it the database must be durably out of sight. */
-  async setAside(name: string): Promise<void> {
+  async quarantine(name: string): Promise<void> {
     const path = join(this.#directory, name)
     try {
       await stat(path)
-      await this.discardAside()
+      await this.discardQuarantined()
       await rename(path, join(this.#directory, asideName))
       await syncDirectory(this.#directory)
     } catch (cause) {
-      if (cause instanceof StorageFailure) throw cause
-      if (!isMissing(cause)) throw storageFailure(cause)
+      if (cause instanceof DatabaseError) throw cause
+      if (!isMissing(cause)) throw databaseErrorOf(cause)
     }
     try {
       await unlink(path + condemnedSuffix)
       await syncDirectory(this.#directory)
     } catch (cause) {
-      if (!isMissing(cause)) throw storageFailure(cause)
+      if (!isMissing(cause)) throw databaseErrorOf(cause)
     }
   }
 
-  async discardAside(): Promise<Discarded | null> {
+  async discardQuarantined(): Promise<Discarded | null> {
     const path = join(this.#directory, asideName)
     try {
       const bytes = await bytesUnder(path)
@@ -150,7 +150,7 @@ export class LevelKeyValueHome implements KeyValueHome {
     } catch (cause) {
       if (isMissing(cause)) return null
       const remedy = 'remove it by hand, nobody needs it'
-      throw new StorageFailure('io', `${path} cannot be removed (${codeOf(cause)}): ${remedy}`, { cause })
+      throw new DatabaseError('io', `${path} cannot be removed (${codeOf(cause)}): ${remedy}`, { cause })
     }
   }
 }
@@ -168,12 +168,12 @@ class LevelKeyValueStore implements KeyValueStore {
       const values: readonly (Uint8Array | undefined)[] = await this.#level.getMany([...keys])
       return values.map((value) => value ?? null)
     } catch (cause) {
-      throw storageFailure(cause)
+      throw databaseErrorOf(cause)
     }
   }
 
   async write(changes: readonly KeyValueChange[]): Promise<void> {
-    if (this.#broken !== null) throw writeFailure(this.#broken)
+    if (this.#broken !== null) throw writeErrorOf(this.#broken)
     try {
       // One call for each change costs a third of what a list of them does, which is copied twice on its way.
       const batch = this.#level.batch()
@@ -184,7 +184,7 @@ class LevelKeyValueStore implements KeyValueStore {
       await batch.write({ sync: true })
     } catch (cause) {
       this.#broken = cause
-      throw writeFailure(cause)
+      throw writeErrorOf(cause)
     }
   }
 
@@ -205,7 +205,7 @@ class LevelKeyValueStore implements KeyValueStore {
             try {
               return await iterator.nextv(rangePairsMax)
             } catch (cause) {
-              throw storageFailure(cause)
+              throw databaseErrorOf(cause)
             }
           },
           close: () => iterator.close(),
@@ -251,7 +251,7 @@ async function bytesUnder(directory: string): Promise<number> {
 }
 
 /** Every Secret lies in it, and LevelDB's own files are as open as the process lets them be. */
-async function ownersAlone(directory: string): Promise<void> {
+async function restrictToOwner(directory: string): Promise<void> {
   await makeDirectories(directory)
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
 }

@@ -1,12 +1,12 @@
 import { noIndex } from '../../../raft/index.ts'
 import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
-import { StorageFailure } from '../errors.ts'
-import type { StoreLimits } from '../limits.ts'
+import { DatabaseError } from '../store-errors.ts'
+import type { StoreLimits } from '../store-limits.ts'
 import type { MachineState } from '../machine/state.ts'
 import { databaseName, indexOfDatabase } from './database-names.ts'
 import { readDisagreement } from './disagreement-record.ts'
 import type { DisagreementRecord } from './disagreement-record.ts'
-import type { KeyValueHome, KeyValueStore } from './key-value-store.ts'
+import type { KeyValueDatabases, KeyValueStore } from './key-value-store.ts'
 import { headKey } from './machine-keys.ts'
 import { loadState } from './recovery.ts'
 import { decodeStoredHead } from './stored-head.ts'
@@ -14,7 +14,7 @@ import { decodeStoredHead } from './stored-head.ts'
 export type Database = { readonly name: string; readonly store: KeyValueStore }
 
 export type LiveDatabaseOptions = {
-  readonly home: KeyValueHome
+  readonly home: KeyValueDatabases
   readonly limits: StoreLimits
   /** Where the recovered log begins: no database behind it can be brought up to date. */
   readonly logBase: SnapshotMeta
@@ -47,7 +47,7 @@ export type LiveDatabase = {
  * What cannot be trusted, or was condemned by a process that ended before it had set it aside, is set aside and never
  * read again. A log that still has its first entry makes another.
  *
- * @throws StorageFailure `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of its own
+ * @throws DatabaseError `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of its own
  */
 export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<LiveDatabase> {
   const { home, logBase } = options
@@ -55,11 +55,11 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
   let damaged: string | null = null
   const condemn = async (name: string, cause: unknown): Promise<void> => {
     damaged ??= condemned(name, cause)
-    await home.setAside(name)
+    await home.quarantine(name)
   }
-  for (const [name, reason] of await home.condemned()) {
+  for (const [name, reason] of await home.quarantineMarks()) {
     damaged ??= `database ${name} was condemned before this start: ${reason === '' ? 'no reason noted' : reason}`
-    await home.setAside(name)
+    await home.quarantine(name)
   }
   for (const name of await home.list()) {
     const index = indexOfDatabase(name)
@@ -101,10 +101,10 @@ async function openWhole(
     const state = await loadState(store, limits, featureLevelMax)
     if (state.appliedIndex < logBase.index) {
       const why = `the database is at index ${state.appliedIndex}, the log begins behind ${logBase.index}`
-      throw new StorageFailure('behind-log', why)
+      throw new DatabaseError('behind-log', why)
     }
     if (state.appliedIndex > logLast) {
-      throw new StorageFailure(
+      throw new DatabaseError(
         'beyond-log',
         `the database is at index ${state.appliedIndex}, the log ends at ${logLast}: ` +
           'the log lost entries that this member promised to keep; it must be replaced by a new member',
@@ -119,7 +119,7 @@ async function openWhole(
 
 /** @returns why the database cannot be trusted @throws whatever else `cause` is, as its operator reads it */
 function condemned(name: string, cause: unknown): string {
-  if (!(cause instanceof StorageFailure)) throw cause
+  if (!(cause instanceof DatabaseError)) throw cause
   const { code, message } = cause
   if (isDamage(cause)) return `database ${name}: ${message}`
   // The log has what was promised; an older database would only be behind it.
@@ -128,16 +128,16 @@ function condemned(name: string, cause: unknown): string {
       ? ': look at the disk and at who may use it; where other members are, remove the directory of databases, never the log, ' +
         'and their state is fetched'
       : ''
-  throw new StorageFailure(code, `database ${name}: ${message}${remedy}`, { cause })
+  throw new DatabaseError(code, `database ${name}: ${message}${remedy}`, { cause })
 }
 
 /** Whether the database is to blame, so that another one helps. */
-export function isDamage({ code }: StorageFailure): boolean {
+export function isDamage({ code }: DatabaseError): boolean {
   return code === 'damaged' || code === 'digest' || code === 'behind-log'
 }
 
-/** How far a database is; -1 for one without a head, which was never whole. @throws StorageFailure */
-async function appliedIn(home: KeyValueHome, name: string): Promise<number> {
+/** How far a database is; -1 for one without a head, which was never whole. @throws DatabaseError */
+async function appliedIn(home: KeyValueDatabases, name: string): Promise<number> {
   const store = await home.open(name)
   try {
     const [stored] = await store.getMany([headKey])

@@ -2,7 +2,7 @@ import { assert } from '../../../base/assert.ts'
 import { rangeBytesMax } from './key-value-store.ts'
 import type {
   KeyValueChange,
-  KeyValueHome,
+  KeyValueDatabases,
   KeyValuePair,
   KeyValueRange,
   KeyValueSnapshot,
@@ -10,7 +10,7 @@ import type {
 } from './key-value-store.ts'
 
 /** Databases that live as long as the process: `--in-memory`, and the reference for the others. */
-export class MemoryKeyValueHome implements KeyValueHome {
+export class MemoryKeyValueDatabases implements KeyValueDatabases {
   readonly #contents = new Map<string, Map<string, KeyValuePair>>()
   readonly #condemned = new Map<string, string>()
   readonly #open = new Set<string>()
@@ -28,8 +28,8 @@ export class MemoryKeyValueHome implements KeyValueHome {
   }
 
   /** What another process would find if this one ended now. */
-  clone(): MemoryKeyValueHome {
-    const copy = new MemoryKeyValueHome()
+  clone(): MemoryKeyValueDatabases {
+    const copy = new MemoryKeyValueDatabases()
     for (const [name, content] of this.#contents) copy.#contents.set(name, new Map(content))
     for (const [name, reason] of this.#condemned) copy.#condemned.set(name, reason)
     return copy
@@ -40,21 +40,21 @@ export class MemoryKeyValueHome implements KeyValueHome {
     this.#contents.delete(name)
   }
 
-  async condemn(name: string, reason: string): Promise<void> {
+  async markQuarantined(name: string, reason: string): Promise<void> {
     this.#condemned.set(name, reason)
   }
 
-  async condemned(): Promise<ReadonlyMap<string, string>> {
+  async quarantineMarks(): Promise<ReadonlyMap<string, string>> {
     return new Map(this.#condemned)
   }
 
-  async setAside(name: string): Promise<void> {
+  async quarantine(name: string): Promise<void> {
     // Nobody outside could look at it.
     await this.destroy(name)
     this.#condemned.delete(name)
   }
 
-  async discardAside(): Promise<null> {
+  async discardQuarantined(): Promise<null> {
     return null
   }
 }

@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../../../base/clock.ts'
 import { noIndex } from '../../../raft/index.ts'
 import type { LogIndex, SnapshotMeta } from '../../../raft/index.ts'
-import type { StoreLimits } from '../limits.ts'
+import type { StoreLimits } from '../store-limits.ts'
 import { digestOf, headOf } from '../machine/digest.ts'
 import { encodeHead } from '../machine/head.ts'
 import type { Machine } from '../machine/machine.ts'
-import { recordOf } from '../machine/version.ts'
+import { recordOf } from '../machine/object-version.ts'
 import type { Revision } from '../revision.ts'
 import type { KeyValueChange, KeyValueStore } from './key-value-store.ts'
 import { headKey, sessionKey, versionKey } from './machine-keys.ts'
@@ -33,7 +33,7 @@ export type PersisterOptions = {
  */
 export class Persister {
   readonly #options: PersisterOptions
-  #sealed: Cut[] = []
+  #sealed: SealedBatch[] = []
   #sealedBytes = 0
   #writing: Promise<void> | null = null
   #writingBytes = 0
@@ -132,7 +132,7 @@ export class Persister {
     )
   }
 
-  #written(cut: Cut): void {
+  #written(cut: SealedBatch): void {
     this.#writing = null
     this.#writingBytes = 0
     this.#options.onDisk(cut.applied, cut.revision)
@@ -149,7 +149,7 @@ export class Persister {
 }
 
 /** A prefix of the log, ready to be written. */
-type Cut = {
+type SealedBatch = {
   readonly applied: SnapshotMeta
   readonly revision: Revision
   readonly changes: readonly KeyValueChange[]

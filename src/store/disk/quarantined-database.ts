@@ -1,19 +1,22 @@
 import type { LogIndex } from '../../../raft/index.ts'
-import type { Discarded, KeyValueHome } from './key-value-store.ts'
+import type { Discarded, KeyValueDatabases } from './key-value-store.ts'
 
 /** `left`: it could not be removed, which only costs disk space. */
-export type QuarantinedDatabaseNews =
+export type QuarantinedDatabaseEvent =
   ({ readonly kind: 'removed' } & Discarded) | { readonly kind: 'left'; readonly cause: string }
 
 /** The database that was set aside: kept until what took its place is durable, then removed. */
 export class QuarantinedDatabase {
-  readonly #home: Pick<KeyValueHome, 'discardAside'>
-  readonly #tell: (news: QuarantinedDatabaseNews) => void
+  readonly #home: Pick<KeyValueDatabases, 'discardQuarantined'>
+  readonly #tell: (news: QuarantinedDatabaseEvent) => void
   /** null: nothing is waited for. */
   #until: LogIndex | null = null
   #removal: Promise<void> = Promise.resolve()
 
-  constructor(home: Pick<KeyValueHome, 'discardAside'>, tell: (news: QuarantinedDatabaseNews) => void) {
+  constructor(
+    home: Pick<KeyValueDatabases, 'discardQuarantined'>,
+    tell: (news: QuarantinedDatabaseEvent) => void,
+  ) {
     this.#home = home
     this.#tell = tell
   }
@@ -43,7 +46,7 @@ export class QuarantinedDatabase {
 
   async #remove(): Promise<void> {
     try {
-      const discarded = await this.#home.discardAside()
+      const discarded = await this.#home.discardQuarantined()
       if (discarded !== null) this.#tell({ kind: 'removed', ...discarded })
     } catch (cause) {
       this.#tell({ kind: 'left', cause: cause instanceof Error ? cause.message : String(cause) })

@@ -1,10 +1,10 @@
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash } from '../machine/hash.ts'
 
 /**
  * Holds a stored version or session against its own hash, which it begins with and which covers the rest.
  *
- * @throws StorageFailure `damaged`
+ * @throws DatabaseError `damaged`
  */
 export function checkRecord(key: Uint8Array, record: Uint8Array): void {
   const isWhole =
@@ -12,7 +12,7 @@ export function checkRecord(key: Uint8Array, record: Uint8Array): void {
     sameHash(readHash(record, 0, stored), hash128(record, hashBytes, computed))
   if (isWhole) return
   const name = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('hex')
-  throw new StorageFailure('damaged', `the stored value under ${name} does not pass its check`)
+  throw new DatabaseError('damaged', `the stored value under ${name} does not pass its check`)
 }
 
 const stored = newHash()

@@ -1,18 +1,18 @@
-import { StorageFailure } from '../errors.ts'
-import type { StoreLimits } from '../limits.ts'
+import { DatabaseError } from '../store-errors.ts'
+import type { StoreLimits } from '../store-limits.ts'
 import { digestOf } from '../machine/digest.ts'
 import { addHash, hashText, newHash, readHash, sameHash } from '../machine/hash.ts'
 import type { Hash128 } from '../machine/hash.ts'
 import type { Head } from '../machine/head.ts'
-import { History } from '../machine/history.ts'
-import { ObjectTable } from '../machine/objects.ts'
-import { Sessions } from '../machine/sessions.ts'
+import { History } from '../machine/event-history.ts'
+import { ObjectTable } from '../machine/object-table.ts'
+import { Sessions } from '../machine/proposer-sessions.ts'
 import { tooNew } from '../machine/feature-level.ts'
 import { emptyState } from '../machine/state.ts'
 import { StorageUsage } from '../machine/storage-usage.ts'
 import type { MachineState } from '../machine/state.ts'
-import { decodeVersion } from '../machine/version.ts'
-import type { Version } from '../machine/version.ts'
+import { decodeVersion } from '../machine/object-version.ts'
+import type { Version } from '../machine/object-version.ts'
 import { noRevision } from '../revision.ts'
 import type { KeyValueSnapshot, KeyValueStore } from './key-value-store.ts'
 import { headKey, revisionOf, sessionOf, sessionRange, versionRange } from './machine-keys.ts'
@@ -24,7 +24,7 @@ import { decodeStoredHead } from './stored-head.ts'
  *
  * @param featureLevelMax the newest rules this member may decide by
  * @returns the empty state for an empty database
- * @throws StorageFailure `damaged`, `digest`, `unsupported`, `io`
+ * @throws DatabaseError `damaged`, `digest`, `unsupported`, `io`
  */
 export async function loadState(
   store: KeyValueStore,
@@ -35,7 +35,7 @@ export async function loadState(
   try {
     const [stored] = await store.getMany([headKey])
     if (stored === null || stored === undefined) {
-      await proveEmpty(snapshot)
+      await requireEmpty(snapshot)
       return emptyState()
     }
     const { head, digest } = decodeStoredHead(stored)
@@ -51,11 +51,11 @@ export async function loadState(
 }
 
 /** Versions without a head were half a snapshot, or lost their head: nothing to build on. */
-async function proveEmpty(snapshot: KeyValueSnapshot): Promise<void> {
+async function requireEmpty(snapshot: KeyValueSnapshot): Promise<void> {
   const range = snapshot.range(versionRange.from, versionRange.to)
   const pairs = await range.next()
   await range.close()
-  if (pairs.length > 0) throw new StorageFailure('damaged', 'the database has versions and no head')
+  if (pairs.length > 0) throw new DatabaseError('damaged', 'the database has versions and no head')
 }
 
 function stateOf(head: Head): MachineState {
@@ -93,10 +93,10 @@ async function loadVersions(
       for (const [key, record] of pairs) {
         const at = revisionOf(key)
         if (at === null || at > state.revision)
-          throw new StorageFailure('damaged', 'a version lies where none belongs')
+          throw new DatabaseError('damaged', 'a version lies where none belongs')
         const version = decodeVersion(record, at)
         addHash(state.versionsSum, readHash(record, 0, hash))
-        takeIn(state, version)
+        addVersion(state, version)
       }
       state.history.shrink(state.history.last, bounds)
     }
@@ -105,16 +105,16 @@ async function loadVersions(
   }
 }
 
-function takeIn(state: MachineState, version: Version): void {
+function addVersion(state: MachineState, version: Version): void {
   const { objects, history, usage } = state
   const old = objects.get(version.key)
   if (version.revision > history.trimmed) {
     const isNext = version.revision === history.last + 1 && version.previous === (old?.revision ?? noRevision)
     if (!isNext)
-      throw new StorageFailure('damaged', `the version ${version.revision} does not follow the ones before`)
+      throw new DatabaseError('damaged', `the version ${version.revision} does not follow the ones before`)
     history.append(version, old)
   } else if (old !== null || version.kind === 'deleted') {
-    throw new StorageFailure('damaged', `the version ${version.revision} should have left`)
+    throw new DatabaseError('damaged', `the version ${version.revision} should have left`)
   }
   usage.made(version, old)
   if (version.kind !== 'deleted') objects.set(version)
@@ -127,7 +127,7 @@ async function loadSessions(snapshot: KeyValueSnapshot, sessions: Sessions): Pro
     for (let pairs = await range.next(); pairs.length > 0; pairs = await range.next()) {
       for (const [key, record] of pairs) {
         const session = sessionOf(key)
-        if (session === null) throw new StorageFailure('damaged', 'a session lies where none belongs')
+        if (session === null) throw new DatabaseError('damaged', 'a session lies where none belongs')
         sessions.load(session, record)
       }
     }
@@ -138,11 +138,11 @@ async function loadSessions(snapshot: KeyValueSnapshot, sessions: Sessions): Pro
 
 function verify(state: MachineState, head: Head, digest: Hash128): void {
   if (state.history.last !== head.revision) {
-    throw new StorageFailure('damaged', `events end at ${state.history.last} instead of ${head.revision}`)
+    throw new DatabaseError('damaged', `events end at ${state.history.last} instead of ${head.revision}`)
   }
   const found = digestOf(state)
   if (sameHash(found, digest)) return
-  throw new StorageFailure(
+  throw new DatabaseError(
     'digest',
     `the database at index ${head.appliedIndex} has digest ${hashText(found)}, not ${hashText(digest)}`,
   )

@@ -1,4 +1,4 @@
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from '../machine/hash.ts'
 import type { KeyValuePair } from './key-value-store.ts'
 
@@ -55,7 +55,7 @@ export class FrameParser {
 
   /**
    * The frames that are complete now. Their bytes are views of what came in.
-   * @throws StorageFailure `damaged`, `unsupported`
+   * @throws DatabaseError `damaged`, `unsupported`
    */
   push(chunk: Uint8Array): SnapshotFrame[] {
     const arrived = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
@@ -105,7 +105,7 @@ function decodeFrame(bytes: Buffer): SnapshotFrame {
   switch (bytes.readUInt8(kindAt)) {
     case kindNumber.head:
       if (!payload.subarray(0, magic.length).equals(magic)) {
-        throw new StorageFailure('unsupported', 'the snapshot has a format this program does not know')
+        throw new DatabaseError('unsupported', 'the snapshot has a format this program does not know')
       }
       return { kind: 'head', storedHead: payload.subarray(magic.length) }
     case kindNumber.pairs:
@@ -114,7 +114,7 @@ function decodeFrame(bytes: Buffer): SnapshotFrame {
       if (payload.length !== 8) throw damaged('its end is cut off')
       return { kind: 'end', pairs: payload.readDoubleLE(0) }
     default:
-      throw new StorageFailure('unsupported', 'the snapshot holds a frame of no known kind')
+      throw new DatabaseError('unsupported', 'the snapshot holds a frame of no known kind')
   }
 }
 
@@ -134,6 +134,6 @@ function pairsIn(payload: Buffer): KeyValuePair[] {
   return pairs
 }
 
-function damaged(what: string): StorageFailure {
-  return new StorageFailure('damaged', `the snapshot is damaged: ${what}`)
+function damaged(what: string): DatabaseError {
+  return new DatabaseError('damaged', `the snapshot is damaged: ${what}`)
 }

@@ -1,6 +1,6 @@
 import type { SnapshotMeta, SnapshotSource } from '../../../raft/index.ts'
-import { StorageFailure } from '../errors.ts'
-import type { StoreLimits } from '../limits.ts'
+import { DatabaseError } from '../store-errors.ts'
+import type { StoreLimits } from '../store-limits.ts'
 import type { KeyValueRange, KeyValueSnapshot, KeyValueStore, KeyValuePair } from './key-value-store.ts'
 import { headKey, sessionRange, versionRange } from './machine-keys.ts'
 import { checkRecord } from './record-check.ts'
@@ -29,7 +29,7 @@ export class SnapshotReader implements SnapshotSource {
   #state: 'head' | 'pairs' | 'done' = 'head'
   #pairs = 0
 
-  /** @throws StorageFailure `damaged` when the head is; `io` when nothing was written yet */
+  /** @throws DatabaseError `damaged` when the head is; `io` when nothing was written yet */
   static async open(store: KeyValueStore, options: SnapshotReaderOptions): Promise<SnapshotReader> {
     const picture = store.snapshot()
     try {
@@ -44,7 +44,7 @@ export class SnapshotReader implements SnapshotSource {
     }
     await picture.close()
     // A young database is none that is broken.
-    throw new StorageFailure('io', 'there is no durable state to send yet')
+    throw new DatabaseError('io', 'there is no durable state to send yet')
   }
 
   private constructor(picture: KeyValueSnapshot, storedHead: Uint8Array, options: SnapshotReaderOptions) {
@@ -64,7 +64,7 @@ export class SnapshotReader implements SnapshotSource {
       case 'pairs': {
         const pairs = await this.#frameOfPairs()
         if (pairs.length > 0) return encodeFrame({ kind: 'pairs', pairs })
-        if (!this.#options.mayGive()) throw unconfirmed()
+        if (!this.#options.mayGive()) throw unconfirmedError()
         this.#state = 'done'
         return encodeFrame({ kind: 'end', pairs: this.#pairs })
       }
@@ -113,6 +113,6 @@ export class SnapshotReader implements SnapshotSource {
   }
 }
 
-export function unconfirmed(): StorageFailure {
-  return new StorageFailure('unconfirmed', 'other members have another state than this one')
+export function unconfirmedError(): DatabaseError {
+  return new DatabaseError('unconfirmed', 'other members have another state than this one')
 }

@@ -1,9 +1,9 @@
 import { present } from '../../../base/assert.ts'
 import type { SnapshotMeta, SnapshotSink } from '../../../raft/index.ts'
-import { StorageFailure } from '../errors.ts'
-import type { StoreLimits } from '../limits.ts'
+import { DatabaseError } from '../store-errors.ts'
+import type { StoreLimits } from '../store-limits.ts'
 import type { MachineState } from '../machine/state.ts'
-import type { KeyValueChange, KeyValueHome, KeyValuePair, KeyValueStore } from './key-value-store.ts'
+import type { KeyValueChange, KeyValueDatabases, KeyValuePair, KeyValueStore } from './key-value-store.ts'
 import { headKey, revisionOf, sessionOf } from './machine-keys.ts'
 import { loadState } from './recovery.ts'
 import { FrameParser } from './snapshot-frames.ts'
@@ -11,7 +11,7 @@ import type { SnapshotFrame } from './snapshot-frames.ts'
 import { decodeStoredHead } from './stored-head.ts'
 
 export type SnapshotStageOptions = {
-  readonly home: KeyValueHome
+  readonly home: KeyValueDatabases
   /** Of a database that does not exist yet. */
   readonly name: string
   readonly limits: StoreLimits
@@ -19,7 +19,7 @@ export type SnapshotStageOptions = {
   /** See `loadState`. */
   readonly featureLevelMax: number
   /** The sender's state is of rules or of a format that this member does not know. */
-  readonly onTooNew: (cause: StorageFailure) => void
+  readonly onTooNew: (cause: DatabaseError) => void
 }
 
 /**
@@ -52,7 +52,7 @@ export class SnapshotStage implements SnapshotSink {
     this.snapshot = options.snapshot
   }
 
-  /** @throws StorageFailure `damaged`, `unsupported`, `io`; the stage is of no use then */
+  /** @throws DatabaseError `damaged`, `unsupported`, `io`; the stage is of no use then */
   chunk(bytes: Uint8Array): Promise<void> {
     return this.#known(async () => {
       for (const frame of this.#parser.push(bytes)) this.#take(frame)
@@ -68,21 +68,20 @@ export class SnapshotStage implements SnapshotSink {
     try {
       await step()
     } catch (cause) {
-      if (cause instanceof StorageFailure && cause.code === 'unsupported') this.#options.onTooNew(cause)
+      if (cause instanceof DatabaseError && cause.code === 'unsupported') this.#options.onTooNew(cause)
       throw cause
     }
   }
 
   async #finish(): Promise<void> {
     const { limits, snapshot, featureLevelMax } = this.#options
-    if (!this.#ended || !this.#parser.atBorder)
-      throw new StorageFailure('damaged', 'the snapshot ended early')
+    if (!this.#ended || !this.#parser.atBorder) throw new DatabaseError('damaged', 'the snapshot ended early')
     const head = present(this.#storedHead, 'a snapshot that ended began with its head')
     // The head comes last: a database without one is known to be incomplete.
     await this.#write([{ kind: 'put', key: headKey, value: head }])
     const state = await loadState(this.#opened(), limits, featureLevelMax)
     if (state.appliedIndex !== snapshot.index || state.appliedTerm !== snapshot.term) {
-      throw new StorageFailure('damaged', 'the snapshot is not the one announced')
+      throw new DatabaseError('damaged', 'the snapshot is not the one announced')
     }
     this.#opened()
     this.#state = state
@@ -130,18 +129,18 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   #take(frame: SnapshotFrame): void {
-    if (this.#ended) throw new StorageFailure('damaged', 'the snapshot goes on behind its end')
+    if (this.#ended) throw new DatabaseError('damaged', 'the snapshot goes on behind its end')
     if (frame.kind === 'head') {
-      if (this.#storedHead !== null) throw new StorageFailure('damaged', 'the snapshot begins twice')
+      if (this.#storedHead !== null) throw new DatabaseError('damaged', 'the snapshot begins twice')
       decodeStoredHead(frame.storedHead)
       this.#storedHead = frame.storedHead
       return
     }
     if (this.#storedHead === null)
-      throw new StorageFailure('damaged', 'the snapshot does not begin with its head')
+      throw new DatabaseError('damaged', 'the snapshot does not begin with its head')
     if (frame.kind === 'end') {
       if (frame.pairs !== this.#pairs)
-        throw new StorageFailure('damaged', 'the snapshot lost some of its pairs')
+        throw new DatabaseError('damaged', 'the snapshot lost some of its pairs')
       this.#ended = true
       return
     }
@@ -150,7 +149,7 @@ export class SnapshotStage implements SnapshotSink {
 
   #pair([key, value]: KeyValuePair): void {
     if (sessionOf(key) === null && revisionOf(key) === null) {
-      throw new StorageFailure('damaged', 'the snapshot holds a key that has no place')
+      throw new DatabaseError('damaged', 'the snapshot holds a key that has no place')
     }
     this.#pairs++
     this.#changes.push({ kind: 'put', key, value })
@@ -166,7 +165,7 @@ export class SnapshotStage implements SnapshotSink {
 
   #opened(): KeyValueStore {
     const store = this.#store
-    if (store === null) throw new StorageFailure('io', 'the snapshot was given up')
+    if (store === null) throw new DatabaseError('io', 'the snapshot was given up')
     return store
   }
 }

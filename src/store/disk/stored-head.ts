@@ -1,4 +1,4 @@
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from '../machine/hash.ts'
 import type { Hash128 } from '../machine/hash.ts'
 import { decodeHead } from '../machine/head.ts'
@@ -19,11 +19,11 @@ export function encodeStoredHead(head: Uint8Array, digest: Hash128): Uint8Array 
   return bytes
 }
 
-/** @throws StorageFailure `damaged`, `unsupported` */
+/** @throws DatabaseError `damaged`, `unsupported` */
 export function decodeStoredHead(bytes: Uint8Array): { readonly head: Head; readonly digest: Hash128 } {
   const isWhole = bytes.byteLength > 2 * hashBytes
   if (!isWhole || !sameHash(readHash(bytes, 0, newHash()), hash128(bytes, hashBytes, newHash()))) {
-    throw new StorageFailure('damaged', 'the stored head does not pass its check')
+    throw new DatabaseError('damaged', 'the stored head does not pass its check')
   }
   return { head: decodeHead(bytes.subarray(2 * hashBytes)), digest: readHash(bytes, hashBytes, newHash()) }
 }

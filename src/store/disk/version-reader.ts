@@ -1,13 +1,13 @@
-import { StorageFailure } from '../errors.ts'
-import { decodeVersion } from '../machine/version.ts'
-import type { Version } from '../machine/version.ts'
+import { DatabaseError } from '../store-errors.ts'
+import { decodeVersion } from '../machine/object-version.ts'
+import type { Version } from '../machine/object-version.ts'
 import type { Revision } from '../revision.ts'
 import type { KeyValueStore } from './key-value-store.ts'
 import { versionKey } from './machine-keys.ts'
 
 /**
  * Versions by revision, from disk; null for one that is not there (any more). Each is checked.
- * @throws StorageFailure `damaged`, `io`
+ * @throws DatabaseError `damaged`, `io`
  */
 export async function readVersions(
   store: KeyValueStore,
@@ -16,7 +16,7 @@ export async function readVersions(
   const records = await store.getMany(revisions.map(versionKey))
   return revisions.map((at, place) => {
     const record = records[place]
-    if (record === undefined) throw new StorageFailure('io', 'the database answered with too few values')
+    if (record === undefined) throw new DatabaseError('io', 'the database answered with too few values')
     return record === null ? null : decodeVersion(record, at)
   })
 }

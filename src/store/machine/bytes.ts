@@ -1,5 +1,5 @@
 import { assert } from '../../../base/assert.ts'
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 
 /** Writes the small records of the state: numbers lowest byte first, lengths before contents. */
 export class ByteWriter {
@@ -55,7 +55,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what `ByteWriter` wrote. @throws StorageFailure `damaged` when the bytes end early */
+/** Reads what `ByteWriter` wrote. @throws DatabaseError `damaged` when the bytes end early */
 export class ByteReader {
   readonly #buffer: Buffer
   #at: number
@@ -80,7 +80,7 @@ export class ByteReader {
   number(): number {
     const value = this.#buffer.readDoubleLE(this.#advance(8))
     if (!Number.isSafeInteger(value) || value < 0)
-      throw new StorageFailure('damaged', 'a stored number is none')
+      throw new DatabaseError('damaged', 'a stored number is none')
     return value
   }
 
@@ -99,7 +99,7 @@ export class ByteReader {
 
   #advance(bytes: number): number {
     const from = this.#at
-    if (from + bytes > this.#buffer.length) throw new StorageFailure('damaged', 'a stored record ends early')
+    if (from + bytes > this.#buffer.length) throw new DatabaseError('damaged', 'a stored record ends early')
     this.#at += bytes
     return from
   }

@@ -4,7 +4,7 @@ import { keyOf } from '../key.ts'
 import type { Key } from '../key.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
-import type { ObjectTable } from './objects.ts'
+import type { ObjectTable } from './object-table.ts'
 
 export type Refusal = Extract<Outcome, { readonly kind: 'refused' }>
 
@@ -20,7 +20,7 @@ export function refusalOf(
   operations: readonly Operation[],
   last: Revision,
 ): Refusal | null {
-  const picture = new Picture(objects)
+  const picture = new PendingWrites(objects)
   for (const [at, operation] of operations.entries()) {
     const lost = lostCondition(picture, operation)
     if (lost !== null) {
@@ -37,7 +37,7 @@ export function refusalOf(
 type Seen = { readonly revision: Revision; readonly uid: string; readonly terminating: boolean }
 
 /** The objects as the operations so far would have left them. */
-class Picture {
+class PendingWrites {
   readonly #objects: ObjectTable
   /** null: deleted. */
   readonly #changed = new Map<Key, Seen | null>()
@@ -68,7 +68,7 @@ class Picture {
   }
 }
 
-function lostCondition(picture: Picture, operation: Operation): Condition | null {
+function lostCondition(picture: PendingWrites, operation: Operation): Condition | null {
   const seen = picture.get(operation.key)
   for (const condition of operation.conditions) {
     if (!holds(picture, seen, condition)) return condition
@@ -77,7 +77,7 @@ function lostCondition(picture: Picture, operation: Operation): Condition | null
   return operation.kind === 'delete' && seen === null ? { kind: 'exists' } : null
 }
 
-function holds(picture: Picture, seen: Seen | null, condition: Condition): boolean {
+function holds(picture: PendingWrites, seen: Seen | null, condition: Condition): boolean {
   switch (condition.kind) {
     case 'absent':
       return seen === null

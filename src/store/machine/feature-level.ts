@@ -1,5 +1,5 @@
 import { featureLevelMax as newest, programVersion } from '../../version.ts'
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 
 /** From here on the size of objects and the storage quota are decided at apply. */
 export const storageRulesLevel = 2
@@ -21,10 +21,10 @@ export const unreadableCommandsLevel = 3
  *
  * @param featureLevelMax what it may decide by: less than `newest` where its operator holds it back
  */
-export function tooNew(level: number, featureLevelMax: number): StorageFailure {
+export function tooNew(level: number, featureLevelMax: number): DatabaseError {
   const remedy =
     level <= newest
       ? `this member is held back at ${featureLevelMax}: start it without --feature-level-max`
       : `this program, version ${programVersion}, knows ${newest}: start the version that the other members run`
-  return new StorageFailure('unsupported', `the cluster is at feature level ${level}, ${remedy}`)
+  return new DatabaseError('unsupported', `the cluster is at feature level ${level}, ${remedy}`)
 }

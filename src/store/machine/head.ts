@@ -2,7 +2,7 @@ import { present } from '../../../base/assert.ts'
 import { logIndex, nodeId, term } from '../../../raft/index.ts'
 import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId, Term } from '../../../raft/index.ts'
 import type { ClusterIdentity, Settings } from '../command.ts'
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
@@ -62,19 +62,19 @@ export function encodeHead(head: Head): Uint8Array {
   return writer.take()
 }
 
-/** @throws StorageFailure `unsupported`, `damaged` */
+/** @throws DatabaseError `unsupported`, `damaged` */
 export function decodeHead(bytes: Uint8Array): Head {
   const reader = new ByteReader(bytes)
   const format = reader.u8()
   if (format !== formats.first && format !== formats.withStorage) {
-    throw new StorageFailure(
+    throw new DatabaseError(
       'unsupported',
       `the database has format ${format}, this program knows up to ${formats.withStorage}: start the newer program`,
     )
   }
   const first = readFirst(reader)
   const head = format === formats.first ? first : withStorage(first, reader)
-  if (!reader.done) throw new StorageFailure('damaged', 'the stored head is longer than it should be')
+  if (!reader.done) throw new DatabaseError('damaged', 'the stored head is longer than it should be')
   return head
 }
 
@@ -103,7 +103,7 @@ function withStorage(head: Head, reader: ByteReader): Head {
   const usedBytes = reader.number()
   const flags = reader.u8()
   if (flags > (headFlag.alarm | headFlag.leaseReads)) {
-    throw new StorageFailure('unsupported', 'the stored settings are of a newer program: start that one')
+    throw new DatabaseError('unsupported', 'the stored settings are of a newer program: start that one')
   }
   const lease = (flags & headFlag.leaseReads) === 0 ? {} : { leaseReads: 1 }
   return {
@@ -130,7 +130,7 @@ function readIdentity(reader: ByteReader): ClusterIdentity {
   const clusterId = reader.text()
   const apiDomain = reader.text()
   if (apiDomain !== 'orch.io' && apiDomain !== 'k8s.io') {
-    throw new StorageFailure('unsupported', `the database is of the API domain ${apiDomain}`)
+    throw new DatabaseError('unsupported', `the database is of the API domain ${apiDomain}`)
   }
   const continueTokenKey = Uint8Array.from(reader.bytes())
   const keyFingerprints: Record<string, string> = {}
@@ -173,7 +173,7 @@ function readConfiguration(reader: ByteReader): Configuration {
   const learnersNext = readIds(reader)
   const flags = reader.u8()
   if (flags > (flag.autoLeave | flag.added)) {
-    throw new StorageFailure('unsupported', 'the stored configuration is of a newer program: start that one')
+    throw new DatabaseError('unsupported', 'the stored configuration is of a newer program: start that one')
   }
   const autoLeave = (flags & flag.autoLeave) !== 0
   const added = (flags & flag.added) !== 0
@@ -208,7 +208,7 @@ function readIds(reader: ByteReader): NodeId[] {
 
 function readId(reader: ByteReader): NodeId {
   const id = reader.number()
-  if (id < 1) throw new StorageFailure('damaged', 'a stored member has no id')
+  if (id < 1) throw new DatabaseError('damaged', 'a stored member has no id')
   return nodeId(id)
 }
 
@@ -219,7 +219,6 @@ function readIdOrNone(reader: ByteReader): NodeId | null {
 
 function readRole(reader: ByteReader): MemberRole {
   const role = reader.text()
-  if (role !== 'voter' && role !== 'learner')
-    throw new StorageFailure('unsupported', `no member is a ${role}`)
+  if (role !== 'voter' && role !== 'learner') throw new DatabaseError('unsupported', `no member is a ${role}`)
   return role
 }

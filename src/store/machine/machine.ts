@@ -3,7 +3,7 @@ import { decodeEnvelope, initialConfiguration } from '../../../raft/index.ts'
 import type { Entry, Envelope, LogIndex, SettledProposal, SnapshotMeta } from '../../../raft/index.ts'
 import { featureLevelMax as newestLevel } from '../../version.ts'
 import { decodeCommand } from '../command-codec.ts'
-import { CommandMalformed } from '../command-malformed.ts'
+import { MalformedCommandError } from '../malformed-command-error.ts'
 import type { Command, Founding, Operation, Outcome, Settings } from '../command.ts'
 import { noRevision, revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
@@ -14,8 +14,8 @@ import { memberObjectsLevel, storageRulesLevel, tooNew, unreadableCommandsLevel 
 import { memberOperations, memberPrefix } from './member-objects.ts'
 import type { MachineState } from './state.ts'
 import { beginsAlarm, endsAlarm, eventsKept, firstQuota, sizeRefusalOf } from './storage-rules.ts'
-import { deletedVersion, hashOf, putVersion, recordOf } from './version.ts'
-import type { Version, VersionPlace } from './version.ts'
+import { deletedVersion, hashOf, putVersion, recordOf } from './object-version.ts'
+import type { Version, VersionPlace } from './object-version.ts'
 
 /** What changed since the changes were last taken, for the database to follow. */
 export type VersionChanges = {
@@ -61,7 +61,7 @@ export class Machine {
   /**
    * In order, each once; those at or below the applied index were applied before and do nothing.
    * @returns the fate of each command that `session` made
-   * @throws StorageFailure `unsupported` before an entry behind which other rules hold than this member may decide by
+   * @throws DatabaseError `unsupported` before an entry behind which other rules hold than this member may decide by
    */
   apply(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
     const settled: SettledProposal<Outcome>[] = []
@@ -109,7 +109,7 @@ export class Machine {
       return decodeCommand(payload)
     } catch (cause) {
       const skips = this.state.featureLevel >= unreadableCommandsLevel
-      if (skips && cause instanceof CommandMalformed) return null
+      if (skips && cause instanceof MalformedCommandError) return null
       throw cause
     }
   }

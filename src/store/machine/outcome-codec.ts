@@ -1,7 +1,7 @@
 import { assertNever } from '../../../base/assert.ts'
 import { conditionNumber } from '../condition-number.ts'
 import type { Condition, Outcome } from '../command.ts'
-import { StorageFailure } from '../errors.ts'
+import { DatabaseError } from '../store-errors.ts'
 import type { Key } from '../key.ts'
 import { revision } from '../revision.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
@@ -44,7 +44,7 @@ export function writeOutcome(writer: ByteWriter, outcome: Outcome): void {
   }
 }
 
-/** @throws StorageFailure `unsupported` */
+/** @throws DatabaseError `unsupported` */
 export function readOutcome(reader: ByteReader): Outcome {
   const number = reader.u8()
   switch (number) {
@@ -67,7 +67,7 @@ export function readOutcome(reader: ByteReader): Outcome {
     case outcomeNumber['over-quota']:
       return { kind: 'over-quota', usedBytes: reader.number(), bytesMax: reader.number() }
     default:
-      throw new StorageFailure('unsupported', `no outcome has the number ${number}`)
+      throw new DatabaseError('unsupported', `no outcome has the number ${number}`)
   }
 }
 
@@ -117,7 +117,7 @@ function readCondition(reader: ByteReader): Condition {
     case conditionNumber['other-revision-is']:
       return { kind: 'other-revision-is', key: reader.text() as Key, revision: revision(reader.number()) }
     default:
-      throw new StorageFailure('unsupported', `no condition has the number ${number}`)
+      throw new DatabaseError('unsupported', `no condition has the number ${number}`)
   }
 }
 

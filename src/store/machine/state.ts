@@ -5,9 +5,9 @@ import { noRevision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { newHash } from './hash.ts'
 import type { Hash128 } from './hash.ts'
-import { History } from './history.ts'
-import { ObjectTable } from './objects.ts'
-import { Sessions } from './sessions.ts'
+import { History } from './event-history.ts'
+import { ObjectTable } from './object-table.ts'
+import { Sessions } from './proposer-sessions.ts'
 import { StorageUsage } from './storage-usage.ts'
 
 /** The replicated state, all of it, as one record. Only `Machine` writes to it. */

@@ -4,7 +4,7 @@ import type { StoredObject } from '../object-store.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import { isMemberKey } from './member-objects.ts'
-import { putRecordBytes } from './version.ts'
+import { putRecordBytes } from './object-version.ts'
 
 export type SizeRefusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
 

@@ -1,6 +1,6 @@
 import type { Key } from '../key.ts'
-import { recordBytes } from './version.ts'
-import type { Version } from './version.ts'
+import { recordBytes } from './object-version.ts'
+import type { Version } from './object-version.ts'
 
 /** What one resource takes. */
 export type ResourceUsage = {

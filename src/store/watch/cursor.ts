@@ -2,16 +2,16 @@ import { assert } from '../../../base/assert.ts'
 import type { KeyPrefix } from '../key.ts'
 import { scopeOf } from '../machine/scope.ts'
 import type { Scope } from '../machine/scope.ts'
-import type { History } from '../machine/history.ts'
+import type { History } from '../machine/event-history.ts'
 import type { StoreEvent, WatchCursor, WatchInterest } from '../object-store.ts'
-import { compacted, resolveVersions } from '../past-versions.ts'
-import { quarantined } from '../quarantine.ts'
+import { compactedError, resolveVersions } from '../past-versions.ts'
+import { quarantinedError } from '../quarantine.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import type { StoreMachine } from '../store-machine.ts'
 
 /** The hub's side of a cursor. */
-export interface CursorHome {
+export interface CursorHost {
   /** Wakes the cursor once, when an event of its scope is applied. */
   wait(cursor: Cursor): void
   /** Wakes the cursor soon. */
@@ -25,7 +25,7 @@ export interface CursorHome {
 
 export type CursorOptions = {
   readonly machine: StoreMachine
-  readonly home: CursorHome
+  readonly home: CursorHost
   /** Of a resource, or of a namespace in one. */
   readonly prefix: KeyPrefix
   readonly after: Revision
@@ -128,10 +128,10 @@ export class Cursor implements WatchCursor {
 
   /**
    * A place in a history that others do not share means nothing in theirs.
-   * @throws StoreFailure `quarantined`
+   * @throws StoreError `quarantined`
    */
   #checkEra(): void {
-    if (this.#options.home.era !== this.#era) throw quarantined()
+    if (this.#options.home.era !== this.#era) throw quarantinedError()
   }
 
   /** Stops waiting, without losing what waiting has told. */
@@ -154,7 +154,7 @@ export class Cursor implements WatchCursor {
     events: StoreEvent[],
   ): { readonly upTo: Revision; readonly missing: Revision | null } {
     const { history } = this.#options.machine.state
-    if (this.#position < history.trimmed) throw compacted(this.#position, history.trimmed)
+    if (this.#position < history.trimmed) throw compactedError(this.#position, history.trimmed)
     let at = this.#position
     if (at >= history.last) return { upTo: at, missing: null }
     while (true) {
@@ -175,7 +175,7 @@ export class Cursor implements WatchCursor {
       this.#checkEra()
       const { state } = machine
       const { history } = state
-      if (this.#position < history.trimmed) throw compacted(this.#position, history.trimmed)
+      if (this.#position < history.trimmed) throw compactedError(this.#position, history.trimmed)
       const notes = []
       let at = this.#position
       for (let next = this.#seek(history, at); next !== null; next = this.#seek(history, at)) {

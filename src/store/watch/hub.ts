@@ -1,17 +1,17 @@
 import { assert } from '../../../base/assert.ts'
 import type { Clock } from '../../../base/clock.ts'
-import { StoreFailure } from '../errors.ts'
+import { StoreError } from '../store-errors.ts'
 import type { KeyPrefix } from '../key.ts'
-import type { StoreLimits } from '../limits.ts'
-import type { EventNote } from '../machine/history.ts'
+import type { StoreLimits } from '../store-limits.ts'
+import type { EventRecord } from '../machine/event-history.ts'
 import { prefixesOf, scopeOf } from '../machine/scope.ts'
 import type { WatchCursor, WatchInterest } from '../object-store.ts'
-import { compacted } from '../past-versions.ts'
+import { compactedError } from '../past-versions.ts'
 import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import type { StoreMachine } from '../store-machine.ts'
 import { Cursor } from './cursor.ts'
-import type { CursorHome } from './cursor.ts'
+import type { CursorHost } from './cursor.ts'
 import { WaitingCursors } from './waiting-cursors.ts'
 
 export type WatchHubOptions = {
@@ -25,7 +25,7 @@ export type WatchHubOptions = {
  * look-ups and those it concerns, however many others wait; they are woken in slices, so that a crowd does not hold
  * up everything else.
  */
-export class WatchHub implements CursorHome {
+export class WatchHub implements CursorHost {
   readonly #options: WatchHubOptions
   readonly #open = new Set<Cursor>()
   readonly #waiting = new Map<string, WaitingCursors>()
@@ -44,15 +44,14 @@ export class WatchHub implements CursorHome {
     return this.#open.size
   }
 
-  /** @throws StoreFailure `compacted`, `overloaded`, `stopped` */
+  /** @throws StoreError `compacted`, `overloaded`, `stopped` */
   open(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {
     const { machine, limits } = this.#options
     assert(scopeOf(prefix).level !== 'all', 'a watch is on a resource or a namespace in one')
-    if (this.#closed) throw new StoreFailure('stopped', 'no watch begins any more')
+    if (this.#closed) throw new StoreError('stopped', 'no watch begins any more')
     const { trimmed } = machine.state.history
-    if (after < trimmed) throw compacted(after, trimmed)
-    if (this.#open.size >= limits.cursorsMax)
-      throw new StoreFailure('overloaded', 'too many watches are open')
+    if (after < trimmed) throw compactedError(after, trimmed)
+    if (this.#open.size >= limits.cursorsMax) throw new StoreError('overloaded', 'too many watches are open')
 
     const cursor = new Cursor({
       machine,
@@ -84,7 +83,7 @@ export class WatchHub implements CursorHome {
   }
 
   /** What was told so far is not to be trusted: everyone learns of it who asks for more, and those who wait soon. */
-  distrust(): void {
+  invalidate(): void {
     this.#era++
     this.#wakeAll(this.#seen)
   }
@@ -127,7 +126,7 @@ export class WatchHub implements CursorHome {
     for (const cursor of [...this.#open]) cursor.close()
   }
 
-  #found(prefix: string, note: EventNote): void {
+  #found(prefix: string, note: EventRecord): void {
     const group = this.#waiting.get(prefix)
     if (group === undefined) return
     for (const cursor of group.taken(note)) {

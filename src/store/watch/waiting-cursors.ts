@@ -1,5 +1,5 @@
 import type { Key } from '../key.ts'
-import type { EventNote } from '../machine/history.ts'
+import type { EventRecord } from '../machine/event-history.ts'
 import type { EventIndex, StoreEvent } from '../object-store.ts'
 import type { Cursor } from './cursor.ts'
 
@@ -47,7 +47,7 @@ export class WaitingCursors {
   }
 
   /** Takes out those that an event concerns. */
-  taken({ key, event }: EventNote): Iterable<Cursor> {
+  taken({ key, event }: EventRecord): Iterable<Cursor> {
     const taken = this.#everything
     this.#everything = new Set()
     takeFrom(this.#byKey, key, taken)

@@ -5,7 +5,7 @@ import type { Mutant } from '../mutant.ts'
 export const machineMutants: readonly Mutant[] = [
   {
     id: 'value-hash-unchecked',
-    file: 'src/store/machine/version.ts',
+    file: 'src/store/machine/object-version.ts',
     edits: [
       {
         find: 'if (!sameHash(readHash(record, 0, scratch), hash128(record, hashBytes, computed)))',
@@ -47,7 +47,7 @@ export const machineMutants: readonly Mutant[] = [
   },
   {
     id: 'settled-performed-again',
-    file: 'src/store/machine/sessions.ts',
+    file: 'src/store/machine/proposer-sessions.ts',
     edits: [{ find: "if (sequence < session.acknowledgedBelow) return 'settled'", replace: '' }],
     breaks: 'a late try of a command whose outcome was forgotten takes effect',
     standsFor: 'Raft thesis §6.3',
@@ -56,7 +56,7 @@ export const machineMutants: readonly Mutant[] = [
   },
   {
     id: 'living-session-expired',
-    file: 'src/store/machine/sessions.ts',
+    file: 'src/store/machine/proposer-sessions.ts',
     edits: [{ find: 'if (session.lastIndex >= before) continue', replace: '' }],
     breaks: 'outcomes of processes that still ask are forgotten',
     standsFor: 'Raft thesis §6.3, expiry of sessions',
@@ -220,7 +220,7 @@ export const machineMutants: readonly Mutant[] = [
   },
   {
     id: 'live-version-trimmed',
-    file: 'src/store/machine/history.ts',
+    file: 'src/store/machine/event-history.ts',
     edits: [
       { find: "if (note.kind === 'deleted') leaving(note.revision)", replace: 'leaving(note.revision)' },
     ],
@@ -231,7 +231,7 @@ export const machineMutants: readonly Mutant[] = [
   },
   {
     id: 'memory-lets-go-before-disk',
-    file: 'src/store/machine/history.ts',
+    file: 'src/store/machine/event-history.ts',
     edits: [{ find: 'this.#inMemory < onDisk &&', replace: '' }],
     breaks: 'memory lets go of versions that are not on disk yet',
     standsFor: 'decision 6',

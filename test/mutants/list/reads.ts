@@ -138,7 +138,7 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'exact-read-of-later-objects',
-    file: 'src/store/machine/past-walk.ts',
+    file: 'src/store/machine/history-iterator.ts',
     edits: [
       {
         find: 'if (current.revision <= this.#at) return current',
@@ -152,7 +152,7 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'any-deletion-ends-what-was-there',
-    file: 'src/store/machine/past-walk.ts',
+    file: 'src/store/machine/history-iterator.ts',
     edits: [
       {
         find: 'const deletion = departure === null ? null : firstBehind(departure.revisions, this.#at)',
@@ -185,7 +185,7 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'compacted-revision-read',
-    file: 'src/store/past-view.ts',
+    file: 'src/store/historical-view.ts',
     edits: [{ find: 'if (this.revision < trimmed) throw compacted(this.revision, trimmed)', replace: '' }],
     breaks: 'a revision whose history is gone is read as if it were there',
     standsFor: 'etcd#18667: reading a compacted revision',

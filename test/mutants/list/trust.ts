@@ -78,7 +78,7 @@ export const trustMutants: readonly Mutant[] = [
   {
     id: 'poison-ends-every-member',
     file: 'src/store/machine/machine.ts',
-    edits: [{ find: 'if (skips && cause instanceof CommandMalformed) return null', replace: '' }],
+    edits: [{ find: 'if (skips && cause instanceof MalformedCommandError) return null', replace: '' }],
     breaks: 'one entry that nobody can decode ends every member, at each start',
     standsFor: 'etcd corruption of 2022, a committed entry that applies differently',
     invariant: 'I4',

@@ -46,7 +46,7 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     id: 'first-events-out-of-order',
-    file: 'src/registry/reading/written-order.ts',
+    file: 'src/registry/reading/revision-order.ts',
     edits: [{ find: 'selected.toSorted((a, b) => a.revision - b.revision)', replace: 'selected' }],
     breaks: 'what is there is told in the order of names: who is cut off goes on behind what it was not told',
     standsFor: 'spec 6.1, resumable',
@@ -198,8 +198,8 @@ export const watchMutants: readonly Mutant[] = [
     file: 'src/registry/writing/finalize.ts',
     edits: [
       {
-        find: 'if (definition.holdsNamespaces !== true) return [unchanged]',
-        replace: 'if (definition.holdsNamespaces !== true) return []',
+        find: 'if (definition.isNamespaceKind !== true) return [unchanged]',
+        replace: 'if (definition.isNamespaceKind !== true) return []',
       },
     ],
     breaks: 'a deletion removes a version that its preconditions did not see',

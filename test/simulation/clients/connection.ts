@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../../src/registry/calls/request.ts'
-import { apiErrorOf } from '../../../src/registry/shared/store-errors.ts'
+import { apiErrorOf } from '../../../src/registry/shared/store-error-mapping.ts'
 import type { SeededRandom } from '../../../base/random.ts'
 import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'

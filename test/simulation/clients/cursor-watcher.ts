@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../../../base/random.ts'
-import { StoreFailure } from '../../../src/store/errors.ts'
+import { StoreError } from '../../../src/store/store-errors.ts'
 import { prefixOf } from '../../../src/store/key.ts'
 import type { StoreEvent, WatchCursor } from '../../../src/store/object-store.ts'
 import { noRevision } from '../../../src/store/revision.ts'
@@ -60,7 +60,7 @@ export class CursorWatcher {
     try {
       this.#open = { served, cursor: served.store.watch(everything, this.#last) }
     } catch (cause) {
-      if (!(cause instanceof StoreFailure)) throw cause
+      if (!(cause instanceof StoreError)) throw cause
       // Gone by: it goes on with what is still there.
       if (cause.code === 'compacted') this.#last = view.revision
     }
@@ -99,7 +99,7 @@ export class CursorWatcher {
   }
 
   #failed(cause: unknown): void {
-    if (!(cause instanceof StoreFailure)) {
+    if (!(cause instanceof StoreError)) {
       this.#options.world.fail(cause)
       return
     }

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../../base/random.ts'
 import type { ApiDomain } from '../../../src/api/names.ts'
-import { defaultStoreLimits } from '../../../src/store/limits.ts'
+import { defaultStoreLimits } from '../../../src/store/store-limits.ts'
 import type { Settings } from '../../../src/store/command.ts'
 import { storageBytesDefault } from '../../../src/store/machine/storage-rules.ts'
 import { storageRulesLevel } from '../../../src/store/machine/feature-level.ts'

@@ -1,9 +1,9 @@
 import { ApiError } from '../../../src/api/api-error.ts'
 import { apiVersionOf } from '../../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'
-import type { Answer as Served200, VerbRequest } from '../../../src/registry/calls/answer.ts'
+import type { VerbResponse as Served200, VerbRequest } from '../../../src/registry/calls/verb.ts'
 import type { RequestContext } from '../../../src/registry/calls/request.ts'
-import { StoreFailure } from '../../../src/store/errors.ts'
+import { StoreError } from '../../../src/store/store-errors.ts'
 import { keyOf } from '../../../src/store/key.ts'
 import { headerOf } from '../../../tools/verify/wire.ts'
 import type { Answer, KnownVersion, Mode, Request } from './history.ts'
@@ -57,7 +57,7 @@ export function answerOf(cause: unknown): Answer {
       ? { kind: 'unknown' }
       : { kind: 'refused', reason: cause.code, of: cause.details.kind ?? '' }
   }
-  if (cause instanceof StoreFailure) {
+  if (cause instanceof StoreError) {
     return cause.applied === 'unknown' ? { kind: 'unknown' } : { kind: 'refused', reason: cause.code, of: '' }
   }
   throw cause

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../src/api/api-error.ts'
 import type { SeededRandom } from '../../../base/random.ts'
-import type { WatchStream } from '../../../src/registry/calls/answer.ts'
+import type { WatchStream } from '../../../src/registry/calls/verb.ts'
 import type { ReadProof } from '../../../src/registry/calls/consistency.ts'
 import { headerOf } from '../../../tools/verify/wire.ts'
 import type { World } from '../world.ts'

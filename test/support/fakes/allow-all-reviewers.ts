@@ -1,8 +1,8 @@
-import type { Reviewers } from '../../../src/registry/kinds/reviewers.ts'
+import type { AccessReviewer } from '../../../src/registry/kinds/access-reviewer.ts'
 
 /** Every caller may do everything, and no token means anybody. */
-export const allowsEverything: Reviewers = {
-  mayDo: () => ({ allowed: true, denied: false, reason: '' }),
+export const allowsEverything: AccessReviewer = {
+  authorize: () => ({ allowed: true, denied: false, reason: '' }),
   rulesOf: () => ({ resourceRules: [], nonResourceRules: [], missing: '' }),
-  recognize: () => ({ kind: 'nobody', why: 'no tokens here' }),
+  authenticate: () => ({ kind: 'nobody', why: 'no tokens here' }),
 }

@@ -1,4 +1,4 @@
-import type { Answer, Registry, VerbRequest, WatchStream } from '../../../src/registry/calls/answer.ts'
+import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../src/registry/calls/verb.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 /*
@@ -9,7 +9,7 @@ import type { Store } from '../../../src/store/store.ts'
 
 /** Every other most recent get shows what the one before it was shown. */
 export function staleReads(registry: Registry): Registry {
-  const shown = new Map<string, Answer>()
+  const shown = new Map<string, VerbResponse>()
   let gets = 0
   return {
     ...registry,

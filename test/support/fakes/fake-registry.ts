@@ -1,6 +1,6 @@
 import type { ApiError } from '../../../src/api/api-error.ts'
 import { notFound } from '../../../src/api/api-errors.ts'
-import type { Answer, Registry, VerbRequest, WatchStream } from '../../../src/registry/calls/answer.ts'
+import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../src/registry/calls/verb.ts'
 import { Catalog } from '../../../src/registry/kinds/catalog.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'
 
@@ -8,7 +8,7 @@ import type { ResourceDefinition } from '../../../src/registry/kinds/definition.
 export class FakeRegistry {
   readonly calls: { readonly verb: string; readonly request: VerbRequest }[] = []
   /** Decides what is answered; by default the body, or a small object. */
-  answer: (verb: string, request: VerbRequest) => Answer | Promise<Answer> = (verb, request) =>
+  answer: (verb: string, request: VerbRequest) => VerbResponse | Promise<VerbResponse> = (verb, request) =>
     request.target.name === 'missing'
       ? fail(request)
       : { kind: 'document', code: verb === 'create' ? 201 : 200, bytes: bytesOf(verb, request) }
@@ -17,13 +17,13 @@ export class FakeRegistry {
   constructor(definitions: readonly ResourceDefinition[] = [namespaces, configMaps, widgets]) {
     const verb =
       (name: string) =>
-      async (request: VerbRequest): Promise<Answer> => {
+      async (request: VerbRequest): Promise<VerbResponse> => {
         this.calls.push({ verb: name, request })
         return this.answer(name, request)
       }
     this.registry = {
       catalog: new Catalog(definitions),
-      lateKinds: null,
+      catalogSync: null,
       get: verb('get'),
       list: verb('list'),
       watch: verb('watch'),

@@ -149,9 +149,9 @@ export class FullObjects {
 }
 
 /** What stands for something that is done to another object has the name of that. */
-function unstoredMetadata({ scope, standsFor }: ResourceDefinition): JsonObject {
+function unstoredMetadata({ scope, aliasOfSubresource }: ResourceDefinition): JsonObject {
   return {
-    ...(standsFor === undefined ? {} : { name: STOOD_FOR }),
+    ...(aliasOfSubresource === undefined ? {} : { name: STOOD_FOR }),
     ...(scope === 'Namespaced' ? { namespace: 'default' } : {}),
   }
 }

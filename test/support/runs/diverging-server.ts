@@ -14,7 +14,7 @@ import {
   subtractHash,
   writeHash,
 } from '../../../src/store/machine/hash.ts'
-import { decodeVersion, hashOf, recordOf } from '../../../src/store/machine/version.ts'
+import { decodeVersion, hashOf, recordOf } from '../../../src/store/machine/object-version.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
 
 const order = join(process.env['ORCH_STALL_DIRECTORY'] ?? '.', 'diverge')

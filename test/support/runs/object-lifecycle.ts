@@ -102,7 +102,7 @@ export class ObjectLife {
       type: 'application/merge-patch+json',
     })
     assert.equal(freed.status, 200, freed.text)
-    if (definition.holdsNamespaces === true) {
+    if (definition.isNamespaceKind === true) {
       const held = await this.#client.get(this.#path, 'json')
       await this.#isNow(held)
       await this.#send('PUT', `${this.#path}/finalize`, { ...held, spec: {} }, 200)

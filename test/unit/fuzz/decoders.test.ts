@@ -30,17 +30,17 @@ import { decodeProtobuf } from '../../../src/api/codec/protobuf.ts'
 import { equalJson } from '../../../src/api/json.ts'
 import { conform } from '../../../src/api/schema/conform.ts'
 import { decodeReport, encodeReport, ReportFailure } from '../../../src/state-agreement/member-report.ts'
-import { CommandMalformed, decodeCommand, encodeCommand } from '../../../src/store/command-codec.ts'
+import { MalformedCommandError, decodeCommand, encodeCommand } from '../../../src/store/command-codec.ts'
 import { FrameParser, encodeFrame } from '../../../src/store/disk/snapshot-frames.ts'
 import { decodeStoredHead, encodeStoredHead } from '../../../src/store/disk/stored-head.ts'
-import { StorageFailure } from '../../../src/store/errors.ts'
+import { DatabaseError } from '../../../src/store/store-errors.ts'
 import { headOf } from '../../../src/store/machine/digest.ts'
 import { hash128, newHash, writeHash } from '../../../src/store/machine/hash.ts'
 import { encodeHead } from '../../../src/store/machine/head.ts'
 import { Machine } from '../../../src/store/machine/machine.ts'
-import { Sessions } from '../../../src/store/machine/sessions.ts'
+import { Sessions } from '../../../src/store/machine/proposer-sessions.ts'
 import { emptyState } from '../../../src/store/machine/state.ts'
-import { decodeVersion, recordOf } from '../../../src/store/machine/version.ts'
+import { decodeVersion, recordOf } from '../../../src/store/machine/object-version.ts'
 import { messageSubjects } from '../../facts/message-subjects.ts'
 import { readMessageTable } from '../../facts/message-table.ts'
 import { randomObject } from '../../support/generators/random-object.ts'
@@ -68,7 +68,7 @@ type Target = {
 const neverRefuses = (): boolean => false
 const isMalformed = (cause: unknown): boolean =>
   cause instanceof TransportFailure && cause.code === 'malformed'
-const isStorage = (cause: unknown): boolean => cause instanceof StorageFailure
+const isStorage = (cause: unknown): boolean => cause instanceof DatabaseError
 
 function sealHash(bytes: Uint8Array, at: number, from: number): void {
   if (bytes.length >= from) writeHash(hash128(bytes, from, newHash()), bytes, at)
@@ -184,7 +184,7 @@ const targets: readonly Target[] = [
     name: 'commands',
     sample: command,
     decode: decodeCommand,
-    isRefusal: (cause) => cause instanceof CommandMalformed,
+    isRefusal: (cause) => cause instanceof MalformedCommandError,
   },
   {
     name: 'stored heads',

@@ -11,7 +11,11 @@ import { ApiError } from '../../../src/api/api-error.ts'
 import { parseFieldSelector } from '../../../src/api/select/field-selector.ts'
 import { parseLabelSelector } from '../../../src/api/select/label-selector.ts'
 import { readContinueToken, writeContinueToken } from '../../../src/registry/calls/continue-token.ts'
-import { readGetOptions, readListOptions, readWatchOptions } from '../../../src/registry/calls/options.ts'
+import {
+  readGetOptions,
+  readListOptions,
+  readWatchOptions,
+} from '../../../src/registry/calls/query-options.ts'
 import { parseQuery } from '../../../src/server/query.ts'
 import { requestInfo } from '../../../src/server/request-info.ts'
 import { revision } from '../../../src/store/revision.ts'

@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { StorageFailure } from '../../errors.ts'
+import { DatabaseError } from '../../store-errors.ts'
 import { liveTables } from './manifest.ts'
 import type { LiveTable } from './manifest.ts'
 import { footerBytes, isIntact, readFooter, readIndex, trailerBytes } from './table-format.ts'
@@ -15,7 +15,7 @@ import { Malformed } from './varint-reader.ts'
  * What else may be wrong (no tables, no manifest, one that is none, a table that is gone) LevelDB says itself.
  *
  * @param directory of one database, which nobody has open
- * @throws StorageFailure `damaged`
+ * @throws DatabaseError `damaged`
  */
 export async function checkTables(directory: string): Promise<void> {
   for (const table of await tablesOf(directory)) {
@@ -25,7 +25,7 @@ export async function checkTables(directory: string): Promise<void> {
       await checkTable(file, table.bytes)
     } catch (cause) {
       if (cause instanceof Malformed) {
-        throw new StorageFailure('damaged', `table ${nameOf(table, 'ldb')}: ${cause.message}`, { cause })
+        throw new DatabaseError('damaged', `table ${nameOf(table, 'ldb')}: ${cause.message}`, { cause })
       }
       if (!isUnreadable(cause)) throw cause
     } finally {

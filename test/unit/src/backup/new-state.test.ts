@@ -11,10 +11,10 @@ import type { Configuration } from '../../../../raft/index.ts'
 import { firstRevision, newIncarnation, sourceFingerprint } from '../../../../src/backup/incarnation.ts'
 import { NewStateBuilder } from '../../../../src/backup/new-state.ts'
 import type { NewState } from '../../../../src/backup/new-state.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { headOf } from '../../../../src/store/machine/digest.ts'
 import { keyOf } from '../../../../src/store/key.ts'
-import type { Version } from '../../../../src/store/machine/version.ts'
+import type { Version } from '../../../../src/store/machine/object-version.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { streamOf } from '../../../support/fixtures/snapshot-file.ts'
@@ -30,7 +30,7 @@ async function built(
   newKeys = false,
   as = incarnation,
 ): Promise<{ made: NewState; machine: StoreMachine }> {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const old = headOf(from.state)
   const options = { old, home, incarnation: as, digest: from.digest, configuration, newKeys }
   const builder = await NewStateBuilder.open(options)
@@ -119,7 +119,7 @@ void test('join tokens of the copy let nobody into the new life', async () => {
   const log = new LogWriter()
   log.command(bootstrapOf('c1', { featureLevel: 2 }))
   for (const key of [configMapKey('before'), token, configMapKey('after')]) log.command(write(put(key, 'x')))
-  const old = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const old = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(old, log, log.last)
   assert.ok(old.state.objects.get(token))
   const { machine } = await built(old)

@@ -10,7 +10,7 @@ import { emptyConfiguration } from '../../../../raft/index.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import { Bootstrap } from '../../../../src/controllers/bootstrap.ts'
 import type { Command } from '../../../../src/store/command.ts'
-import { StoreFailure } from '../../../../src/store/errors.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import { initialSettings } from '../../../../src/store/machine/state.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
@@ -86,7 +86,7 @@ void test('a try that fails at once waits for its turn', async () => {
   let tries = 0
   store.write = () => {
     tries++
-    return Promise.reject(new StoreFailure('overloaded', 'no room'))
+    return Promise.reject(new StoreError('overloaded', 'no room'))
   }
   bootstrap.start(unexpected)
   await clock.advance(1000)

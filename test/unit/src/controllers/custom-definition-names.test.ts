@@ -16,7 +16,7 @@ import {
   knownDefinition,
 } from '../../../../src/controllers/custom-definition-summary.ts'
 import type { KnownDefinition } from '../../../../src/controllers/custom-definition-summary.ts'
-import { StoreFailure } from '../../../../src/store/errors.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { establishedMax, Gate, instead, kind, Member, name, names } from './definition-member.ts'
 
@@ -93,7 +93,7 @@ void test('a write of which nobody knows whether it was made is not made behind 
         command.kind === 'write' && command.operations.some(({ key }) => key === definitionKey(names, of))
       if (decides && isOf(name) && lost === null) {
         lost = () => store.write(command, deadlineMs)
-        throw new StoreFailure('timed-out', 'no quorum', { applied: 'unknown' })
+        throw new StoreError('timed-out', 'no quorum', { applied: 'unknown' })
       }
       const outcome = await store.write(command, deadlineMs)
       if (isOf(rival) && ++written === 2) await lost?.()

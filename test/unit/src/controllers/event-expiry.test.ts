@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { EventExpiry, defaultEventExpiryLimits } from '../../../../src/controllers/event-expiry.ts'
 import type { Command, Operation } from '../../../../src/store/command.ts'
-import { StoreFailure } from '../../../../src/store/errors.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import { keyOf, prefixOf } from '../../../../src/store/key.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Fixture } from '../registry/fixture.ts'
@@ -141,7 +141,7 @@ void test('what could not be done is done at the next look', async (t) => {
     view: () => store.view(),
     write: (command, deadlineMs) => {
       if (!isCut) return store.write(command, deadlineMs)
-      return Promise.reject(new StoreFailure('timed-out', 'no quorum'))
+      return Promise.reject(new StoreError('timed-out', 'no quorum'))
     },
   })
   member.lead()

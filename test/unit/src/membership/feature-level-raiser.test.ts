@@ -8,7 +8,7 @@ import { emptyConfiguration, initialConfiguration, nodeId } from '../../../../ra
 import type { NodeId } from '../../../../raft/index.ts'
 import { FeatureLevelRaiser } from '../../../../src/membership/feature-level-raiser.ts'
 import type { MemberReport } from '../../../../src/state-agreement/member-report.ts'
-import { StoreFailure } from '../../../../src/store/errors.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -40,7 +40,7 @@ void test('the level rises when the last member knows the next one, on the leade
   const write: ObjectStore['write'] = async (command, deadlineMs) => {
     writes++
     await slow
-    if (failing) throw new StoreFailure('timed-out', 'no quorum')
+    if (failing) throw new StoreError('timed-out', 'no quorum')
     return store.write(command, deadlineMs)
   }
   const raiser = new FeatureLevelRaiser({

@@ -10,7 +10,7 @@ import { logIndex, nodeId, term } from '../../../../raft/index.ts'
 import type { ConsensusStatus, FollowerStatus } from '../../../../raft/index.ts'
 import { MemberStatusWriter } from '../../../../src/membership/member-status-writer.ts'
 import { encode, parseStored } from '../../../../src/registry/kinds/encode.ts'
-import { StoreFailure } from '../../../../src/store/errors.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
 import { memberKey, memberPrefix } from '../../../../src/store/machine/member-objects.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -39,7 +39,7 @@ class Bench {
       store: {
         write: (command, deadlineMs) => {
           this.writes++
-          if (this.failing) return Promise.reject(new StoreFailure('timed-out', 'no quorum'))
+          if (this.failing) return Promise.reject(new StoreError('timed-out', 'no quorum'))
           return store.write(command, deadlineMs)
         },
         view: () => store.view(),

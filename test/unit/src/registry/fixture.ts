@@ -11,18 +11,18 @@ import type { ApiDomain, Names } from '../../../../src/api/names.ts'
 import type { UserInfo } from '../../../../src/api/object.ts'
 import { httpCodeOf, statusOf } from '../../../../src/api/status.ts'
 import type { Admission } from '../../../../src/registry/calls/admission.ts'
-import type { Answer, Registry, VerbRequest, WatchStream } from '../../../../src/registry/calls/answer.ts'
+import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../../src/registry/calls/verb.ts'
 import { Catalog } from '../../../../src/registry/kinds/catalog.ts'
 import { apiVersionOf } from '../../../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
-import { defaultRegistryLimits } from '../../../../src/registry/shared/limits.ts'
-import type { RegistryLimits } from '../../../../src/registry/shared/limits.ts'
+import { defaultRegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
+import type { RegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
 import { registry } from '../../../../src/registry/registry.ts'
-import type { Reviewers } from '../../../../src/registry/kinds/reviewers.ts'
+import type { AccessReviewer } from '../../../../src/registry/kinds/access-reviewer.ts'
 import type { RegistrySwitches } from '../../../../src/registry/calls/switches.ts'
 import { bootstrapOperations } from '../../../../src/resources/bootstrap-objects.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
-import type { StoreLimits } from '../../../../src/store/limits.ts'
+import type { StoreLimits } from '../../../../src/store/store-limits.ts'
 import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { featureLevelMax } from '../../../../src/version.ts'
 import { allowsEverything } from '../../../support/fakes/allow-all-reviewers.ts'
@@ -79,7 +79,7 @@ export type FixtureOptions = {
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
   /** Unset: every caller may do everything. null: nothing can be asked. */
-  readonly reviewers?: Reviewers | null
+  readonly reviewers?: AccessReviewer | null
   readonly definitionsTakenIn?: () => Promise<void>
 }
 
@@ -143,7 +143,7 @@ export class Fixture {
       limits: { ...defaultRegistryLimits, ...options.limits },
       ...(options.switches === undefined ? {} : { switches: options.switches }),
       ...(options.reviewers === null ? {} : { reviewers: options.reviewers ?? allowsEverything }),
-      ...(options.definitionsTakenIn === undefined ? {} : { definitionsTakenIn: options.definitionsTakenIn }),
+      ...(options.definitionsTakenIn === undefined ? {} : { definitionsApplied: options.definitionsTakenIn }),
       membership: new MemberChanges({
         ...{ consensus, names, clock: this.clock },
         applied: () => machine.appliedMemory,
@@ -292,7 +292,7 @@ export type List = {
   readonly items: readonly Obj[]
 }
 
-async function read(answer: Answer): Promise<Got> {
+async function read(answer: VerbResponse): Promise<Got> {
   if (answer.kind === 'watch') throw new Error('not a watch')
   const pieces: Uint8Array[] = []
   if (answer.kind === 'document') pieces.push(answer.bytes)

@@ -11,7 +11,7 @@ import { objectMember } from '../../../../src/api/json.ts'
 import { namesOf } from '../../../../src/api/names.ts'
 import type { ApiDomain } from '../../../../src/api/names.ts'
 import { podWarnings } from '../../../../src/resources/parts/pod-warnings.ts'
-import { defaultRegistryLimits } from '../../../../src/registry/shared/limits.ts'
+import { defaultRegistryLimits } from '../../../../src/registry/shared/registry-limits.ts'
 import { Fixture, refused } from '../registry/fixture.ts'
 import { container, podBody } from './pod-samples.ts'
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pack } from 'msgpackr'
 import { SeededRandom } from '../../../../base/random.ts'
-import { CommandMalformed, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
+import { MalformedCommandError, decodeCommand, encodeCommand } from '../../../../src/store/command-codec.ts'
 import { nodeId } from '../../../../raft/index.ts'
 import type { Command, Founding } from '../../../../src/store/command.ts'
 import { bootstrapOf, identityOf, randomCommand, smallSettings } from '../../../../fixtures/store-commands.ts'
@@ -72,7 +72,7 @@ void test('bytes cut anywhere are no command', () => {
   for (const command of each) {
     const bytes = encodeCommand(command)
     for (let length = 0; length < bytes.byteLength; length++) {
-      assert.throws(() => decodeCommand(bytes.subarray(0, length)), CommandMalformed)
+      assert.throws(() => decodeCommand(bytes.subarray(0, length)), MalformedCommandError)
     }
   }
 })
@@ -87,7 +87,7 @@ void test('flipped bytes are a command or malformed, never anything else', () =>
     try {
       decodeCommand(flipped)
     } catch (cause) {
-      assert.ok(cause instanceof CommandMalformed, String(cause))
+      assert.ok(cause instanceof MalformedCommandError, String(cause))
       malformed++
     }
   }
@@ -118,6 +118,6 @@ const foreign: readonly (readonly [string, unknown])[] = [
 
 for (const [what, value] of foreign) {
   void test(`${what} is malformed`, () => {
-    assert.throws(() => decodeCommand(pack(value)), CommandMalformed)
+    assert.throws(() => decodeCommand(pack(value)), MalformedCommandError)
   })
 }

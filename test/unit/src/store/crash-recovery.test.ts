@@ -15,7 +15,7 @@ import { SimKeyValueDisk } from '../../../simulation/kv.ts'
 import { World } from '../../../simulation/world.ts'
 import type { Owner } from '../../../simulation/world.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import {
   applyUpTo,
   chunksOf,
@@ -81,7 +81,7 @@ for (let seed = 1; seed <= 30; seed++) {
 }
 
 void test('a crash at any moment of receiving a snapshot leaves the old state or the new one', async () => {
-  const sender = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const sender = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(sender, log, 200)
   await sender.flushed()
   const source = await sender.produceSnapshot()

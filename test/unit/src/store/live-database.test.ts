@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, noSnapshot } from '../../../../raft/index.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import {
   applyUpTo,
@@ -20,10 +20,10 @@ const log = randomLog(31, 300)
 const digests = digestsOf(log)
 
 /** A home with one database for each index, of the state there, under the name given. */
-async function homeOf(databases: Readonly<Record<string, number>>): Promise<MemoryKeyValueHome> {
-  const home = new MemoryKeyValueHome()
+async function homeOf(databases: Readonly<Record<string, number>>): Promise<MemoryKeyValueDatabases> {
+  const home = new MemoryKeyValueDatabases()
   for (const [name, index] of Object.entries(databases)) {
-    const source = new MemoryKeyValueHome()
+    const source = new MemoryKeyValueDatabases()
     const machine = await openMachine({ home: source, clock: new ManualClock() })
     applyUpTo(machine, log, index)
     await machine.close()

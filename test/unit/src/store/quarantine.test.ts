@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { logIndex, noSnapshot } from '../../../../raft/index.ts'
 import type { SnapshotMeta } from '../../../../raft/index.ts'
 import { Informer } from '../../../../src/registry/informer.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
@@ -26,10 +26,10 @@ import {
 
 const log = randomLog(43, 400)
 const digests = digestsOf(log)
-const refused = { name: 'StoreFailure', code: 'quarantined' }
+const refused = { name: 'StoreError', code: 'quarantined' }
 
 async function healthy(index: number, entries = log): Promise<StoreMachine> {
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, entries, index)
   return machine
 }
@@ -47,7 +47,7 @@ async function stageFrom(index: number, machine: StoreMachine, entries = log): P
 }
 
 void test('a condemned state is gone from disk, and a state as new as it was takes its place', async () => {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 200)
@@ -74,7 +74,7 @@ void test('a condemned state is gone from disk, and a state as new as it was tak
 })
 
 void test('a process that ends in quarantine finds no state to trust, or the one that the log names', async () => {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
   applyUpTo(machine, log, 200)
@@ -98,7 +98,7 @@ void test('a process that ends in quarantine finds no state to trust, or the one
 
 void test('whoever waits for news learns of the quarantine, and may come back behind it', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
@@ -123,7 +123,7 @@ void test('whoever waits for news learns of the quarantine, and may come back be
 
 void test('who slept through a quarantine does not go on in a history that is not the one it was told', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
   const store = new Store({
     consensus: new LocalConsensus({ machine, clock }),
@@ -156,7 +156,7 @@ void test('who slept through a quarantine does not go on in a history that is no
 void test('a member that starts without a state can be asked, and follows once it has one', async () => {
   const clock = new ManualClock()
   const logBase = { ...noSnapshot, index: logIndex(200) }
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock, logBase })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock, logBase })
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
   const trimmer = new HistoryTrimmer({
@@ -199,7 +199,7 @@ void test('a state is made durable up to where it is asked for, and not sent whe
 void test('a state that others do not confirm is not sent', async () => {
   let asked = 0
   const machine = await openMachine({
-    home: new MemoryKeyValueHome(),
+    home: new MemoryKeyValueDatabases(),
     clock: new ManualClock(),
     mayGive: () => ++asked > 2,
   })
@@ -216,7 +216,7 @@ void test('a state that is doubted while it flows never ends, so nobody installs
   for (const doubt of ['others differ', 'condemned'] as const) {
     let confirmed = true
     const machine = await openMachine({
-      home: new MemoryKeyValueHome(),
+      home: new MemoryKeyValueDatabases(),
       clock: new ManualClock(),
       mayGive: () => confirmed,
     })
@@ -234,8 +234,8 @@ void test('members that came to one index by different ways have equal samples t
   const clock = new ManualClock()
   const limits = { ...tinyLimits, sampleEntries: 64 }
   const [whole, pieces] = [
-    await openMachine({ home: new MemoryKeyValueHome(), clock, limits }),
-    await openMachine({ home: new MemoryKeyValueHome(), clock, limits }),
+    await openMachine({ home: new MemoryKeyValueDatabases(), clock, limits }),
+    await openMachine({ home: new MemoryKeyValueDatabases(), clock, limits }),
   ]
   for (const machine of [whole, pieces]) machine.sampleAt(logIndex(130))
   pieces.sampleAt(logIndex(131))
@@ -259,7 +259,7 @@ void test('members that came to one index by different ways have equal samples t
 })
 
 void test('a state that the log cannot bring further waits for one beyond the place where it stopped', async () => {
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, 200)
   machine.distrust('the command at index 201 is not what its proposer made', logIndex(201))
   assert.deepEqual([machine.wanted, machine.room], [201, 0])

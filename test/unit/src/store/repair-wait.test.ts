@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex } from '../../../../raft/index.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
-import { defaultStoreLimits } from '../../../../src/store/limits.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { defaultStoreLimits } from '../../../../src/store/store-limits.ts'
 import { repairWaitMs } from '../../../../src/store/quarantine.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -27,7 +27,7 @@ class Bench {
   #index = 100
 
   async open(): Promise<StoreMachine> {
-    const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: this.clock })
+    const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: this.clock })
     applyUpTo(machine, this.#log, this.#index)
     return machine
   }

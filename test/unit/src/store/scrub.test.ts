@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import type { KeyValuePair } from '../../../../src/store/disk/key-value-store.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import { headKey } from '../../../../src/store/disk/machine-keys.ts'
 import { hash128, hashBytes, newHash, writeHash } from '../../../../src/store/machine/hash.ts'
-import { decodeVersion, recordOf } from '../../../../src/store/machine/version.ts'
+import { decodeVersion, recordOf } from '../../../../src/store/machine/object-version.ts'
 import { Scrub } from '../../../../src/store/scrub.ts'
 import type { ScrubReport } from '../../../../src/store/scrub.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
@@ -22,12 +22,12 @@ const limits = { scrubBytesPerSecondMax: 1024 * 1024, scrubFirstMs: 1000, scrubP
 
 class Bench {
   readonly clock = new ManualClock()
-  readonly home = new MemoryKeyValueHome()
+  readonly home = new MemoryKeyValueDatabases()
   readonly reports: ScrubReport[] = []
   readonly machine: StoreMachine
   readonly scrub: Scrub
 
-  private constructor(home: MemoryKeyValueHome, clock: ManualClock, machine: StoreMachine) {
+  private constructor(home: MemoryKeyValueDatabases, clock: ManualClock, machine: StoreMachine) {
     this.home = home
     this.clock = clock
     this.machine = machine
@@ -39,7 +39,7 @@ class Bench {
   }
 
   static async open(): Promise<Bench> {
-    const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+    const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
     const machine = await openMachine({ home, clock })
     applyUpTo(machine, log, 150)
     await machine.flushed()

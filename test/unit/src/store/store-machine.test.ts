@@ -8,11 +8,11 @@ import { test } from 'node:test'
 import { logIndex } from '../../../../raft/index.ts'
 import type {
   KeyValueChange,
-  KeyValueHome,
+  KeyValueDatabases,
   KeyValueStore,
 } from '../../../../src/store/disk/key-value-store.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
-import { StorageFailure } from '../../../../src/store/errors.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { DatabaseError } from '../../../../src/store/store-errors.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { Store } from '../../../../src/store/store.ts'
@@ -32,15 +32,15 @@ const log = randomLog(41, 400)
 const digests = digestsOf(log)
 
 /** A home whose stores do what they are told instead. */
-function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): KeyValueHome {
-  const memory = new MemoryKeyValueHome()
+function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): KeyValueDatabases {
+  const memory = new MemoryKeyValueDatabases()
   return {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
-    condemn: (name, reason) => memory.condemn(name, reason),
-    condemned: () => memory.condemned(),
-    setAside: (name) => memory.setAside(name),
-    discardAside: () => memory.discardAside(),
+    markQuarantined: (name, reason) => memory.markQuarantined(name, reason),
+    quarantineMarks: () => memory.quarantineMarks(),
+    quarantine: (name) => memory.quarantine(name),
+    discardQuarantined: () => memory.discardQuarantined(),
     open: async (name) => {
       const store = await memory.open(name)
       const plain: KeyValueStore = {
@@ -55,7 +55,7 @@ function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): Key
 }
 
 void test('a disk that refuses a batch stops the member once, and nothing is applied any more', async () => {
-  const full = new StorageFailure('io', 'no space left on device')
+  const full = new DatabaseError('io', 'no space left on device')
   const home = homeWith(() => ({ write: () => Promise.reject(full) }))
   const clock = new ManualClock()
   const failures: unknown[] = []
@@ -69,10 +69,10 @@ void test('a disk that refuses a batch stops the member once, and nothing is app
   assert.equal(clock.pending, 0)
 })
 
-const refused = { name: 'StoreFailure', code: 'quarantined' }
+const refused = { name: 'StoreError', code: 'quarantined' }
 
 async function storeOn(
-  home: KeyValueHome,
+  home: KeyValueDatabases,
   failures: unknown[],
 ): Promise<{ store: Store; machine: StoreMachine }> {
   const clock = new ManualClock()
@@ -119,7 +119,7 @@ async function snapshotAt(index: number): Promise<{
   snapshot: Awaited<ReturnType<StoreMachine['produceSnapshot']>>['snapshot']
   chunks: Uint8Array[]
 }> {
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, index)
   await machine.flushed()
   const source = await machine.produceSnapshot()
@@ -136,7 +136,7 @@ async function receive(machine: StoreMachine, from: Awaited<ReturnType<typeof sn
 
 void test('stagings that overlap, abort and repeat end in the last one', async () => {
   const from = await snapshotAt(300)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const machine = await openMachine({ home, clock: new ManualClock() })
   const first = await machine.stageSnapshot(from.snapshot)
   first.abort('lost')
@@ -155,7 +155,7 @@ void test('stagings that overlap, abort and repeat end in the last one', async (
 
 void test('two stagings at once leave one database, that of the later', async () => {
   const from = await snapshotAt(300)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const machine = await openMachine({ home, clock: new ManualClock() })
   await Promise.all([
     machine.stageSnapshot({ ...from.snapshot, index: logIndex(299) }),
@@ -167,7 +167,7 @@ void test('two stagings at once leave one database, that of the later', async ()
 
 void test('the database never holds what the log may still lose', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   machine.apply(log.entries.slice(0, 100), 1)
   await clock.advance(10_000)
   assert.deepEqual([machine.appliedMemory, machine.appliedDisk.index], [100, 0])
@@ -182,7 +182,7 @@ void test('the database never holds what the log may still lose', async () => {
 
 void test('a snapshot of what is there already is refused without harm', async () => {
   const from = await snapshotAt(300)
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   await receive(machine, from)
   await machine.installSnapshot(from.snapshot)
   await assert.rejects(machine.stageSnapshot(from.snapshot), { code: 'stale' })
@@ -193,7 +193,7 @@ void test('a snapshot of what is there already is refused without harm', async (
 
 void test('watchers that wait go on behind an installed snapshot, and miss nothing', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   // Histories are short here, so that the reader's place must still be within the snapshot's.
   applyUpTo(machine, log, 290)
   const consensus = new LocalConsensus({ machine, clock })
@@ -208,7 +208,7 @@ void test('watchers that wait go on behind an installed snapshot, and miss nothi
   await clock.settle()
   assert.equal(rings, 1)
   const told = [...(await cursor.next(1000))].map((event) => event.revision)
-  const reference = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const reference = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(reference, log, 300)
   const expected: number[] = []
   for (let at = after + 1; at <= reference.state.revision; at++) {
@@ -223,7 +223,7 @@ void test('watchers that wait go on behind an installed snapshot, and miss nothi
 
 void test('a watcher whose place an installed snapshot does not know any more is woken, and told so', async () => {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 30)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })

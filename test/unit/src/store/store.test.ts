@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { ConsensusFailure } from '../../../../raft/index.ts'
 import type { ConsensusFailureCode, Fate } from '../../../../raft/index.ts'
 import type { Outcome } from '../../../../src/store/command.ts'
-import { StoreFailure } from '../../../../src/store/errors.ts'
-import { defaultStoreLimits } from '../../../../src/store/limits.ts'
+import { StoreError } from '../../../../src/store/store-errors.ts'
+import { defaultStoreLimits } from '../../../../src/store/store-limits.ts'
 import { revision } from '../../../../src/store/revision.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
@@ -65,7 +65,7 @@ for (const [fate, code, applied] of fates) {
     const { store, consensus, close } = await answering()
     consensus.answer = fate
     await assert.rejects(store.write(command, 0), (cause) => {
-      assert.ok(cause instanceof StoreFailure)
+      assert.ok(cause instanceof StoreError)
       assert.deepEqual([cause.code, cause.applied], [code, applied])
       return true
     })
@@ -84,7 +84,7 @@ for (const [code, translated] of failures) {
   void test(`a barrier that fails as ${code} is told as ${translated}`, async () => {
     const { store, consensus, close } = await answering()
     consensus.answer = code
-    await assert.rejects(store.barrier(0), { name: 'StoreFailure', code: translated })
+    await assert.rejects(store.barrier(0), { name: 'StoreError', code: translated })
     await close()
   })
 }

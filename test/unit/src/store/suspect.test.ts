@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, noSnapshot } from '../../../../raft/index.ts'
-import { MemoryKeyValueHome } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
 import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
@@ -22,10 +22,10 @@ import {
 
 const log = randomLog(53, 300)
 const digests = digestsOf(log)
-const refused = { name: 'StoreFailure', code: 'quarantined' } as const
+const refused = { name: 'StoreError', code: 'quarantined' } as const
 
 async function stageInto(machine: StoreMachine, index: number) {
-  const donor = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const donor = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(donor, log, index)
   const source = await donor.produceSnapshot(logIndex(index))
   const chunks = await chunksOf(source)
@@ -37,7 +37,7 @@ async function stageInto(machine: StoreMachine, index: number) {
 }
 
 void test('a suspect state is refused to everybody, follows the log, and tells its digests', async () => {
-  const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 200)
   const consensus = new LocalConsensus({ machine, clock })
@@ -66,7 +66,7 @@ void test('a suspect state is refused to everybody, follows the log, and tells i
 })
 
 void test('a command that a suspect state applied has no outcome for its proposer', async () => {
-  const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   const consensus = new LocalConsensus({ machine, clock })
   const propose = consensus.propose.bind(consensus)
@@ -84,7 +84,7 @@ void test('a command that a suspect state applied has no outcome for its propose
 })
 
 void test('a suspect state stays suspect over restarts, until it is trusted', async () => {
-  const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const first = await openMachine({ home, clock })
   applyUpTo(first, log, 200)
   await first.flushed()
@@ -107,7 +107,7 @@ void test('a suspect state stays suspect over restarts, until it is trusted', as
 })
 
 void test('a suspect state is not replaced by a leader that takes its member for one that lags', async () => {
-  const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 100)
   machine.suspect('outvoted', 'n2, n3 differ')
@@ -118,7 +118,7 @@ void test('a suspect state is not replaced by a leader that takes its member for
 
 void test('an operator has a suspect state replaced; damage found meanwhile begins a repair of its own', async () => {
   for (const how of ['repair', 'enterQuarantine'] as const) {
-    const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+    const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
     const machine = await openMachine({ home, clock })
     applyUpTo(machine, log, 100)
     await machine.flushed()
@@ -145,7 +145,7 @@ void test('an operator has a suspect state replaced; damage found meanwhile begi
 })
 
 void test('a record of a disagreement that does not pass its check is damage', async () => {
-  const [home, clock] = [new MemoryKeyValueHome(), new ManualClock()]
+  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 100)
   machine.suspect('outvoted', 'n2, n3 differ')

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeCommand } from '../../../../src/store/command-codec.ts'
-import { defaultStoreLimits } from '../../../../src/store/limits.ts'
+import { defaultStoreLimits } from '../../../../src/store/store-limits.ts'
 import { HistoryTrimmer } from '../../../../src/store/trimming.ts'
 import { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'

@@ -10,7 +10,7 @@ import type { Freshness, LeaseRead } from '../../../../../raft/index.ts'
 import { logIndex } from '../../../../../raft/index.ts'
 import { consistencyText } from '../../../../../src/registry/calls/consistency.ts'
 import type { ReadProof } from '../../../../../src/registry/calls/consistency.ts'
-import { StoreFailure } from '../../../../../src/store/errors.ts'
+import { StoreError } from '../../../../../src/store/store-errors.ts'
 import type { ObjectStore } from '../../../../../src/store/object-store.ts'
 import { Fixture, refused } from '../fixture.ts'
 import type { Call, ManualClock } from '../fixture.ts'
@@ -173,7 +173,7 @@ void test('a bound that one barrier does not meet is 504 with Retry-After', asyn
   assert.equal((await get('bounded=30')).proof?.boundMs, 30)
   proofs.freshness = null
   proofs.onBarrier = () => {
-    throw new StoreFailure('timed-out', 'nobody')
+    throw new StoreError('timed-out', 'nobody')
   }
   const cut = await refused(watch('bounded=5000'))
   assert.equal(cut.code, 504)

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { everythingOn } from '../../../../../src/registry/calls/switches.ts'
+import { allSwitchesOn } from '../../../../../src/registry/calls/switches.ts'
 import { Fixture } from '../fixture.ts'
 
-async function withOff(t: TestContext, off: keyof typeof everythingOn): Promise<Fixture> {
-  const fixture = await Fixture.open({ switches: { ...everythingOn, [off]: false } })
+async function withOff(t: TestContext, off: keyof typeof allSwitchesOn): Promise<Fixture> {
+  const fixture = await Fixture.open({ switches: { ...allSwitchesOn, [off]: false } })
   t.after(() => fixture.close())
   for (const name of ['a', 'b', 'c']) await fixture.configMap(name)
   return fixture

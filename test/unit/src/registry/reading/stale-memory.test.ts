@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StoreFailure } from '../../../../../src/store/errors.ts'
+import { StoreError } from '../../../../../src/store/store-errors.ts'
 import type { Key } from '../../../../../src/store/key.ts'
-import { BehindStore } from '../behind-store.ts'
+import { BehindStore } from '../lagging-store.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 
 async function openBehind(): Promise<{ readonly api: Fixture; readonly store: BehindStore }> {
@@ -146,7 +146,7 @@ void test('a write that goes through costs no barrier; a refusal costs one', asy
 void test('without a quorum a refusal is not given: 504', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
-  store.barrierFails = new StoreFailure('timed-out', 'no quorum')
+  store.barrierFails = new StoreError('timed-out', 'no quorum')
   for (const call of [api.delete({ name: 'a' }), api.get({ name: 'a' }), api.list({})]) {
     const seen = await refused(call)
     assert.equal(seen.code, 504)
@@ -156,22 +156,22 @@ void test('without a quorum a refusal is not given: 504', async (t) => {
   for (const read of [api.get({ name: 'a' }), api.list({}), api.watch({})])
     assert.equal((await refused(read)).message, unread)
   assert.match((await refused(api.delete({ name: 'a' }))).message, /in time, nothing was changed$/)
-  store.barrierFails = new StoreFailure('stopped', 'x')
+  store.barrierFails = new StoreError('stopped', 'x')
   assert.match((await refused(api.get({ name: 'a' }))).message, /shutting down: ask another member$/)
-  store.barrierFails = new StoreFailure('timed-out', 'no quorum')
+  store.barrierFails = new StoreError('timed-out', 'no quorum')
   assert.equal((await refused(api.get({ name: 'a', query: { resourceVersion: '0' } }))).code, 404)
 })
 
 void test('each failure of the store is told in its own way', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
-  const rows: readonly (readonly [StoreFailure, number, string, number | undefined])[] = [
-    [new StoreFailure('overloaded', 'x'), 429, 'TooManyRequests', 1],
-    [new StoreFailure('timed-out', 'x'), 504, 'Timeout', undefined],
-    [new StoreFailure('timed-out', 'x', { applied: 'unknown' }), 504, 'Timeout', undefined],
-    [new StoreFailure('stopped', 'x'), 503, 'ServiceUnavailable', 1],
-    [new StoreFailure('stopped', 'x', { applied: 'unknown' }), 504, 'Timeout', undefined],
-    [new StoreFailure('too-large', 'x'), 413, 'RequestEntityTooLarge', undefined],
+  const rows: readonly (readonly [StoreError, number, string, number | undefined])[] = [
+    [new StoreError('overloaded', 'x'), 429, 'TooManyRequests', 1],
+    [new StoreError('timed-out', 'x'), 504, 'Timeout', undefined],
+    [new StoreError('timed-out', 'x', { applied: 'unknown' }), 504, 'Timeout', undefined],
+    [new StoreError('stopped', 'x'), 503, 'ServiceUnavailable', 1],
+    [new StoreError('stopped', 'x', { applied: 'unknown' }), 504, 'Timeout', undefined],
+    [new StoreError('too-large', 'x'), 413, 'RequestEntityTooLarge', undefined],
   ]
   for (const [failure, code, reason, retry] of rows) {
     store.writeFails = failure
@@ -188,7 +188,7 @@ void test('a collection of which some were deleted is not said to be unchanged',
   t.after(() => api.close())
   for (const name of ['a', 'b', 'c']) await api.configMap(name)
   store.writesUntilFailure = 2
-  store.writeFails = new StoreFailure('timed-out', 'no quorum')
+  store.writeFails = new StoreError('timed-out', 'no quorum')
   const seen = await refused(api.deleteCollection({}))
   assert.deepEqual([seen.code, ...causes(seen)], [504, 'OutcomeUnknown '])
   assert.match(seen.message, /^Timeout: 2 objects were deleted, the others may have been/)

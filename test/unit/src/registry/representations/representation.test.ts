@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { statusSchema, wholeObject } from '../../../../../src/api/schema/shared.ts'
-import type { Answer } from '../../../../../src/registry/calls/answer.ts'
-import { HeldBytes } from '../../../../../src/registry/shared/held-bytes.ts'
-import { defaultRegistryLimits } from '../../../../../src/registry/shared/limits.ts'
-import type { RegistryLimits } from '../../../../../src/registry/shared/limits.ts'
+import type { VerbResponse } from '../../../../../src/registry/calls/verb.ts'
+import { ByteBudget } from '../../../../../src/registry/shared/byte-budget.ts'
+import { defaultRegistryLimits } from '../../../../../src/registry/shared/registry-limits.ts'
+import type { RegistryLimits } from '../../../../../src/registry/shared/registry-limits.ts'
 import { protobufPieces } from '../../../../../src/registry/reading/protobuf-pieces.ts'
 import type { Representation } from '../../../../../src/registry/representations/representation.ts'
 import { STORED_FORM } from '../../../../../src/registry/representations/representation.ts'
@@ -41,14 +41,14 @@ function schemaIn(api: Fixture) {
   return wholeObject(api.definition('ConfigMap').schema)
 }
 
-async function piecesOf(answer: Answer): Promise<readonly Uint8Array[]> {
+async function piecesOf(answer: VerbResponse): Promise<readonly Uint8Array[]> {
   assert.ok(answer.kind === 'pieces')
   const pieces: Uint8Array[] = []
   for await (const piece of answer.pieces as AsyncIterable<Uint8Array>) pieces.push(piece)
   return pieces
 }
 
-async function pieceOf(answer: Answer): Promise<Uint8Array> {
+async function pieceOf(answer: VerbResponse): Promise<Uint8Array> {
   assert.ok(answer.kind === 'watch')
   const piece = await answer.stream.next()
   answer.stream.close()
@@ -157,7 +157,7 @@ void test('a list in protobuf is the same message however little of it is held',
 void test('lists in protobuf share the room for what they keep, and give it back however they end', async (t) => {
   const api = await open(t)
   for (let at = 0; at < 20; at++) await api.configMap(`m${at}`, { data: { text: 'x'.repeat(200) } })
-  const held = new HeldBytes(10_000)
+  const byteBudget = new ByteBudget(10_000)
   const schema = schemaIn(api)
   let encoded = 0
   const form = {
@@ -171,13 +171,13 @@ void test('lists in protobuf share the room for what they keep, and give it back
   const { objects } = api.store.view().list(configMaps, { after: null, limit: null })
   const limits = { ...defaultRegistryLimits, pieceBytes: 500 }
   const begin = (): AsyncGenerator<Uint8Array, void> =>
-    protobufPieces(form, {}, [objects], { clock: api.clock, limits, held })
+    protobufPieces(form, {}, [objects], { clock: api.clock, limits, byteBudget })
   const first = begin()
   await first.next()
-  const taken = held.bytes
+  const taken = byteBudget.bytes
   assert.ok(encoded === 20 && taken > 20 * 200 && taken < 10_000, `${taken}`)
   await first.next()
-  assert.ok(held.bytes < taken, 'what left is given back')
+  assert.ok(byteBudget.bytes < taken, 'what left is given back')
   const second = begin()
   encoded = 0
   for await (const piece of second) assert.ok(piece.length > 0)
@@ -186,14 +186,18 @@ void test('lists in protobuf share the room for what they keep, and give it back
   await third.next()
   await first.return()
   await third.return()
-  assert.equal(held.bytes, 0)
+  assert.equal(byteBudget.bytes, 0)
   const whole: Uint8Array[] = []
   encoded = 0
   for await (const piece of begin()) whole.push(piece)
-  assert.deepEqual([encoded, held.bytes], [20, 0])
-  const failing = protobufPieces({ ...form, shown: fails }, {}, [objects], { clock: api.clock, limits, held })
+  assert.deepEqual([encoded, byteBudget.bytes], [20, 0])
+  const failing = protobufPieces({ ...form, shown: fails }, {}, [objects], {
+    clock: api.clock,
+    limits,
+    byteBudget,
+  })
   await assert.rejects(() => failing.next())
-  assert.equal(held.bytes, 0)
+  assert.equal(byteBudget.bytes, 0)
 })
 
 const configMaps = prefixOf({ group: '', plural: 'configmaps', namespace: null })

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { KeyedMutex } from '../../../../../src/registry/shared/keyed-mutex.ts'
-import type { Reviewers } from '../../../../../src/registry/kinds/reviewers.ts'
+import type { AccessReviewer } from '../../../../../src/registry/kinds/access-reviewer.ts'
 import { allowsEverything } from '../../../../support/fakes/allow-all-reviewers.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 import type { Obj } from '../fixture.ts'
@@ -344,9 +344,9 @@ void test('the generation counts changes outside metadata and status, where the 
 })
 
 /** Only `update`, of everything, and nothing for `create`. */
-const onlyUpdates: Reviewers = {
+const onlyUpdates: AccessReviewer = {
   ...allowsEverything,
-  mayDo: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),
+  authorize: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),
 }
 
 void test('a PUT that creates needs the permission to create, in both domains', async (t) => {

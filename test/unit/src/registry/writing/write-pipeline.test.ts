@@ -23,7 +23,7 @@ import { revision as revisionOf } from '../../../../../src/store/revision.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { definitionBody, definitionKind } from '../../resources/definition-samples.ts'
-import { BehindStore } from '../behind-store.ts'
+import { BehindStore } from '../lagging-store.ts'
 import { Fixture, refused } from '../fixture.ts'
 import type { Call, Obj } from '../fixture.ts'
 

@@ -8,13 +8,13 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../../../../../src/store/disk/level-key-value-store.ts'
 
 void test('the directory of databases is its owner’s alone', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'orch-mode-'))
   const directory = join(parent, 'db')
   const modeOnceOpened = async (): Promise<number> => {
-    await (await new LevelKeyValueHome(directory).open('db-0')).close()
+    await (await new LevelKeyValueDatabases(directory).open('db-0')).close()
     return statSync(directory).mode & 0o777
   }
   try {

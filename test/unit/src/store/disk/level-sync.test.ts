@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Level } from 'level'
-import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
+import { LevelKeyValueDatabases } from '../../../../../src/store/disk/level-key-value-store.ts'
 
 void test('every batch is one synced write', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'level-'))
@@ -20,7 +20,7 @@ void test('every batch is one synced write', async (t) => {
   const write = t.mock.method(Object.getPrototypeOf(batch) as typeof batch, 'write')
   await batch.close()
   await other.close()
-  const store = await new LevelKeyValueHome(directory).open('db-0')
+  const store = await new LevelKeyValueDatabases(directory).open('db-0')
   await store.write([
     { kind: 'put', key: Uint8Array.of(1), value: Uint8Array.of(1) },
     { kind: 'put', key: Uint8Array.of(2), value: Uint8Array.of(2) },

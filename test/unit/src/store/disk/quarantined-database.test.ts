@@ -11,9 +11,9 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { logIndex } from '../../../../../raft/index.ts'
 import { QuarantinedDatabase } from '../../../../../src/store/disk/quarantined-database.ts'
-import type { QuarantinedDatabaseNews } from '../../../../../src/store/disk/quarantined-database.ts'
-import { LevelKeyValueHome } from '../../../../../src/store/disk/level-key-value-store.ts'
-import { StorageFailure } from '../../../../../src/store/errors.ts'
+import type { QuarantinedDatabaseEvent } from '../../../../../src/store/disk/quarantined-database.ts'
+import { LevelKeyValueDatabases } from '../../../../../src/store/disk/level-key-value-store.ts'
+import { DatabaseError } from '../../../../../src/store/store-errors.ts'
 import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
 import { applyUpTo, digestsOf, openMachine, randomLog } from '../../../../support/fixtures/store-machines.ts'
 
@@ -28,7 +28,7 @@ function folder(t: TestContext): string {
 
 /** A member at index 50 with its database spoiled. */
 async function spoiled(directory: string): Promise<void> {
-  const machine = await openMachine({ home: new LevelKeyValueHome(directory), clock: new ManualClock() })
+  const machine = await openMachine({ home: new LevelKeyValueDatabases(directory), clock: new ManualClock() })
   applyUpTo(machine, log, 50)
   await machine.close()
   writeFileSync(join(directory, 'db-0', 'CURRENT'), 'nothing')
@@ -38,8 +38,8 @@ void test('what the log made anew takes its place once it holds as much as the l
   const directory = folder(t)
   await spoiled(directory)
   const aside = join(directory, 'set-aside')
-  const news: QuarantinedDatabaseNews[] = []
-  const home = new LevelKeyValueHome(directory)
+  const news: QuarantinedDatabaseEvent[] = []
+  const home = new LevelKeyValueDatabases(directory)
   const machine = await openMachine({
     ...{ home, clock: new ManualClock(), logLast: 50 },
     onAside: (told) => news.push(told),
@@ -63,8 +63,8 @@ void test('what the log made anew takes its place once it holds as much as the l
 void test('what a process left that ended too soon goes at the next start', async (t) => {
   const directory = folder(t)
   await spoiled(directory)
-  const home = new LevelKeyValueHome(directory)
-  const news: QuarantinedDatabaseNews[] = []
+  const home = new LevelKeyValueDatabases(directory)
+  const news: QuarantinedDatabaseEvent[] = []
   const open = () =>
     openMachine({ home, clock: new ManualClock(), logLast: 50, onAside: (told) => news.push(told) })
   await (await open()).close()
@@ -75,9 +75,9 @@ void test('what a process left that ended too soon goes at the next start', asyn
 })
 
 void test('what cannot be removed is said and hinders nobody', async () => {
-  const news: QuarantinedDatabaseNews[] = []
-  const cause = new StorageFailure('io', 'db/set-aside cannot be removed (EPERM)')
-  const aside = new QuarantinedDatabase({ discardAside: () => Promise.reject(cause) }, (told) =>
+  const news: QuarantinedDatabaseEvent[] = []
+  const cause = new DatabaseError('io', 'db/set-aside cannot be removed (EPERM)')
+  const aside = new QuarantinedDatabase({ discardQuarantined: () => Promise.reject(cause) }, (told) =>
     news.push(told),
   )
   aside.durable(logIndex(9))
@@ -92,12 +92,12 @@ void test('what cannot be removed is said and hinders nobody', async () => {
 })
 
 void test('in its own words: where it is, what the system said, what to do', async (t) => {
-  const home = new LevelKeyValueHome(join(folder(t), 'db'))
-  assert.equal(await home.discardAside(), null)
+  const home = new LevelKeyValueDatabases(join(folder(t), 'db'))
+  assert.equal(await home.discardQuarantined(), null)
   const directory = folder(t)
   // A file is no directory whose contents could be told.
   writeFileSync(join(directory, 'set-aside'), '')
-  await assert.rejects(new LevelKeyValueHome(directory).discardAside(), {
+  await assert.rejects(new LevelKeyValueDatabases(directory).discardQuarantined(), {
     code: 'io',
     message: `${join(directory, 'set-aside')} cannot be removed (ENOTDIR): remove it by hand, nobody needs it`,
   })

@@ -8,12 +8,12 @@ import { SeededRandom } from '../../../../../base/random.ts'
 import { logIndex, noSnapshot } from '../../../../../raft/index.ts'
 import type {
   KeyValueChange,
-  KeyValueHome,
+  KeyValueDatabases,
   KeyValuePair,
 } from '../../../../../src/store/disk/key-value-store.ts'
-import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../../src/store/disk/memory-key-value-store.ts'
 import { headKey } from '../../../../../src/store/disk/machine-keys.ts'
-import { defaultStoreLimits } from '../../../../../src/store/limits.ts'
+import { defaultStoreLimits } from '../../../../../src/store/store-limits.ts'
 import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
 import {
   applyUpTo,
@@ -27,7 +27,7 @@ void test('a reopened machine has the digest it was closed with, and goes on ali
   const log = randomLog(1, 600)
   const digests = digestsOf(log)
   const random = new SeededRandom(2)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   for (let at = 0; at < 600;) {
     const machine = await openMachine({ home, clock })
@@ -43,7 +43,7 @@ void test('a reopened machine has the digest it was closed with, and goes on ali
 
 void test('the database never passes what the log has on disk', async () => {
   const log = randomLog(3, 200)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock })
   machine.apply(log.entries.slice(0, 100), 1)
@@ -66,7 +66,7 @@ void test('the database never passes what the log has on disk', async () => {
 void test('a full backlog leaves no room until the disk has followed', async () => {
   const log = randomLog(4, 400)
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   let woken = 0
   machine.onRoom(() => woken++)
   for (const entry of log.entries) {
@@ -88,15 +88,15 @@ void test('a full backlog leaves no room until the disk has followed', async () 
 
 void test('what one moment applied is one batch, and nothing new is none', async () => {
   const log = randomLog(10, 40)
-  const memory = new MemoryKeyValueHome()
+  const memory = new MemoryKeyValueDatabases()
   let batches = 0
-  const home: KeyValueHome = {
+  const home: KeyValueDatabases = {
     list: () => memory.list(),
     destroy: (name) => memory.destroy(name),
-    condemn: (name, reason) => memory.condemn(name, reason),
-    condemned: () => memory.condemned(),
-    setAside: (name) => memory.setAside(name),
-    discardAside: () => memory.discardAside(),
+    markQuarantined: (name, reason) => memory.markQuarantined(name, reason),
+    quarantineMarks: () => memory.quarantineMarks(),
+    quarantine: (name) => memory.quarantine(name),
+    discardQuarantined: () => memory.discardQuarantined(),
     open: async (name) => {
       const store = await memory.open(name)
       return {
@@ -125,7 +125,7 @@ void test('what one moment applied is one batch, and nothing new is none', async
 })
 
 async function written(seed: number): Promise<readonly KeyValuePair[]> {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const machine = await openMachine({ home, clock: new ManualClock() })
   applyUpTo(machine, randomLog(seed, 150), 150)
   await machine.close()
@@ -134,7 +134,7 @@ async function written(seed: number): Promise<readonly KeyValuePair[]> {
 
 /** Why the machine begins in quarantine; null: it does not. */
 async function damageIn(pairs: readonly KeyValuePair[]): Promise<string | null> {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const store = await home.open('db-0')
   await store.write(pairs.map(([key, value]): KeyValueChange => ({ kind: 'put', key, value })))
   await store.close()
@@ -143,7 +143,7 @@ async function damageIn(pairs: readonly KeyValuePair[]): Promise<string | null> 
   const { quarantine } = machine
   if (quarantine !== null) {
     assert.equal(machine.wanted, 100)
-    assert.throws(() => machine.state, { name: 'StoreFailure', code: 'quarantined' })
+    assert.throws(() => machine.state, { name: 'StoreError', code: 'quarantined' })
     assert.deepEqual(await home.list(), [], 'it is never read again')
   }
   await machine.close()
@@ -170,7 +170,7 @@ void test('a value that is missing is found at the start', async () => {
 })
 
 void test('an older value in the place of a newer one is found at the start', async () => {
-  const [older, newer] = [new MemoryKeyValueHome(), new MemoryKeyValueHome()]
+  const [older, newer] = [new MemoryKeyValueDatabases(), new MemoryKeyValueDatabases()]
   const log = randomLog(8, 150)
   for (const [home, to] of [
     [older, 120],
@@ -193,7 +193,7 @@ void test('an older value in the place of a newer one is found at the start', as
 })
 
 void test('a database beyond the end of the log is refused, one behind its beginning is set aside', async () => {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, randomLog(9, 50), 50)
@@ -217,7 +217,7 @@ void test('a database beyond the end of the log is refused, one behind its begin
 })
 
 void test('a log that has its first entry makes a damaged database anew', async () => {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const log = randomLog(9, 50)
   const first = await openMachine({ home, clock })

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'
 import { logIndex, term } from '../../../../../raft/index.ts'
 import type { SnapshotMeta } from '../../../../../raft/index.ts'
-import { MemoryKeyValueHome } from '../../../../../src/store/disk/memory-key-value-store.ts'
-import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { MemoryKeyValueDatabases } from '../../../../../src/store/disk/memory-key-value-store.ts'
+import { DatabaseError } from '../../../../../src/store/store-errors.ts'
 import type { StoreMachine } from '../../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
 import {
@@ -25,7 +25,7 @@ const digests = digestsOf(log)
 
 async function sender(upTo: number): Promise<{ machine: StoreMachine; clock: ManualClock }> {
   const clock = new ManualClock()
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock })
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, upTo)
   await clock.advance(1000)
   return { machine, clock }
@@ -43,7 +43,7 @@ void test('a receiver has the digest of the sender, and goes on with the log ali
   const { snapshot, chunks } = await snapshotAt(300)
   assert.equal(snapshot.index, 300)
   assert.ok(chunks.length > 5)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const receiver = await openMachine({ home, clock })
   applyUpTo(receiver, log, 20)
@@ -75,7 +75,7 @@ void test('a stream does not change with what is written while it flows', async 
   await clock.advance(1000)
   const rest = await chunksOf(source)
   await machine.close()
-  const receiver = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const receiver = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(source.snapshot)
   for (const chunk of [first ?? assert.fail(), ...rest]) await sink.chunk(chunk)
   await sink.finish()
@@ -88,7 +88,7 @@ void test('chunks may be cut anywhere', async () => {
   const { snapshot, chunks } = await snapshotAt(120)
   const random = new SeededRandom(3)
   const all = Buffer.concat(chunks)
-  const receiver = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock() })
+  const receiver = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(snapshot)
   for (let at = 0; at < all.length;) {
     const end = at + 1 + random.below(500)
@@ -102,14 +102,14 @@ void test('chunks may be cut anywhere', async () => {
 })
 
 async function refuses(snapshot: SnapshotMeta, chunks: readonly Uint8Array[], what: string): Promise<void> {
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const receiver = await openMachine({ home, clock: new ManualClock() })
   const sink = await receiver.stageSnapshot(snapshot)
   const receive = async (): Promise<void> => {
     for (const chunk of chunks) await sink.chunk(chunk)
     await sink.finish()
   }
-  await assert.rejects(receive(), StorageFailure, what)
+  await assert.rejects(receive(), DatabaseError, what)
   sink.abort(what)
   assert.equal(receiver.appliedMemory, 0)
   await receiver.close()
@@ -133,7 +133,7 @@ void test('a damaged, incomplete or wrongly announced stream is refused and leav
 
 void test('a staged snapshot that was never installed is gone after a restart', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const receiver = await openMachine({ home, clock })
   applyUpTo(receiver, log, 10)
@@ -149,7 +149,7 @@ void test('a staged snapshot that was never installed is gone after a restart', 
 
 void test('after a crash between the log record and the installation, the record decides', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const stage = await home.open('db-150')
   await stage.close()
   const receiver = await openMachine({ home, clock: new ManualClock() })
@@ -167,7 +167,7 @@ void test('after a crash between the log record and the installation, the record
 
 void test('a staged snapshot that the log overtook is dropped, and never taken for the state', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const receiver = await openMachine({ home, clock })
   const sink = await receiver.stageSnapshot(snapshot)
@@ -186,7 +186,7 @@ void test('a staged snapshot that the log overtook is dropped, and never taken f
 })
 
 /** Replaces `db-0` of one home by that of another. */
-async function replaceFirst(target: MemoryKeyValueHome, source: MemoryKeyValueHome): Promise<void> {
+async function replaceFirst(target: MemoryKeyValueDatabases, source: MemoryKeyValueDatabases): Promise<void> {
   await target.destroy('db-0')
   const store = await target.open('db-0')
   await store.write((await pairsOf(source, 'db-0')).map(([key, value]) => ({ kind: 'put', key, value })))
@@ -195,13 +195,13 @@ async function replaceFirst(target: MemoryKeyValueHome, source: MemoryKeyValueHo
 
 void test('a second staging takes the place of the first', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
-  const home = new MemoryKeyValueHome()
+  const home = new MemoryKeyValueDatabases()
   const receiver = await openMachine({ home, clock: new ManualClock() })
   const first = await receiver.stageSnapshot({ ...snapshot, index: logIndex(140) })
   const [head] = chunks
   await first.chunk(head ?? assert.fail())
   const second = await receiver.stageSnapshot(snapshot)
-  await assert.rejects(first.finish(), StorageFailure)
+  await assert.rejects(first.finish(), DatabaseError)
   for (const chunk of chunks) await second.chunk(chunk)
   await second.finish()
   await receiver.installSnapshot(snapshot)
@@ -212,8 +212,12 @@ void test('a second staging takes the place of the first', async () => {
 void test('a member with nothing on disk has no snapshot to give, and goes on', async () => {
   const failures: unknown[] = []
   const onFailure = (cause: unknown): void => void failures.push(cause)
-  const machine = await openMachine({ home: new MemoryKeyValueHome(), clock: new ManualClock(), onFailure })
-  await assert.rejects(machine.produceSnapshot(), StorageFailure)
+  const machine = await openMachine({
+    home: new MemoryKeyValueDatabases(),
+    clock: new ManualClock(),
+    onFailure,
+  })
+  await assert.rejects(machine.produceSnapshot(), DatabaseError)
   assert.deepEqual(failures, [])
   applyUpTo(machine, log, 20)
   assert.equal(machine.digest, digests[20])

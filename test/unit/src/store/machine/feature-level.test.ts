@@ -150,6 +150,6 @@ for (const poison of [Uint8Array.of(0xff), Uint8Array.of(), Uint8Array.of(0x92, 
 void test('before level 3 a command that cannot be decoded stops a member before it changed anything', () => {
   const log = poisonedLog(2, Uint8Array.of(0xff))
   const machine = new Machine(emptyState())
-  assert.throws(() => machine.apply(log.entries, ownSession), { name: 'CommandMalformed' })
+  assert.throws(() => machine.apply(log.entries, ownSession), { name: 'MalformedCommandError' })
   assert.equal(machine.applied.index, 21)
 })

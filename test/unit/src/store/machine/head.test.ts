@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { emptyConfiguration, logIndex, nodeId, term } from '../../../../../raft/index.ts'
 import type { Configuration } from '../../../../../raft/index.ts'
 import { decodeStoredHead, encodeStoredHead } from '../../../../../src/store/disk/stored-head.ts'
-import { StorageFailure } from '../../../../../src/store/errors.ts'
+import { DatabaseError } from '../../../../../src/store/store-errors.ts'
 import { hash128, newHash, sameHash } from '../../../../../src/store/machine/hash.ts'
 import { decodeHead, encodeHead } from '../../../../../src/store/machine/head.ts'
 import type { Head } from '../../../../../src/store/machine/head.ts'
@@ -106,6 +106,6 @@ void test('a stored head proves itself and carries the digest', () => {
   for (let at = 0; at < stored.byteLength; at++) {
     const damaged = Uint8Array.from(stored)
     damaged[at] = (damaged[at] ?? 0) ^ 4
-    assert.throws(() => decodeStoredHead(damaged), StorageFailure)
+    assert.throws(() => decodeStoredHead(damaged), DatabaseError)
   }
 })

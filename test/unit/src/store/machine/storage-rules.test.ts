@@ -12,7 +12,7 @@ import { Machine } from '../../../../../src/store/machine/machine.ts'
 import { memberKey } from '../../../../../src/store/machine/member-objects.ts'
 import { emptyState } from '../../../../../src/store/machine/state.ts'
 import { ceilingOf, putKind, storageBytesDefault } from '../../../../../src/store/machine/storage-rules.ts'
-import { recordOf } from '../../../../../src/store/machine/version.ts'
+import { recordOf } from '../../../../../src/store/machine/object-version.ts'
 import { revision } from '../../../../../src/store/revision.ts'
 import { bootstrapOf, smallSettings } from '../../../../../fixtures/store-commands.ts'
 import {

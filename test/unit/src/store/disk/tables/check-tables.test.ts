@@ -21,8 +21,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Level } from 'level'
 import { SeededRandom } from '../../../../../../base/random.ts'
-import { StorageFailure } from '../../../../../../src/store/errors.ts'
-import { LevelKeyValueHome } from '../../../../../../src/store/disk/level-key-value-store.ts'
+import { DatabaseError } from '../../../../../../src/store/store-errors.ts'
+import { LevelKeyValueDatabases } from '../../../../../../src/store/disk/level-key-value-store.ts'
 import { checkTables } from '../../../../../../src/store/disk/tables/check-tables.ts'
 import { liveTables } from '../../../../../../src/store/disk/tables/manifest.ts'
 import { footerBytes, readFooter } from '../../../../../../src/store/disk/tables/table-format.ts'
@@ -73,7 +73,7 @@ void test('a table that ends early is damaged, one that is gone is for LevelDB t
   const gone = copied()
   rmSync(join(gone, first))
   await checkTables(gone)
-  await assert.rejects(new LevelKeyValueHome(root).open('copy'), isDamage)
+  await assert.rejects(new LevelKeyValueDatabases(root).open('copy'), isDamage)
 })
 
 void test('what no manifest names is nobody’s: a table half written when the process ended', async () => {
@@ -103,11 +103,11 @@ void test('a damaged table is refused before LevelDB sees it, and only the first
   const bytes = readFileSync(join(copy, table))
   writeFileSync(join(copy, table), Buffer.from(bytes).fill(0xff, 10, 20))
   const before = filesOf(copy)
-  await assert.rejects(new LevelKeyValueHome(root).open('copy'), isDamage)
+  await assert.rejects(new LevelKeyValueDatabases(root).open('copy'), isDamage)
   assert.deepEqual(filesOf(copy), before, 'nothing has opened it')
   writeFileSync(join(copy, table), bytes)
-  await (await new LevelKeyValueHome(root).open('copy')).close()
-  const home = new LevelKeyValueHome(root)
+  await (await new LevelKeyValueDatabases(root).open('copy')).close()
+  const home = new LevelKeyValueDatabases(root)
   await (await home.open('db-0')).close()
   await (await home.open('db-0')).close()
 })
@@ -168,5 +168,5 @@ function saysTheSame(changed: Uint8Array, bytes: Uint8Array, at: number): boolea
 }
 
 function isDamage(cause: unknown): boolean {
-  return cause instanceof StorageFailure && cause.code === 'damaged'
+  return cause instanceof DatabaseError && cause.code === 'damaged'
 }

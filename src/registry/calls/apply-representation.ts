@@ -1,0 +1,42 @@
+import { encodeDocument } from '../../api/codec/document.ts'
+import { yamlText } from '../../api/codec/yaml-writer.ts'
+import { statusSchema } from '../../api/schema/shared.ts'
+import type { VerbResponse, VerbRequest } from './verb.ts'
+import { defaultColumns } from '../kinds/columns.ts'
+import type { ResourceDefinition } from '../kinds/definition.ts'
+import { parseBytes, parsedJson } from '../kinds/encode.ts'
+import type { VerbDependencies } from './verb-dependencies.ts'
+import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
+import { tableOfOne } from '../representations/table.ts'
+
+/** One object or `Status` as the caller wants it; lists and watches are made that way from the start. */
+export function applyRepresentation(
+  parts: VerbDependencies,
+  request: VerbRequest,
+  answer: VerbResponse,
+): VerbResponse {
+  const { representation = STORED_FORM } = request
+  if (answer.kind !== 'document') return answer
+  if (representation.as !== 'partial') request.context.answered?.(answer.bytes, answer.isStatus === true)
+  if (isStoredForm(representation)) return answer
+  const { bytes } = answer
+  if (answer.isStatus === true) {
+    if (representation.encoding === 'json') return answer
+    return { ...answer, bytes: encodeDocument(representation.encoding, statusSchema, parsedJson(bytes)) }
+  }
+  const definition = representedKind(request)
+  if (representation.as === 'table') {
+    const table = tableOfOne(definition, representation.shape, bytes, parts.clock.wallMs())
+    if (representation.encoding === 'json') return { ...answer, bytes: table }
+    return { ...answer, bytes: Buffer.from(yamlText(parsedJson(table))) }
+  }
+  const { schema, shown } = formOf(definition, representation, parts.schemas.of(definition))
+  return { ...answer, bytes: encodeDocument(representation.encoding, schema, shown(parseBytes(bytes))) }
+}
+
+/** What is answered may be of another kind than the path. */
+function representedKind({ definition, target }: VerbRequest): ResourceDefinition {
+  if (target.subresource === null) return definition
+  const found = definition.subresources.find(({ name }) => name === target.subresource)
+  return found?.view === undefined ? definition : { ...definition, ...found.body, columns: defaultColumns }
+}

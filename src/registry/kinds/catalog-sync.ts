@@ -1,0 +1,44 @@
+import type { Clock } from '../../../base/clock.ts'
+import { tooManyRequests } from '../../api/api-errors.ts'
+import type { ObjectStore } from '../../store/object-store.ts'
+import type { RegistryLimits } from '../shared/registry-limits.ts'
+import { fromRead } from '../shared/store-error-mapping.ts'
+
+export type CatalogSyncOptions = {
+  readonly store: Pick<ObjectStore, 'barrier'>
+  readonly clock: Clock
+  /** Resolves once the catalog has all definitions that memory has. @throws StoreError */
+  readonly definitionsApplied: () => Promise<void>
+  readonly limits: Pick<RegistryLimits, 'unknownKindWaitMs' | 'unknownKindWaitsMax'>
+}
+
+/**
+ * A kind may have been defined a moment ago, through another member: before somebody is told that there is none, this member
+ * takes in all that was acknowledged by then. Whoever asks at the same time shares one round with the leader.
+ */
+export class CatalogSync {
+  readonly #parts: CatalogSyncOptions
+  #waiting = 0
+
+  constructor(parts: CatalogSyncOptions) {
+    this.#parts = parts
+  }
+
+  /**
+   * Resolves once the catalog has all definitions that were acknowledged before the call.
+   *
+   * @param deadlineMs of the request; a limit of our own comes first as a rule, so that discovery never hangs
+   * @throws ApiError `Timeout` without a quorum; `TooManyRequests` where too many wait already
+   */
+  async waitUntilCurrent(deadlineMs: number): Promise<void> {
+    const { store, clock, definitionsApplied, limits } = this.#parts
+    if (this.#waiting >= limits.unknownKindWaitsMax) throw tooManyRequests(1)
+    this.#waiting++
+    try {
+      await fromRead(store.barrier(Math.min(deadlineMs, clock.monotonicMs() + limits.unknownKindWaitMs)))
+      await fromRead(definitionsApplied())
+    } finally {
+      this.#waiting--
+    }
+  }
+}

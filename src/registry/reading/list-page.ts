@@ -1,0 +1,220 @@
+import { expiredContinueToken, serviceUnavailable } from '../../api/api-errors.ts'
+import { StoreError } from '../../store/store-errors.ts'
+import type { Key } from '../../store/key.ts'
+import type { ListSlice, ObjectStore, StoredObject } from '../../store/object-store.ts'
+import type { Revision } from '../../store/revision.ts'
+import type { VerbRequest } from '../calls/verb.ts'
+import { wantedBy } from '../calls/consistency.ts'
+import { readContinueToken, writeContinueToken } from '../calls/continue-token.ts'
+import type { ListScope, PagePosition } from '../calls/continue-token.ts'
+import type { ListOptions } from '../calls/query-options.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { readState } from './read-state.ts'
+import type { Selection } from './selection.ts'
+import { selectedOf, sliceAt } from './slices.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
+import type { Batches } from './slices.ts'
+import { apiErrorOf } from '../shared/store-error-mapping.ts'
+
+/** What one list request shows. */
+export type ListPage = {
+  readonly revision: Revision
+  /**
+   * What is selected, in key order. The first batch is there already, so that whatever is wrong was said; a later one
+   * throws StoreError `compacted` when it is asked for after the history was cut.
+   */
+  readonly batches: Batches
+  /** Where the next page goes on; null: this is the last. */
+  readonly next: { readonly token: string; readonly remaining: number | null } | null
+}
+
+/** @throws ApiError */
+export async function readPage(
+  parts: VerbDependencies,
+  request: VerbRequest,
+  options: ListOptions,
+  selection: Selection,
+): Promise<ListPage> {
+  const { store, limits } = parts
+  const wanted = wantedBy(request, options.wanted)
+  if (options.continueToken !== null) {
+    const scope = scopeOf(request, options, selection)
+    const bytesMax = limits.continueTokenBytesMax
+    const from = readContinueToken(options.continueToken, scope, { key: continueKey(store), bytesMax })
+    return readNextPage(parts, request, options, selection, from)
+  }
+  const revision = await readState(parts, request.context, wanted, {
+    take: () => (wanted.kind === 'exact' ? wanted.revision : store.view().revision),
+  })
+  try {
+    const counted = options.limit !== null && selection.everything && selection.key === null
+    const remaining = counted ? await countAt(store, revision, selection) : null
+    return await pageAt(parts, request, options, selection, { revision, after: null, remaining })
+  } catch (cause) {
+    throw apiErrorOf(cause)
+  }
+}
+
+async function readNextPage(
+  parts: VerbDependencies,
+  request: VerbRequest,
+  options: ListOptions,
+  selection: Selection,
+  from: PagePosition,
+): Promise<ListPage> {
+  const { store } = parts
+  const { revision, after } = from
+  if (revision === null) {
+    const start = await readState(
+      parts,
+      request.context,
+      { kind: 'most-recent' },
+      {
+        take: () => {
+          const view = store.view()
+          // Rare enough to be counted one by one.
+          const behind = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
+          return { revision: view.revision, after, remaining: behind?.objects.length ?? null }
+        },
+      },
+    )
+    return pageAt(parts, request, options, selection, start)
+  }
+  await readState(parts, request.context, { kind: 'exact', revision }, { take: () => undefined })
+  try {
+    return await pageAt(parts, request, options, selection, { ...from, revision })
+  } catch (cause) {
+    if (!isCompacted(cause)) throw apiErrorOf(cause)
+    const position = { revision: null, after, remaining: null }
+    const scope = scopeOf(request, options, selection)
+    throw expiredContinueToken(writeContinueToken(position, scope, continueKey(store)))
+  }
+}
+
+type PageStart = {
+  readonly revision: Revision
+  readonly after: Key | null
+  /** Objects behind `after`, those of this page included; null: not known. */
+  readonly remaining: number | null
+}
+
+async function pageAt(
+  parts: VerbDependencies,
+  request: VerbRequest,
+  options: ListOptions,
+  selection: Selection,
+  start: PageStart,
+): Promise<ListPage> {
+  const { revision } = start
+  if (selection.key !== null) return singleObjectPage(parts.store, revision, selection, selection.key)
+  if (options.limit === null) return unlimitedPage(parts, selection, start)
+  const gathered = await collectPage(parts, selection, start, options.limit)
+  const { objects, after } = gathered
+  if (!gathered.more || after === null) return { revision, batches: [objects], next: null }
+  const remaining =
+    start.remaining === null || !selection.everything ? null : Math.max(1, start.remaining - objects.length)
+  const scope = scopeOf(request, options, selection)
+  const token = writeContinueToken({ revision, after, remaining }, scope, continueKey(parts.store))
+  return { revision, batches: [objects], next: { token, remaining } }
+}
+
+async function singleObjectPage(
+  store: ObjectStore,
+  revision: Revision,
+  selection: Selection,
+  key: Key,
+): Promise<ListPage> {
+  const view = store.view()
+  const stored = view.revision === revision ? view.get(key) : await store.viewAt(revision).get(key)
+  const objects = stored !== null && selection.matches(stored) ? [stored] : []
+  return { revision, batches: [objects], next: null }
+}
+
+/** Everything, a slice at a time: what is not asked for yet is not held. */
+async function unlimitedPage(
+  parts: VerbDependencies,
+  selection: Selection,
+  { revision, after }: PageStart,
+): Promise<ListPage> {
+  const limit = parts.limits.sliceObjectsMax
+  const slice = await sliceAt(parts.store, revision, selection.prefix, { after, limit })
+  const first = await selectedOf(parts, selection, slice.objects, limit)
+  const many: Batches = {
+    [Symbol.asyncIterator]: () => remainingBatches(parts, selection, revision, first, slice),
+  }
+  return { revision, batches: slice.more ? many : [first], next: null }
+}
+
+async function* remainingBatches(
+  parts: VerbDependencies,
+  selection: Selection,
+  revision: Revision,
+  first: readonly StoredObject[],
+  before: ListSlice,
+): AsyncGenerator<readonly StoredObject[], void> {
+  const limit = parts.limits.sliceObjectsMax
+  yield first
+  for (let slice = before; slice.more;) {
+    await yieldToEventLoop(parts.clock)
+    slice = await sliceAt(parts.store, revision, selection.prefix, { after: lastKeyOf(slice), limit })
+    yield await selectedOf(parts, selection, slice.objects, limit)
+  }
+}
+
+type PageObjects = {
+  readonly objects: readonly StoredObject[]
+  readonly after: Key | null
+  readonly more: boolean
+}
+
+/** One page, from as many slices as it takes until enough is selected; others have their turn between them. */
+async function collectPage(
+  parts: VerbDependencies,
+  selection: Selection,
+  start: PageStart,
+  limit: number,
+): Promise<PageObjects> {
+  const { store, clock, limits } = parts
+  const objects: StoredObject[] = []
+  let { after } = start
+  while (true) {
+    const missing = limit - objects.length
+    // Without a selector a slice is no more than what is missing.
+    const most = selection.everything ? Math.min(missing, limits.sliceObjectsMax) : limits.sliceObjectsMax
+    const slice = await sliceAt(store, start.revision, selection.prefix, { after, limit: most })
+    const selected = await selectedOf(parts, selection, slice.objects, missing)
+    for (const stored of selected) objects.push(stored)
+    const last = slice.objects.at(-1)
+    if (selected.length === missing) {
+      const taken = objects.at(-1)
+      return { objects, after: taken?.key ?? after, more: slice.more || taken !== last }
+    }
+    after = last?.key ?? after
+    if (!slice.more) return { objects, after, more: false }
+    await yieldToEventLoop(clock)
+  }
+}
+
+function lastKeyOf(slice: ListSlice): Key | null {
+  return slice.objects.at(-1)?.key ?? null
+}
+
+function countAt(store: ObjectStore, revision: Revision, { prefix }: Selection): number | Promise<number> {
+  const view = store.view()
+  return view.revision === revision ? view.count(prefix) : store.viewAt(revision).count(prefix)
+}
+
+function scopeOf({ target }: VerbRequest, options: ListOptions, { prefix }: Selection): ListScope {
+  const { labelSelector, fieldSelector } = options
+  return { namespace: target.namespace, prefix, labelSelector, fieldSelector }
+}
+
+function continueKey({ identity }: ObjectStore): Uint8Array {
+  if (identity === null)
+    throw serviceUnavailable('the cluster has not been created yet', { retryAfterSeconds: 1 })
+  return identity.continueTokenKey
+}
+
+function isCompacted(cause: unknown): boolean {
+  return cause instanceof StoreError && cause.code === 'compacted'
+}

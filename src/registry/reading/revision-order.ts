@@ -1,0 +1,64 @@
+import type { StoredObject } from '../../store/object-store.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import type { Selection } from './selection.ts'
+import { selectedOf } from './slices.ts'
+import { yieldToEventLoop } from '../shared/yield-budget.ts'
+
+/**
+ * What is selected of `objects`, in the order it was written. Sorting tens of thousands in one go would hold up everyone
+ * else, so runs of them are sorted, a run a turn, and merged as they are asked for.
+ */
+export async function inRevisionOrder(
+  parts: VerbDependencies,
+  selection: Selection,
+  objects: readonly StoredObject[],
+): Promise<Iterator<StoredObject, void>> {
+  const runObjects = parts.limits.sliceObjectsMax
+  const runs: (readonly StoredObject[])[] = []
+  for (let from = 0; from < objects.length; from += runObjects) {
+    if (from > 0) await yieldToEventLoop(parts.clock)
+    const some = objects.slice(from, from + runObjects)
+    const selected = await selectedOf(parts, selection, some, runObjects)
+    if (selected.length > 0) runs.push(selected.toSorted((a, b) => a.revision - b.revision))
+  }
+  return merged(runs)
+}
+
+type Head = { readonly run: readonly StoredObject[]; at: number; object: StoredObject }
+
+/** @source Knuth, The Art of Computer Programming, volume 3, section 5.4.1: merging with a heap of the runs' heads */
+function* merged(runs: readonly (readonly StoredObject[])[]): Generator<StoredObject, void> {
+  const heap: Head[] = []
+  for (const run of runs) {
+    const [object] = run
+    if (object !== undefined) heap.push({ run, at: 0, object })
+  }
+  heap.sort((a, b) => a.object.revision - b.object.revision)
+  for (let head = heap[0]; head !== undefined; head = heap[0]) {
+    yield head.object
+    const next = head.run[++head.at]
+    if (next !== undefined) head.object = next
+    else {
+      const last = heap.pop()
+      if (last !== undefined && last !== head) heap[0] = last
+    }
+    sink(heap)
+  }
+}
+
+/** Puts the first head where it belongs. */
+function sink(heap: Head[]): void {
+  const head = heap[0]
+  if (head === undefined) return
+  let at = 0
+  while (true) {
+    const [left, right] = [heap[2 * at + 1], heap[2 * at + 2]]
+    if (left === undefined) break
+    const leftFirst = right === undefined || left.object.revision < right.object.revision
+    const child = leftFirst ? left : right
+    if (child.object.revision > head.object.revision) break
+    heap[at] = child
+    at = 2 * at + (leftFirst ? 1 : 2)
+  }
+  heap[at] = head
+}

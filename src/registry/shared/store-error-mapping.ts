@@ -1,0 +1,121 @@
+import type { ApiError, ApiErrorCause, ApiErrorDetails } from '../../api/api-error.ts'
+import { ApiError as Refusal } from '../../api/api-error.ts'
+import { expired, serviceUnavailable, tooLarge, tooManyRequests } from '../../api/api-errors.ts'
+import { tooLargeResourceVersion } from '../../api/api-errors.ts'
+import { StoreError } from '../../store/store-errors.ts'
+import type { Revision } from '../../store/revision.ts'
+
+/**
+ * Awaits a call of the store; a `StoreError` becomes the `ApiError` that clients know.
+ *
+ * @throws ApiError
+ */
+export async function fromStore<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw apiErrorOf(cause)
+  }
+}
+
+/** As `fromStore`, of a call that only reads. @throws ApiError */
+export async function fromRead<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw readErrorOf(cause)
+  }
+}
+
+/** As `apiErrorOf`, of a call that only read: there is nothing that it could have changed. */
+export function readErrorOf(cause: unknown): unknown {
+  if (!(cause instanceof StoreError)) return cause
+  switch (cause.code) {
+    case 'timed-out': {
+      const message = 'Timeout: no quorum answered in time: this member cannot tell what is newest'
+      return new Refusal('Timeout', message, {}, { cause })
+    }
+    case 'stopped':
+      return serviceUnavailable('the server is shutting down: ask another member', soon)
+    default:
+      return translated(cause)
+  }
+}
+
+/** What a client is told of a `StoreError`; anything else comes back as it is. */
+export function apiErrorOf(cause: unknown): unknown {
+  return cause instanceof StoreError ? translated(cause) : cause
+}
+
+function translated(failure: StoreError): ApiError {
+  const options = { cause: failure }
+  switch (failure.code) {
+    case 'compacted':
+      return expired(`too old resource version: ${failure.message}`)
+    case 'future':
+      return new Refusal('Timeout', `Too large resource version: ${failure.message}`, tooNew, options)
+    case 'overloaded':
+      return tooManyRequests(1)
+    case 'timed-out':
+    case 'stopped':
+      if (failure.applied === 'unknown') {
+        return new Refusal('Timeout', `Timeout: ${outcomeUnknown.message}`, causeOf(outcomeUnknown), options)
+      }
+      if (failure.code === 'stopped') {
+        const details = { ...causeOf(notApplied), ...soon }
+        return serviceUnavailable('the server is shutting down, nothing was changed', details)
+      }
+      // No Retry-After: common clients would ask ten times more, each as long, before they tell anybody.
+      return new Refusal(
+        'Timeout',
+        'Timeout: no quorum answered in time, nothing was changed',
+        causeOf(notApplied),
+        options,
+      )
+    case 'too-large':
+      return tooLarge(failure.message)
+    case 'unreadable':
+    case 'quarantined':
+      return serviceUnavailable(failure.message, { retryAfterSeconds: 5 })
+  }
+}
+
+/** For programs: whether a write that failed may still take effect. */
+export const outcomeUnknown: ApiErrorCause = {
+  reason: 'OutcomeUnknown',
+  message: 'the outcome is unknown: the change may have been made or may still be made',
+  field: '',
+}
+const notApplied: ApiErrorCause = {
+  reason: 'NotApplied',
+  message: 'nothing was changed, and nothing will be',
+  field: '',
+}
+
+/** Whether it says of a write that its outcome is unknown, or that there was none. */
+export function statesOutcome({ details: { causes = [] } }: ApiError): boolean {
+  return causes.some(({ reason }) => reason === outcomeUnknown.reason || reason === notApplied.reason)
+}
+
+export function isOutcomeUnknown(cause: unknown): boolean {
+  return (
+    cause instanceof Refusal &&
+    (cause.details.causes ?? []).some(({ reason }) => reason === outcomeUnknown.reason)
+  )
+}
+
+function causeOf(cause: ApiErrorCause): ApiErrorDetails {
+  return { causes: [cause] }
+}
+
+const soon = { retryAfterSeconds: 1 }
+const tooNew = {
+  causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' }],
+  retryAfterSeconds: 1,
+}
+
+/** Waiting for a version ended without it. @source spec 4.8.5 */
+export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
+  if (cause instanceof StoreError && cause.code === 'future') return tooLargeResourceVersion(wanted, current)
+  return readErrorOf(cause)
+}

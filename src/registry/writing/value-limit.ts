@@ -1,0 +1,63 @@
+import { ApiError } from '../../api/api-error.ts'
+import { jsonValues, tooManyValues } from '../../api/codec/value-count.ts'
+import { bodyLimits } from '../../api/limits.ts'
+import type { WriteRequest } from '../calls/verb.ts'
+import type { VerbDependencies } from '../calls/verb-dependencies.ts'
+import { keyOfTarget } from '../calls/request.ts'
+import { fromStore } from '../shared/store-error-mapping.ts'
+
+/**
+ * Reads the body of an update or a patch. Whatever is read can be written again: a body may have as many values as the object that
+ * it is for, which defaults may have given more than a body could create it with, and a few more.
+ *
+ * @param read called with the values that the body may have; once more where this member was behind
+ * @throws ApiError
+ */
+export function withValueLimit<T>(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  read: (valuesMax: number) => T | Promise<T>,
+): T | Promise<T> {
+  const { valuesMax } = bodyLimits
+  // More values take more bytes.
+  return request.body.byteLength <= valuesMax ? read(valuesMax) : readLarge(parts, request, read)
+}
+
+async function readLarge<T>(
+  parts: VerbDependencies,
+  request: WriteRequest,
+  read: (valuesMax: number) => T | Promise<T>,
+): Promise<T> {
+  const first = valuesAllowed(parts, request)
+  try {
+    return await read(first)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'RequestEntityTooLarge') throw error
+    await fromStore(parts.store.barrier(request.context.deadlineMs))
+    const now = valuesAllowed(parts, request)
+    if (now <= first) throw error
+    return await read(now)
+  }
+}
+
+function valuesAllowed({ store }: VerbDependencies, { definition, target }: WriteRequest): number {
+  const { valuesMax, valuesAddedMax } = bodyLimits
+  const stored = store.view().get(keyOfTarget(definition, target))
+  return stored === null ? valuesMax : Math.max(valuesMax, jsonValues(stored.bytes) + valuesAddedMax)
+}
+
+/**
+ * Refuses an object that has too many values with its defaults.
+ *
+ * @param bytes as it is to be stored
+ * @param storedBytes as it is stored. null: it is new
+ * @throws ApiError RequestEntityTooLarge
+ */
+export function checkValueCount(bytes: Uint8Array, storedBytes: Uint8Array | null): void {
+  const { storedValuesMax, valuesAddedMax } = bodyLimits
+  if (bytes.byteLength <= storedValuesMax) return
+  const values = jsonValues(bytes)
+  if (values <= storedValuesMax) return
+  const before = storedBytes === null ? 0 : jsonValues(storedBytes) + valuesAddedMax
+  if (values > before) throw tooManyValues('object with its defaults', Math.max(storedValuesMax, before))
+}

@@ -1,8 +1,0 @@
-import { Failure } from '../../base/failure.ts'
-
-/** The bytes are no command this program knows. */
-export class CommandMalformed extends Failure<'command-malformed'> {
-  constructor(what: string) {
-    super('command-malformed', `malformed command: ${what}`)
-  }
-}

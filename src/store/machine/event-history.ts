@@ -1,0 +1,299 @@
+import { assert, present } from '../../../base/assert.ts'
+import type { Key, KeyPrefix } from '../key.ts'
+import type { StoreEvent } from '../object-store.ts'
+import { noRevision, revision } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import { addHash, newHash } from './hash.ts'
+import type { Hash128 } from './hash.ts'
+import { KeyOrder } from './key-order.ts'
+import { scopeHashes } from './scope.ts'
+import type { Scope } from './scope.ts'
+import { hashOf, recordBytes, versionOverheadBytes } from './object-version.ts'
+import type { Version } from './object-version.ts'
+
+/** What memory knows of every event in the window, wherever the versions themselves are. */
+export type EventRecord = {
+  readonly revision: Revision
+  readonly key: Key
+  readonly kind: Version['kind']
+  /** The version before; 0 when there was none. */
+  readonly previous: Revision
+  readonly lastOfCommand: boolean
+  /** null: the versions are on disk only. */
+  readonly event: StoreEvent | null
+}
+
+/** A key whose object was deleted within the window, perhaps more than once. */
+export type KeyDeletions = {
+  readonly key: Key
+  /** Of the deletions, ascending; at least one. */
+  readonly revisions: readonly Revision[]
+}
+
+/**
+ * The event log: one event for each revision, without gaps.
+ *
+ *        trimmed              inMemory               last
+ *   ───────┼──────────────────────┼────────────────────┤
+ *   gone   │ noted; versions on   │ noted, and ready   │
+ *          │ disk                 │ as values          │
+ *
+ * A note takes about 50 bytes in typed arrays, so the whole window is searched without touching a
+ * disk. A version leaves (memory, disk and digest) when its successor's event is trimmed; a deletion's
+ * last version has none and leaves with its own.
+ */
+export class History {
+  #segments: Segment[] = []
+  #trimmed: Revision
+  #last: Revision
+  /** Events above it are ready as values. */
+  #inMemory: Revision
+  #heldBytes = 0
+  /** About 150 bytes for each key; it goes when the last of its deletions is forgotten. */
+  readonly #departures = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
+
+  /** Empty, as if everything up to `trimmed` had been forgotten. */
+  constructor(trimmed: Revision) {
+    this.#trimmed = trimmed
+    this.#last = trimmed
+    this.#inMemory = trimmed
+  }
+
+  /** Events at and below are forgotten; the state at this revision can still be read. */
+  get trimmed(): Revision {
+    return this.#trimmed
+  }
+
+  get last(): Revision {
+    return this.#last
+  }
+
+  get inMemory(): Revision {
+    return this.#inMemory
+  }
+
+  /** Bytes of versions that only the ready events keep alive. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** @param old the version it replaced, when there was one */
+  append(version: Version, old: Version | null): void {
+    assert(version.revision === this.#last + 1, 'every revision has one event')
+    assert((old?.revision ?? noRevision) === version.previous, 'an event knows the version before it')
+    const slot = version.revision % segmentEvents
+    let segment = this.#segments[this.#segments.length - 1]
+    if (segment === undefined || slot === 0) {
+      segment = newSegment(version.revision - slot)
+      this.#segments.push(segment)
+    }
+    segment.keys[slot] = version.key
+    segment.previous[slot] = version.previous
+    segment.kinds[slot] = kinds.indexOf(version.kind) | (version.lastOfCommand ? lastFlag : 0)
+    const hashes = scopeHashes(version.key)
+    segment.resources[slot] = hashes.resource
+    segment.namespaces[slot] = hashes.namespace
+    segment.sums.set(leavingSum(version, old), 4 * slot)
+    segment.bytes[slot] = leavingBytes(version, old)
+    const event = {
+      kind: version.kind,
+      revision: version.revision,
+      key: version.key,
+      object: version,
+      previous: old,
+    }
+    segment.events[slot] = event
+    this.#heldBytes += heldBy(event)
+    this.#last = version.revision
+    if (version.kind === 'deleted') this.#departed(version.key, version.revision)
+  }
+
+  /** @param at within the window: above `trimmed`, at most `last` */
+  note(at: Revision): EventRecord {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    const segment = this.#segmentOf(at)
+    const slot = at % segmentEvents
+    const kind = segment.kinds[slot] ?? 0
+    return {
+      revision: at,
+      key: present(segment.keys[slot], 'an event has a key'),
+      kind: present(kinds[kind & ~lastFlag], 'an event is of a known kind'),
+      previous: revision(segment.previous[slot] ?? 0),
+      lastOfCommand: (kind & lastFlag) !== 0,
+      event: segment.events[slot] ?? null,
+    }
+  }
+
+  /** The version that the event replaced; 0 when there was none. */
+  previousOf(at: Revision): Revision {
+    assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
+    return revision(this.#segmentOf(at).previous[at % segmentEvents] ?? 0)
+  }
+
+  /** Deletions of one key. */
+  deletionsOf(key: Key): KeyDeletions | null {
+    return this.#departures.get(key)
+  }
+
+  /** Keys under `prefix` behind the key `after` that were deleted within the window, in key order. */
+  deletedKeys(prefix: KeyPrefix, after: Key | null): Generator<KeyDeletions, void> {
+    return this.#departures.walk(prefix, after)
+  }
+
+  /** Whether this is where a command ended, so that a reader may stop behind it. */
+  endsCommand(at: Revision): boolean {
+    return ((this.#segmentOf(at).kinds[at % segmentEvents] ?? 0) & lastFlag) !== 0
+  }
+
+  /**
+   * The first event of `scope` above `after` and at most at `upTo`. Compares numbers only, until one is
+   * probably right: a million events take a few milliseconds.
+   */
+  seek(scope: Scope, after: Revision, upTo: Revision): Revision | null {
+    assert(after >= this.#trimmed && upTo <= this.#last, 'the events are in the window')
+    let at = after + 1
+    while (at <= upTo) {
+      const segment = this.#segmentOf(at)
+      const end = Math.min(upTo - segment.base, segmentEvents - 1)
+      const column = scope.level === 'namespace' ? segment.namespaces : segment.resources
+      for (let slot = at - segment.base; slot <= end; slot++) {
+        if (scope.level !== 'all' && column[slot] !== scope.hash) continue
+        const key = present(segment.keys[slot], 'an event has a key')
+        if (key.startsWith(scope.prefix)) return revision(segment.base + slot)
+      }
+      at = segment.base + segmentEvents
+    }
+    return null
+  }
+
+  /**
+   * Forgets events up to `upTo`.
+   * @param leaving called with each version that nobody can read any more
+   * @param freed called for each event with the bytes of the versions that leave with it, all of one key
+   * @returns what those versions contributed to the digest
+   */
+  trim(
+    upTo: Revision,
+    leaving: (version: Revision) => void,
+    freed: (key: Key, bytes: number) => void,
+  ): Hash128 {
+    assert(upTo > this.#trimmed && upTo <= this.#last, 'what is trimmed was there')
+    const sum = newHash()
+    const one = newHash()
+    for (let at = this.#trimmed + 1; at <= upTo; at++) {
+      const note = this.note(revision(at))
+      if (note.previous !== 0) leaving(note.previous)
+      if (note.kind === 'deleted') leaving(note.revision)
+      if (note.kind === 'deleted') this.#forgetDeparture(note.key)
+      const slot = at % segmentEvents
+      const segment = this.#segmentOf(at)
+      one.set(segment.sums.subarray(4 * slot, 4 * slot + 4))
+      addHash(sum, one)
+      freed(note.key, segment.bytes[slot] ?? 0)
+      this.#release(note)
+      this.#trimmed = note.revision
+    }
+    if (this.#inMemory < this.#trimmed) this.#inMemory = this.#trimmed
+    while (this.#segments[0] !== undefined && this.#segments[0].base + segmentEvents - 1 <= this.#trimmed) {
+      this.#segments.shift()
+    }
+    return sum
+  }
+
+  /**
+   * Lets go of the oldest ready events until the bounds are kept.
+   * @param onDisk only versions up to here can be read back, so only they are let go of
+   */
+  shrink(onDisk: Revision, bounds: { readonly events: number; readonly bytes: number }): void {
+    while (
+      this.#inMemory < onDisk &&
+      this.#inMemory < this.#last &&
+      (this.#last - this.#inMemory > bounds.events || this.#heldBytes > bounds.bytes)
+    ) {
+      const oldest = revision(this.#inMemory + 1)
+      this.#release(this.note(oldest))
+      this.#inMemory = oldest
+    }
+  }
+
+  #departed(key: Key, at: Revision): void {
+    const known = this.#departures.get(key)
+    if (known === null) this.#departures.set({ key, revisions: [at] })
+    else known.revisions.push(at)
+  }
+
+  /** The oldest deletion of `key`. */
+  #forgetDeparture(key: Key): void {
+    const departure = present(this.#departures.get(key), 'a deletion in the window is known by its key')
+    departure.revisions.shift()
+    if (departure.revisions.length === 0) this.#departures.delete(key)
+  }
+
+  #release(note: EventRecord): void {
+    if (note.event === null) return
+    this.#segmentOf(note.revision).events[note.revision % segmentEvents] = null
+    this.#heldBytes -= heldBy(note.event)
+  }
+
+  #segmentOf(at: number): Segment {
+    const first = present(this.#segments[0], 'the window has events')
+    return present(
+      this.#segments[(at - first.base - (at % segmentEvents)) / segmentEvents],
+      'the event is in the window',
+    )
+  }
+}
+
+/** Consecutive events, by slot = revision modulo their number. */
+type Segment = {
+  /** Revision of slot 0. */
+  readonly base: number
+  readonly keys: (Key | undefined)[]
+  readonly previous: Float64Array
+  readonly kinds: Uint8Array
+  readonly resources: Uint32Array
+  readonly namespaces: Uint32Array
+  /** Four lanes each: what leaves the digest together with the event. */
+  readonly sums: Uint32Array
+  /** Of the same versions' records. */
+  readonly bytes: Uint32Array
+  readonly events: (StoreEvent | null | undefined)[]
+}
+
+const segmentEvents = 1024
+const kinds = ['created', 'updated', 'deleted'] as const
+const lastFlag = 0x80
+const noHash = newHash()
+const leaving = newHash()
+const ownHash = newHash()
+
+function newSegment(base: number): Segment {
+  return {
+    base,
+    keys: new Array<Key | undefined>(segmentEvents),
+    previous: new Float64Array(segmentEvents),
+    kinds: new Uint8Array(segmentEvents),
+    resources: new Uint32Array(segmentEvents),
+    namespaces: new Uint32Array(segmentEvents),
+    sums: new Uint32Array(4 * segmentEvents),
+    bytes: new Uint32Array(segmentEvents),
+    events: new Array<StoreEvent | null | undefined>(segmentEvents),
+  }
+}
+
+function leavingSum(version: Version, old: Version | null): Hash128 {
+  if (old === null) leaving.set(noHash)
+  else hashOf(old, leaving)
+  if (version.kind === 'deleted') addHash(leaving, hashOf(version, ownHash))
+  return leaving
+}
+
+function leavingBytes(version: Version, old: Version | null): number {
+  return (old === null ? 0 : recordBytes(old)) + (version.kind === 'deleted' ? recordBytes(version) : 0)
+}
+
+/** The version an event replaced has no other home; neither has a deletion's last one. */
+function heldBy(event: StoreEvent): number {
+  const previous = event.previous === null ? 0 : event.previous.bytes.byteLength + versionOverheadBytes
+  return event.kind === 'deleted' ? previous + event.object.bytes.byteLength + versionOverheadBytes : previous
+}

@@ -1,0 +1,231 @@
+import { assert } from '../../../base/assert.ts'
+import type { EncodedObject } from '../command.ts'
+import { DatabaseError } from '../store-errors.ts'
+import type { Key } from '../key.ts'
+import type { StoredObject } from '../object-store.ts'
+import { revision as revisionOf } from '../revision.ts'
+import type { Revision } from '../revision.ts'
+import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from './hash.ts'
+import type { Hash128 } from './hash.ts'
+
+/**
+ * One version of one object, and the event that made it: both have the same revision, so one record
+ * tells both. A deletion makes a last version, which says when it happened.
+ *
+ * The record, as it lies on disk; in memory `bytes` is its last part, so nothing is copied on the way:
+ *
+ *   0     16    17     18          20          22             26           30
+ *   | hash | kind | flags | key bytes | uid bytes | label bytes | item offset | revision offset
+ *   34         42         50
+ *   | revision | previous | key | uid | labels as JSON | the object's bytes |
+ *
+ * Numbers are lowest byte first. The hash covers all that follows it.
+ */
+export type Version = StoredObject & {
+  readonly kind: 'created' | 'updated' | 'deleted'
+  /** The version it replaced; 0 for `created`. */
+  readonly previous: Revision
+  readonly revisionOffset: number
+  /** The last event of its command: readers of events stop only behind such ones. */
+  readonly lastOfCommand: boolean
+  /** The record begins so many bytes before `bytes`. */
+  readonly headerBytes: number
+}
+
+/** Where a version stands in the history. */
+export type VersionPlace = {
+  readonly key: Key
+  readonly revision: Revision
+  readonly previous: Revision
+  readonly lastOfCommand: boolean
+}
+
+/** The version a put makes: the command's bytes with the revision spliced in. */
+export function putVersion(place: VersionPlace, object: EncodedObject): Version {
+  return build({
+    place,
+    kind: place.previous === 0 ? 'created' : 'updated',
+    uid: object.uid,
+    labels: object.labels,
+    terminating: object.terminating,
+    source: object.bytes,
+    itemOffset: object.itemOffset,
+    revisionOffset: object.revisionOffset,
+    digitsReplaced: 0,
+  })
+}
+
+/** The last version a deletion makes: what was there, under the deletion's revision. */
+export function deletedVersion(place: VersionPlace, last: Version): Version {
+  assert(place.previous === last.revision, 'a deletion follows the version it deletes')
+  return build({
+    place,
+    kind: 'deleted',
+    uid: last.uid,
+    labels: last.labels,
+    terminating: last.terminating,
+    source: last.bytes,
+    itemOffset: last.itemOffset,
+    revisionOffset: last.revisionOffset,
+    digitsReplaced: String(last.revision).length,
+  })
+}
+
+/** The same object where history begins anew: nothing is known before it. */
+export function movedVersion(version: Version, at: Revision): Version {
+  return build({
+    place: { key: version.key, revision: at, previous: revisionOf(0), lastOfCommand: true },
+    kind: 'created',
+    uid: version.uid,
+    labels: version.labels,
+    terminating: version.terminating,
+    source: version.bytes,
+    itemOffset: version.itemOffset,
+    revisionOffset: version.revisionOffset,
+    digitsReplaced: String(version.revision).length,
+  })
+}
+
+/** The whole record, a view on the memory that `bytes` is part of. */
+export function recordOf(version: Version): Uint8Array {
+  const { bytes, headerBytes } = version
+  return new Uint8Array(bytes.buffer, bytes.byteOffset - headerBytes, headerBytes + bytes.byteLength)
+}
+
+/** How long the record of `putVersion` is, without making it. */
+export function putRecordBytes(key: Key, object: EncodedObject, at: Revision): number {
+  const labels = object.labels === null ? 0 : Buffer.byteLength(JSON.stringify(object.labels))
+  const names = Buffer.byteLength(key) + Buffer.byteLength(object.uid)
+  return fixedBytes + names + labels + object.bytes.byteLength + String(at).length
+}
+
+export function recordBytes({ headerBytes, bytes }: Version): number {
+  return headerBytes + bytes.byteLength
+}
+
+/** The record's hash, into `out`. */
+export function hashOf(version: Version, out: Hash128): Hash128 {
+  return readHash(recordOf(version), 0, out)
+}
+
+/**
+ * Memory a version takes besides its bytes, about: a typed array, its buffer, the version itself, a key
+ * and a uid string, and their slots in the tables.
+ */
+export const versionOverheadBytes = 500
+
+/**
+ * Reads a record that lies on disk.
+ * @throws DatabaseError `damaged` when it does not pass its check or is not the one expected
+ */
+export function decodeVersion(record: Uint8Array, expected: Revision): Version {
+  const damaged = (what: string): DatabaseError =>
+    new DatabaseError('damaged', `the stored version ${expected} is damaged: ${what}`)
+  if (record.byteLength < fixedBytes) throw damaged('too short')
+  if (!sameHash(readHash(record, 0, scratch), hash128(record, hashBytes, computed)))
+    throw damaged('its hash differs')
+  const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength)
+  const keyAt = fixedBytes
+  const uidAt = keyAt + buffer.readUInt16LE(18)
+  const labelsAt = uidAt + buffer.readUInt16LE(20)
+  const bytesAt = labelsAt + buffer.readUInt32LE(22)
+  const kind = kinds[buffer.readUInt8(16)]
+  const flags = buffer.readUInt8(17)
+  if (kind === undefined) throw damaged('of no known kind')
+  if (buffer.readDoubleLE(34) !== expected) throw damaged('it is another one')
+  const [itemOffset, revisionOffset] = [buffer.readUInt32LE(26), buffer.readUInt32LE(30)]
+  if (bytesAt > buffer.length || revisionOffset > buffer.length - bytesAt || itemOffset > revisionOffset) {
+    throw damaged('its parts do not fit')
+  }
+  const previous = buffer.readDoubleLE(42)
+  if (!Number.isSafeInteger(previous) || previous < 0) throw damaged('it follows no version')
+  const labels = bytesAt === labelsAt ? null : parseLabels(buffer.toString('utf8', labelsAt, bytesAt))
+  if (labels === 'none') throw damaged('its labels are none')
+  return {
+    key: buffer.toString('utf8', keyAt, uidAt) as Key,
+    revision: expected,
+    uid: buffer.toString('utf8', uidAt, labelsAt),
+    labels,
+    bytes: buffer.subarray(bytesAt),
+    itemOffset,
+    kind,
+    previous: revisionOf(previous),
+    terminating: (flags & terminatingFlag) !== 0,
+    revisionOffset,
+    lastOfCommand: (flags & lastFlag) !== 0,
+    headerBytes: bytesAt,
+  }
+}
+
+type Parts = {
+  readonly place: VersionPlace
+  readonly kind: Version['kind']
+  readonly uid: string
+  readonly labels: Version['labels']
+  readonly terminating: boolean
+  readonly source: Uint8Array
+  readonly itemOffset: number
+  readonly revisionOffset: number
+  /** Digits of an older revision that give way. */
+  readonly digitsReplaced: number
+}
+
+function build(parts: Parts): Version {
+  const { place, source, revisionOffset, digitsReplaced } = parts
+  const digits = String(place.revision)
+  const labels = parts.labels === null ? '' : JSON.stringify(parts.labels)
+  const [keyBytes, uidBytes] = [Buffer.byteLength(place.key), Buffer.byteLength(parts.uid)]
+  const labelsBytes = labels === '' ? 0 : Buffer.byteLength(labels)
+  const headerBytes = fixedBytes + keyBytes + uidBytes + labelsBytes
+  const length = headerBytes + source.byteLength + digits.length - digitsReplaced
+  // Not from the pool: a version may live for years and would keep its neighbours alive.
+  const record = Buffer.allocUnsafeSlow(length)
+  record.writeUInt8(kinds.indexOf(parts.kind), 16)
+  record.writeUInt8((parts.terminating ? terminatingFlag : 0) | (place.lastOfCommand ? lastFlag : 0), 17)
+  record.writeUInt16LE(keyBytes, 18)
+  record.writeUInt16LE(uidBytes, 20)
+  record.writeUInt32LE(labelsBytes, 22)
+  record.writeUInt32LE(parts.itemOffset, 26)
+  record.writeUInt32LE(revisionOffset, 30)
+  record.writeDoubleLE(place.revision, 34)
+  record.writeDoubleLE(place.previous, 42)
+  record.write(place.key, fixedBytes)
+  record.write(parts.uid, fixedBytes + keyBytes)
+  if (labelsBytes > 0) record.write(labels, fixedBytes + keyBytes + uidBytes)
+  record.set(source.subarray(0, revisionOffset), headerBytes)
+  record.write(digits, headerBytes + revisionOffset, 'latin1')
+  record.set(source.subarray(revisionOffset + digitsReplaced), headerBytes + revisionOffset + digits.length)
+  writeHash(hash128(record, hashBytes, scratch), record, 0)
+  return {
+    key: place.key,
+    revision: place.revision,
+    uid: parts.uid,
+    labels: parts.labels,
+    bytes: record.subarray(headerBytes),
+    itemOffset: parts.itemOffset,
+    kind: parts.kind,
+    previous: place.previous,
+    terminating: parts.terminating,
+    revisionOffset,
+    lastOfCommand: place.lastOfCommand,
+    headerBytes,
+  }
+}
+
+function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {
+  try {
+    const value: unknown = JSON.parse(text)
+    // Its hash was checked, so an object is the labels that were written.
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, string>>
+  } catch {
+    // No JSON at all.
+  }
+  return 'none'
+}
+
+const fixedBytes = 50
+const kinds = ['created', 'updated', 'deleted'] as const
+const terminatingFlag = 1
+const lastFlag = 2
+const scratch = newHash()
+const computed = newHash()

@@ -1,0 +1,37 @@
+/* Goal: what the database library says becomes the store's own words. Method: errors as the library makes them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databaseErrorOf, writeErrorOf } from '../../../../../src/store/disk/database-error.ts'
+
+void test('a full disk is told apart, with what to do; damage and the rest are told apart too', () => {
+  const full = databaseErrorOf(new Error('IO error: /data/db/db-0/000003.log: No space left on device'))
+  assert.equal(full.code, 'full')
+  assert.match(full.message, /000003\.log.*make room and start this member again/)
+  assert.equal(full.message.split('\n').length, 1)
+  const corrupt = Object.assign(new Error('checksum mismatch'), { code: 'LEVEL_CORRUPTION' })
+  assert.equal(databaseErrorOf(corrupt).code, 'damaged')
+  assert.equal(databaseErrorOf(new Error('IO error: Input/output error')).code, 'io')
+})
+
+function ioError(what: string): Error {
+  return Object.assign(new Error(`IO error: /data/db/db-0/000005.ldb: ${what}`), { code: 'LEVEL_IO_ERROR' })
+}
+
+void test('a file that is gone or cut short is damage of the database, a refusal of the system is not', () => {
+  for (const what of ['No such file or directory', 'Invalid argument', 'Is a directory'])
+    assert.equal(databaseErrorOf(ioError(what)).code, 'damaged', what)
+  for (const what of ['Permission denied', 'Too many open files', 'Read-only file system'])
+    assert.equal(databaseErrorOf(ioError(what)).code, 'io', what)
+  const faltering = databaseErrorOf(ioError('Input/output error'))
+  assert.equal(faltering.code, 'io', 'the disk is to blame, perhaps that of all members')
+  assert.match(faltering.message, /see to the disk and start this member again/)
+  const notOpen = new Error('Database failed to open', { cause: ioError('No such file or directory') })
+  assert.equal(databaseErrorOf(notOpen).code, 'damaged')
+})
+
+void test('what cannot be written is the fault of the disk, unless the database says that it is damaged', () => {
+  assert.equal(writeErrorOf(ioError('Input/output error')).code, 'io')
+  assert.equal(writeErrorOf(ioError('No space left on device')).code, 'full')
+  const corrupt = Object.assign(new Error('Corruption: bad block'), { code: 'LEVEL_CORRUPTION' })
+  assert.equal(writeErrorOf(corrupt).code, 'damaged')
+})

@@ -1,0 +1,71 @@
+/*
+ * Goal: a member that is held back ends where newer rules begin, by the log or by a snapshot, with nothing of them on its
+ * disk: it goes on from there once it is not held back.
+ * Method: a log with a raise in the middle, over databases in memory.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
+import { DatabaseError } from '../../../../src/store/store-errors.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { configMapKey, LogWriter, ownSession, put, write } from '../../../../fixtures/store-kit.ts'
+import { chunksOf, digestsOf, openMachine } from '../../../support/fixtures/store-machines.ts'
+
+const log = new LogWriter()
+for (let at = 1; at <= 10; at++) log.command(write(put(configMapKey(`before-${at}`), 'v')))
+log.command({ kind: 'raise-feature-level', level: 2 })
+const raisedAt = log.last
+for (let at = 1; at <= 10; at++) log.command(write(put(configMapKey(`after-${at}`), 'v')))
+const digests = digestsOf(log)
+
+const isTooNew = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === 'unsupported'
+
+void test('by the log: it stops before the raise, and goes on behind it when it may', async () => {
+  const home = new MemoryKeyValueDatabases()
+  const clock = new ManualClock()
+  const failures: unknown[] = []
+  const held = await openMachine({
+    ...{ home, clock, featureLevelMax: 1 },
+    onFailure: (cause) => failures.push(cause),
+  })
+  assert.throws(() => held.apply(log.entries, ownSession), isTooNew)
+  assert.equal(failures.length, 1)
+  assert.ok(isTooNew(failures[0]))
+  assert.throws(() => held.apply(log.after(held.appliedMemory), ownSession), isTooNew, 'for good')
+  assert.deepEqual([held.appliedMemory, held.digest], [raisedAt - 1, digests[raisedAt - 1]])
+  held.logPersisted(log.last)
+  await held.close()
+
+  const again = await openMachine({ home, clock, featureLevelMax: 1 })
+  assert.deepEqual([again.appliedMemory, again.digest], [raisedAt - 1, digests[raisedAt - 1]])
+  await again.close()
+  const free = await openMachine({ home, clock })
+  free.apply(log.after(free.appliedMemory), ownSession)
+  assert.equal(free.digest, digests[log.last])
+  free.logPersisted(log.last)
+  await free.close()
+  await assert.rejects(openMachine({ home, clock, featureLevelMax: 1 }), isTooNew)
+})
+
+void test('by a snapshot: it stops, because every later one is of the newer rules too', async () => {
+  const clock = new ManualClock()
+  const sender = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
+  sender.apply(log.entries, ownSession)
+  sender.logPersisted(log.last)
+  await sender.flushed()
+  const source = await sender.produceSnapshot()
+  const chunks = await chunksOf(source)
+  await sender.close()
+
+  const failures: unknown[] = []
+  const held = await openMachine({
+    ...{ home: new MemoryKeyValueDatabases(), clock, featureLevelMax: 1 },
+    onFailure: (cause) => failures.push(cause),
+  })
+  const sink = await held.stageSnapshot(source.snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await assert.rejects(sink.finish(), isTooNew)
+  assert.deepEqual(failures.map(isTooNew), [true])
+  assert.equal(held.appliedMemory, 0)
+  await held.close()
+})

@@ -1,0 +1,161 @@
+/*
+ * Goal: the event log finds, forgets and lets go of events as it says.
+ * Method: a few thousand events of several resources, searched beside a plain array.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../../base/random.ts'
+import type { Key } from '../../../../../src/store/key.ts'
+import { addHash, newHash, sameHash } from '../../../../../src/store/machine/hash.ts'
+import { History } from '../../../../../src/store/machine/event-history.ts'
+import { scopeOf } from '../../../../../src/store/machine/scope.ts'
+import {
+  deletedVersion,
+  hashOf,
+  putVersion,
+  recordOf,
+} from '../../../../../src/store/machine/object-version.ts'
+import type { Version } from '../../../../../src/store/machine/object-version.ts'
+import { noRevision, revision } from '../../../../../src/store/revision.ts'
+import {
+  allConfigMaps,
+  configMapKey,
+  configMapsOf,
+  encoded,
+  namespaceKey,
+} from '../../../../../fixtures/store-kit.ts'
+
+/** Random events; what was appended, in order. */
+function fill(history: History, random: SeededRandom, count: number): Version[] {
+  const current = new Map<Key, Version>()
+  const made: Version[] = []
+  for (let step = 0; step < count; step++) {
+    const key = random.chance(0.1)
+      ? namespaceKey(`n${random.below(5)}`)
+      : configMapKey(`c${random.below(30)}`, `n${random.below(4)}`)
+    const old = current.get(key) ?? null
+    const place = {
+      key,
+      revision: revision(history.last + 1),
+      previous: old?.revision ?? noRevision,
+      lastOfCommand: random.chance(0.7),
+    }
+    const deletes = old !== null && random.chance(0.3)
+    const version = deletes ? deletedVersion(place, old) : putVersion(place, encoded(`v${step}`))
+    if (deletes) current.delete(key)
+    else current.set(key, version)
+    history.append(version, old)
+    made.push(version)
+  }
+  return made
+}
+
+void test('seeking finds every event of a scope and no other', () => {
+  const history = new History(revision(500))
+  const made = fill(history, new SeededRandom(1), 3000)
+  for (const prefix of [allConfigMaps, configMapsOf('n2'), '/namespaces/', '/pods/', '']) {
+    const found: number[] = []
+    let at = revision(500)
+    while (at < history.last) {
+      const next = history.seek(scopeOf(prefix), at, history.last)
+      if (next === null) break
+      found.push(next)
+      at = next
+    }
+    assert.deepEqual(
+      found,
+      made.filter(({ key }) => key.startsWith(prefix)).map((version) => version.revision),
+    )
+  }
+})
+
+void test('a note tells what the event was', () => {
+  const history = new History(noRevision)
+  const made = fill(history, new SeededRandom(2), 100)
+  for (const version of made) {
+    const { key, kind, previous, lastOfCommand, event } = history.note(version.revision)
+    assert.deepEqual(
+      { key, kind, previous, lastOfCommand },
+      {
+        key: version.key,
+        kind: version.kind,
+        previous: version.previous,
+        lastOfCommand: version.lastOfCommand,
+      },
+    )
+    assert.equal(event?.object, version)
+    assert.equal(event?.previous?.revision ?? noRevision, version.previous)
+    assert.equal(history.endsCommand(version.revision), version.lastOfCommand)
+  }
+})
+
+void test('a version leaves with its successor, a deletion with itself, and the sum says what left', () => {
+  const history = new History(noRevision)
+  const made = fill(history, new SeededRandom(3), 2500)
+  const upTo = revision(1700)
+  const left: number[] = []
+  let freed = 0
+  const sum = history.trim(
+    upTo,
+    (version) => left.push(version),
+    (_, bytes) => (freed += bytes),
+  )
+  const expected = made.filter(
+    (version) =>
+      (version.kind === 'deleted' && version.revision <= upTo) ||
+      made.some((other) => other.previous === version.revision && other.revision <= upTo),
+  )
+  assert.deepEqual(
+    left.sort((a, b) => a - b),
+    expected.map((version) => version.revision),
+  )
+  const expectedSum = newHash()
+  for (const version of expected) addHash(expectedSum, hashOf(version, newHash()))
+  assert.ok(sameHash(sum, expectedSum))
+  assert.equal(
+    freed,
+    expected.reduce((bytes, version) => bytes + recordOf(version).byteLength, 0),
+  )
+  assert.equal(history.trimmed, upTo)
+  assert.equal(history.seek(scopeOf(''), upTo, history.last), upTo + 1)
+  assert.throws(() => history.note(upTo))
+})
+
+void test('letting go of events keeps the notes, the bounds, and what is not on disk', () => {
+  const history = new History(noRevision)
+  const made = fill(history, new SeededRandom(4), 2000)
+  history.shrink(revision(1500), { events: 100, bytes: Number.MAX_SAFE_INTEGER })
+  assert.equal(history.inMemory, 1500)
+  history.shrink(history.last, { events: 100, bytes: Number.MAX_SAFE_INTEGER })
+  assert.equal(history.inMemory, 1900)
+  const held = history.heldBytes
+  history.shrink(history.last, { events: 100, bytes: held >>> 1 })
+  assert.ok(history.heldBytes <= held >>> 1)
+  for (const version of made) {
+    const note = history.note(version.revision)
+    assert.equal(note.event !== null, version.revision > history.inMemory)
+    assert.equal(note.previous, version.previous)
+  }
+})
+
+void test('what is held is counted to zero when everything is let go or forgotten', () => {
+  const random = new SeededRandom(5)
+  const [letGo, forgotten] = [new History(noRevision), new History(noRevision)]
+  fill(letGo, random, 1500)
+  fill(forgotten, random, 1500)
+  letGo.shrink(letGo.last, { events: 0, bytes: 0 })
+  assert.equal(letGo.heldBytes, 0)
+  letGo.trim(
+    revision(1500),
+    () => undefined,
+    () => undefined,
+  )
+  assert.equal(letGo.heldBytes, 0)
+  forgotten.trim(
+    revision(1500),
+    () => undefined,
+    () => undefined,
+  )
+  assert.equal(forgotten.heldBytes, 0)
+  assert.equal(fill(forgotten, random, 10).length, 10)
+})

@@ -1,0 +1,67 @@
+/*
+ * Goal: apply splices the revision into the bytes it was given, and a damaged record is never read.
+ * Method: examples of putting and deleting; every byte of a record flipped in turn.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DatabaseError } from '../../../../../src/store/store-errors.ts'
+import {
+  decodeVersion,
+  deletedVersion,
+  putVersion,
+  recordOf,
+} from '../../../../../src/store/machine/object-version.ts'
+import { noRevision, revision } from '../../../../../src/store/revision.ts'
+import { configMapKey, decoded, encoded } from '../../../../../fixtures/store-kit.ts'
+
+const key = configMapKey('größe')
+const created = putVersion(
+  { key, revision: revision(9), previous: noRevision, lastOfCommand: false },
+  encoded('ü', { labels: { app: 'x', 'a/b': '' }, terminating: true }),
+)
+
+void test('a put holds the decimal revision where the command said', () => {
+  assert.deepEqual(decoded(created), { value: 'ü', resourceVersion: '9' })
+  assert.equal(created.kind, 'created')
+  assert.equal(
+    Buffer.from(created.bytes.subarray(created.itemOffset, created.itemOffset + 11)).toString(),
+    '"metadata":',
+  )
+})
+
+void test('a deletion makes a last version whose resourceVersion is its own revision', () => {
+  const place = { key, revision: revision(1234), previous: revision(9), lastOfCommand: true }
+  const deleted = deletedVersion(place, created)
+  assert.deepEqual(decoded(deleted), { value: 'ü', resourceVersion: '1234' })
+  assert.equal(deleted.kind, 'deleted')
+  assert.equal(deleted.uid, created.uid)
+  assert.deepEqual(deleted.labels, created.labels)
+})
+
+void test('a record reads back as the version it was made from', () => {
+  assert.deepEqual(decodeVersion(recordOf(created), revision(9)), created)
+  const plain = putVersion(
+    { key, revision: revision(2 ** 45), previous: revision(9), lastOfCommand: true },
+    encoded('', { labels: null }),
+  )
+  assert.deepEqual(decodeVersion(recordOf(plain), revision(2 ** 45)), plain)
+  assert.equal(plain.kind, 'updated')
+})
+
+void test('no flipped byte and no cut of a record is ever read', () => {
+  const record = recordOf(created)
+  for (let at = 0; at < record.byteLength; at++) {
+    const damaged = Uint8Array.from(record)
+    damaged[at] = (damaged[at] ?? 0) ^ 0x10
+    assert.throws(() => decodeVersion(damaged, revision(9)), isDamage, `byte ${at}`)
+    assert.throws(() => decodeVersion(record.subarray(0, at), revision(9)), isDamage, `cut at ${at}`)
+  }
+})
+
+void test('a record that lies under another revision is not taken for it', () => {
+  assert.throws(() => decodeVersion(recordOf(created), revision(10)), isDamage)
+})
+
+function isDamage(cause: unknown): boolean {
+  return cause instanceof DatabaseError && cause.code === 'damaged'
+}

@@ -1,0 +1,131 @@
+/*
+ * Goal: a state that is set aside is never trusted again, in whatever moment the process ends while it goes aside.
+ * Method: a home that keeps what another process would find before and after each of its steps; each of these is started
+ * from.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, noSnapshot } from '../../../../raft/index.ts'
+import type { KeyValueDatabases } from '../../../../src/store/disk/key-value-store.ts'
+import { MemoryKeyValueDatabases } from '../../../../src/store/disk/memory-key-value-store.ts'
+import type { StoreMachine } from '../../../../src/store/store-machine.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import {
+  applyUpTo,
+  chunksOf,
+  digestsOf,
+  openMachine,
+  randomLog,
+} from '../../../support/fixtures/store-machines.ts'
+
+const log = randomLog(53, 300)
+const digests = digestsOf(log)
+const cut = { ...noSnapshot, index: logIndex(50) }
+
+type Moment = { readonly step: string; readonly home: MemoryKeyValueDatabases }
+
+/** A home that keeps a picture of itself around every step that changes what a later process finds. */
+function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueDatabases {
+  const around = async <T>(step: string, act: () => Promise<T>): Promise<T> => {
+    moments.push({ step: `before ${step}`, home: memory.clone() })
+    const result = await act()
+    moments.push({ step: `after ${step}`, home: memory.clone() })
+    return result
+  }
+  return {
+    list: () => memory.list(),
+    destroy: (name) => memory.destroy(name),
+    markQuarantined: (name, reason) => around('the note', () => memory.markQuarantined(name, reason)),
+    quarantineMarks: () => memory.quarantineMarks(),
+    // A real one renames first and removes the note then.
+    quarantine: (name) =>
+      around('going aside', async () => {
+        const left = memory.clone()
+        await left.destroy(name)
+        moments.push({ step: 'between renaming and the end of the note', home: left })
+        await memory.quarantine(name)
+      }),
+    discardQuarantined: () => memory.discardQuarantined(),
+    open: async (name) => {
+      const store = await memory.open(name)
+      return {
+        getMany: (keys) => store.getMany(keys),
+        snapshot: () => store.snapshot(),
+        write: (changes) => around('a batch', () => store.write(changes)),
+        close: () => around('closing', () => store.close()),
+      }
+    },
+  }
+}
+
+void test('from the note on, every start knows that the state was condemned', async () => {
+  const moments: Moment[] = []
+  const clock = new ManualClock()
+  const machine = await openMachine({ home: pictured(new MemoryKeyValueDatabases(), moments), clock })
+  applyUpTo(machine, log, 200)
+  await machine.flushed()
+  moments.length = 0
+  machine.enterQuarantine('a reason to remember')
+  await clock.settle()
+  const steps = moments.map(({ step }) => step)
+  assert.deepEqual(steps, [
+    ...['before the note', 'after the note', 'before closing', 'after closing', 'before going aside'],
+    ...['between renaming and the end of the note', 'after going aside'],
+  ])
+  for (const { step, home } of moments.slice(1)) {
+    const next = await openMachine({ home: home.clone(), clock, logBase: cut })
+    const expected = step === 'after going aside' ? /there is no database/ : /db-0 .*a reason to remember/
+    assert.match(next.quarantine?.reason ?? '', expected, step)
+    await next.close()
+    const again = await openMachine({ home: home.clone(), clock })
+    assert.deepEqual([again.quarantine, again.appliedMemory], [null, 0], `${step}: the log makes it anew`)
+    await again.close()
+    assert.deepEqual(
+      await home.quarantineMarks(),
+      step === 'after going aside' ? new Map() : await home.quarantineMarks(),
+    )
+  }
+  await machine.close()
+})
+
+void test('a note stays with its database: the next one of that name is trusted', async () => {
+  const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  await home.markQuarantined('db-200', 'test')
+  const machine = await openMachine({ home, clock, logBase: cut })
+  assert.match(machine.quarantine?.reason ?? '', /db-200 was condemned/)
+  const snapshot = await copyTo(machine, await donor(200))
+  await machine.close()
+  const next = await openMachine({ home, clock, logBase: snapshot })
+  assert.deepEqual([next.quarantine, next.digest], [null, digests[200]])
+  await next.close()
+})
+
+void test('a disk that takes no note still has the state set aside', async () => {
+  const [memory, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
+  const home: KeyValueDatabases = Object.assign(pictured(memory, []), {
+    condemn: () => Promise.reject(new Error('no room')),
+  })
+  const machine = await openMachine({ home, clock })
+  applyUpTo(machine, log, 100)
+  await machine.flushed()
+  machine.enterQuarantine('test')
+  await clock.settle()
+  assert.deepEqual(await memory.list(), [])
+  await machine.close()
+})
+
+async function donor(index: number): Promise<StoreMachine> {
+  const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
+  applyUpTo(machine, log, index)
+  return machine
+}
+
+async function copyTo(receiver: StoreMachine, from: StoreMachine) {
+  const source = await from.produceSnapshot(from.appliedMemory)
+  const chunks = await chunksOf(source)
+  const sink = await receiver.stageSnapshot(source.snapshot)
+  for (const chunk of chunks) await sink.chunk(chunk)
+  await sink.finish()
+  await receiver.installSnapshot(source.snapshot)
+  return source.snapshot
+}
