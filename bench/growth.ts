@@ -1,10 +1,13 @@
 /*
- * What a durable cluster of three costs as it fills: CPU of all members for a most recent get, a create and an event of a watch,
- * and memory of the largest member: empty, with that many objects, and after full write load.
+ * Measures how the cost of a durable cluster of three grows with its data: CPU of all members per
+ * most recent get, per create and per watch event, and memory of the largest member; when empty,
+ * with N objects, and after a full write load.
  *
- *   node dist/bench/growth.js [--objects 1000,50000,200000] [--loaded 50000] [--load-seconds 300] [--seconds 5] [--rounds 3]
+ *   node dist/bundle/bench/growth.js [--objects 1000,50000,200000] [--loaded 50000]
+ *     [--load-seconds 300] [--seconds 5] [--rounds 3]
  *
- * --loaded: at which of these counts 64 clients write for --load-seconds. The generator shares the machine.
+ * --loaded: the object count at which 64 clients write for --load-seconds. The generator shares the
+ * machine.
  */
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
@@ -40,7 +43,7 @@ const counts = options.objects.split(',').map(Number)
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)]
 const payloadBytes = 1000
 const clients = 64
-/** Until what was just done is compacted, flushed and collected. */
+/** Waits until compaction, flushes and garbage collection are done. */
 const idleMs = 20_000
 
 const results = resolve('.build/bench')
@@ -95,7 +98,7 @@ function memory({ target }: BenchContext): number {
   return Math.max(0, ...(target.local?.pids() ?? []).map((pid) => residentMiBOf(pid) ?? 0))
 }
 
-/** Of all objects of a namespace in one list. */
+/** Lists all objects of a namespace at once. */
 async function listBytes(context: BenchContext, namespace: string): Promise<number> {
   const { endpoints } = context.target
   const recipe = { kind: 'list', namespace, page: null, form: mostRecent } as const

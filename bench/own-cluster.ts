@@ -16,11 +16,14 @@ export const terminal: Terminal = {
   ...{ clock: new RealClock(), random: new RealRandom(), program: 'orchctl' },
 }
 
-/** Three durable members on this machine, as `orchctl cluster up` makes them, with a token beside the certificates, as most clients have one. */
+/**
+ * Three durable members on this machine, created by `orchctl cluster up`, with a bearer token in
+ * addition to client certificates.
+ */
 export class OwnCluster {
   readonly #directory: string
   readonly endpoints: readonly Endpoint[]
-  /** For `orchctl bench`. */
+  /** Flags for `orchctl bench`. */
   readonly flags: readonly string[]
 
   private constructor(directory: string, ports: readonly number[], token: string) {
@@ -34,7 +37,7 @@ export class OwnCluster {
     this.flags = [...asked, '--ca', authority, '--token-file', tokenFile(directory), '--dir', directory]
   }
 
-  /** @param directory what is there goes. Not under /tmp, which may be memory: an acknowledged write is on a disk */
+  /** @param directory is removed first. Not under /tmp, which may be a RAM disk */
   static async up(directory: string): Promise<OwnCluster> {
     rmSync(directory, { recursive: true, force: true })
     const first = await freePortRange(2 * nodes)
@@ -48,7 +51,7 @@ export class OwnCluster {
       appendFileSync(configPath, `token-auth-file: ${JSON.stringify(tokens)}\n`)
     const code = await cli(['cluster', 'up', '--dir', directory], { ...terminal, print: terminal.note })
     if (code !== 0) throw new Error('the cluster did not start')
-    // Off unless an operator says otherwise; here it is one of the modes that are compared.
+    // Lease reads are off by default; here they are one of the compared modes.
     const kubeconfig = ['--kubeconfig', join(directory, 'admin.kubeconfig')]
     await cli(['settings', 'set', '--lease-reads', 'on', ...kubeconfig], {
       ...terminal,
@@ -61,13 +64,13 @@ export class OwnCluster {
     )
   }
 
-  /** And all that it kept. */
+  /** Stops the cluster and removes its directory. */
   async down(): Promise<void> {
     await takeDown(this.#directory)
   }
 }
 
-/** Whatever stands there, also half of one. */
+/** Removes an existing cluster, including a partial one. */
 export async function takeDown(directory: string): Promise<void> {
   if (!existsSync(directory)) return
   await cli(['cluster', 'down', '--dir', directory, '--force'], { ...terminal, print: terminal.note })

@@ -1,6 +1,6 @@
 /*
- * `make bench`: a durable cluster of three on this machine, all that `orchctl bench` measures, and the page; then the cluster
- * goes. Arguments are those of `orchctl bench`; the results stay in .build/bench.
+ * `make bench`: starts a durable cluster of three on this machine, runs `orchctl bench` on it with
+ * the given arguments, and removes the cluster. The results are in .build/bench.
  */
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,9 +1,9 @@
 /*
- * How long it takes until a server is ready: with nothing on disk, one durable member at its first start and at its second, and
- * three members from nothing, keys and all, by `orchctl cluster up`. Of single members also what it cost: CPU of all their
- * threads, which a busy machine changes less than the time, and resident memory when they are ready.
+ * Measures the time until a server is ready: in memory, one durable member at its first and second
+ * start, and three new members by `orchctl cluster up`, including their keys. For single members
+ * also CPU time, which varies less on a busy machine, and resident memory when ready.
  *
- *   node dist/bench/starts.js [--rounds 5]
+ *   node dist/bundle/bench/starts.js [--rounds 5]
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -21,7 +21,7 @@ import { takeDown } from './own-cluster.ts'
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } })
 const serverProgram = fileURLToPath(new URL('../src/main.js', import.meta.url))
 const commandProgram = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
-/** Of the disk that a user would have them on, which /tmp may not be. */
+/** On a disk like that of a user; /tmp may be a RAM disk. */
 const directory = resolve('.build/bench/starts')
 const waitMsMax = 60_000
 
@@ -55,7 +55,7 @@ async function oneRound(data: string): Promise<void> {
   await takeDown(cluster)
 }
 
-/** From making the process until it says that it is ready; it is ended behind that. */
+/** Returns the time from creating the process to readiness, and stops the process. */
 async function started(what: string, flags: readonly string[]): Promise<void> {
   const port = await freePortRange(1)
   const begun = performance.now()
@@ -69,7 +69,7 @@ async function started(what: string, flags: readonly string[]): Promise<void> {
       await new Promise((wake) => setTimeout(wake, 5))
     }
     note(`${what}, ms`, performance.now() - begun)
-    // By the kernel's own count; where there is none, nothing is told.
+    // Reported only where the kernel provides it.
     const { pid } = child
     if (pid === undefined) return
     const [cpuMs, residentMiB] = [cpuMsOf(pid), residentMiBOf(pid)]

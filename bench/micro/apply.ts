@@ -1,10 +1,10 @@
 /*
- * What one member's state costs without network and consensus: applying puts of 1 KB, reading lists, waking
- * and feeding watchers, starting again.
+ * Measures the state machine of one member without network and consensus: applying puts of 1 KB,
+ * reading lists, waking and feeding watchers, restarting.
  *
  *   node dist/bench/micro/apply.js [--objects 50000] [--level]
  *
- * Times are of the whole thread; memory is what the process holds after a collection (run with --expose-gc).
+ * Times are those of the whole thread; memory is measured after a collection (use --expose-gc).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -125,7 +125,7 @@ function lists(store: Store): void {
   report('get', performance.now() - before, gets)
 }
 
-/** Every watcher of one namespace takes every event; the others sleep. */
+/** Every watcher of one namespace receives every event; the others none. */
 async function watchers(store: Store): Promise<void> {
   const [awake, asleep, events] = [10_000, 5_000, 20]
   let taken = 0
@@ -144,7 +144,7 @@ async function watchers(store: Store): Promise<void> {
   for (let at = 0; at < events; at++) {
     await store.write(write(put(configMapKey(`w${at}`, 'n1'), value)), 0)
     while (taken < awake * (at + 1)) {
-      // CPU time: on a shared machine a turn of the clock may hold other processes' time.
+      // CPU time: on a shared machine wall time includes other processes.
       const before = process.cpuUsage()
       await turn()
       const { user, system } = process.cpuUsage(before)

@@ -1,6 +1,7 @@
 /*
- * What storing costs beside applying: versions of 1 KB are applied in turns as they come, and the database follows, for
- * several times that changes may gather before they go to disk. CPU of the whole process for one version.
+ * Measures the cost of storing in addition to applying: versions of 1 KB are applied in batches as
+ * they arrive, and the database follows, for several flush delays. CPU of the whole process per
+ * version.
  *
  *   node dist/bench/micro/database.js [--rate 500] [--gather 20,100] [--seconds 3] [--rounds 4]
  */
@@ -28,13 +29,13 @@ const { values: options } = parseArgs({
 const rate = Number(options.rate)
 const versions = rate * Number(options.seconds)
 const gathers = options.gather.split(',').map(Number)
-/** Commands that one turn of the raft thread commits together, about. */
+/** Typical number of commands per commit of the raft thread. */
 const turnEntries = 8
 
 const entries = entriesOf(versions)
 const results = new Map<number, number[]>(gathers.map((gatherMs) => [gatherMs, []]))
 for (let round = 0; round < Number(options.rounds); round++) {
-  // In alternation: on a shared machine neighbours in time are alike.
+  // Alternating, because a shared machine changes over time.
   for (const gatherMs of round % 2 === 0 ? gathers : [...gathers].reverse()) {
     results.get(gatherMs)?.push(await cpuUsOfOne(gatherMs))
   }

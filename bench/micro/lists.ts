@@ -1,10 +1,12 @@
 /*
- * What long lists cost: CPU of a full list and of the same objects in pages, at rest and while objects are written; memory
- * of lists whose clients read slowly; the longest turn of the api thread meanwhile; compressed lists; first events of a watch.
+ * Measures the cost of long lists: CPU of a full list and of the same objects in pages, idle and
+ * during writes; memory of lists with slow readers; the longest turn of the API thread; compressed
+ * lists; initial events of a watch.
  *
  *   node dist/bench/micro/lists.js [--objects 50000] [--readers 50] [--rate 500] [--rounds 5]
  *
- * HTTPS, HTTP/1.1, slow readers over HTTP/2, too, each on a connection of its own; from another process on the same machine; CPU is that of the server's process, collector and all.
+ * HTTPS with HTTP/1.1, slow readers also with HTTP/2, one connection each, from another process on
+ * the same machine. CPU is that of the server process, including garbage collection.
  */
 import { once } from 'node:events'
 import * as http2 from 'node:http2'
@@ -24,7 +26,7 @@ const { values: options } = parseArgs({
 const [objects, readers, rate] = [Number(options.objects), Number(options.readers), Number(options.rate)]
 const rounds = Number(options.rounds)
 const path = '/api/v1/namespaces/listed/configmaps'
-/** Of HTTP/2, unless a client asks for more. @source RFC 9113 section 6.9.2 */
+/** Default window of HTTP/2. @source RFC 9113 section 6.9.2 */
 const smallWindow = 65_535
 const agent = new https.Agent({ keepAlive: true })
 
@@ -61,7 +63,7 @@ async function run(): Promise<void> {
   await slowly('HTTP/2, windows of 4 MiB', () => slowHttp2(4 * 2 ** 20))
 }
 
-/** CPU for one object of a list of them all, median of the rounds. */
+/** CPU per object of a full list, median of the rounds. */
 async function measured<T>(what: string, ask: () => Promise<T>): Promise<T> {
   const cpu: number[] = []
   let last = await ask()
@@ -106,7 +108,7 @@ async function firstEvents(): Promise<void> {
   response.destroy()
 }
 
-/** Clients that took the first bytes of a full list and no more. */
+/** Clients that read only the first bytes of a full list. */
 async function slowly(over: string, begin: () => Promise<() => void>): Promise<void> {
   const before = await server.look(`before slow readers over ${over}`)
   const ends: (() => void)[] = []
@@ -128,7 +130,7 @@ async function slowHttp1(): Promise<() => void> {
   return () => response.destroy()
 }
 
-/** With the windows that a client gets by itself, and then those that a client may ask for. */
+/** With the default windows, and with larger ones. */
 async function slowHttp2(windowBytes: number): Promise<() => void> {
   const { port, ca, token } = server.listening
   const session = http2.connect(`https://localhost:${port}`, {

@@ -1,6 +1,6 @@
 /*
- * What does a durable entry cost? Appends 1.5 KB entries in groups of 32, as a busy leader does, and
- * waits for the disk each time.
+ * Measures the cost of a durable entry: appends 1.5 KB entries in groups of 32, as a busy leader
+ * does, and waits for each sync.
  *
  *   node dist/bench/micro/log-store.js [directory]
  */
@@ -62,7 +62,7 @@ function row(groupEntries: number): void {
   }
 }
 
-/** As the state machine does once its database has caught up. */
+/** Compacts the log, as the state machine does once its database has caught up. */
 function cutBehind(wal: Wal, last: number): void {
   const { base } = wal.recovered
   if (last % 65_536 !== 0 || last < 131_072) return

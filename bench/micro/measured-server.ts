@@ -1,6 +1,6 @@
 /*
- * The server of a component bench, in a process of its own: the shipped HTTP layer, verbs and state machine, without
- * consensus and disk. Told what to do by messages of the process that measures.
+ * The server of a micro benchmark in a process of its own: the production HTTP layer, verbs and
+ * state machine without consensus and disk. Controlled by messages of the measuring process.
  */
 import { openSync, readSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
@@ -12,24 +12,27 @@ import type { Store } from '../../src/store/store.ts'
 
 export type Order =
   | { readonly kind: 'fill'; readonly objects: number; readonly bytes: number; readonly namespace: string }
-  /** Updates of the objects of one namespace, one after the other, until told 0. */
+  /** Updates the objects of one namespace in turn; 0 stops it. */
   | {
       readonly kind: 'update'
       readonly namespace: string
       readonly perSecond: number
       readonly objects: number
     }
-  /** What happened since it was asked last. */
+  /** Returns the statistics since the last request. */
   | { readonly kind: 'look' }
 
 export type Look = {
-  /** Longest time between two turns of the event loop, and the longest that the thread itself computed in between. */
+  /**
+   * Longest time between two turns of the event loop, and longest CPU time of the thread in
+   * between.
+   */
   readonly turnMs: number
   readonly turnCpuMs: number
   readonly collectorMs: number
   readonly residentMiB: number
   readonly heapMiB: number
-  /** Outside of the heap, behind typed arrays. */
+  /** Memory outside of the heap, of typed arrays. */
   readonly buffersMiB: number
   readonly cpuMs: number
   readonly written: number
@@ -58,7 +61,7 @@ setInterval(() => {
 }, 1)
 new PerformanceObserver((list) => {
   for (const { duration, startTime } of list.getEntries()) {
-    // Not the collection that `look` asked for.
+    // Excludes the collection that `look` runs.
     if (startTime > before.since) collectorMs = Math.max(collectorMs, duration)
   }
 }).observe({ entryTypes: ['gc'] })
@@ -104,7 +107,7 @@ async function obey(order: Order): Promise<Look | 'done'> {
   }
 }
 
-/** Collects first, but for what happened until then. */
+/** Collects garbage first, then resets the statistics. */
 function look(): Look {
   const { user, system } = process.cpuUsage(before.all)
   const seen = { turnMs, turnCpuMs, collectorMs, written, cpuMs: (user + system) / 1000 }
@@ -128,7 +131,7 @@ async function change(to: Store, namespace: string, names: readonly string[], by
   await to.write(write(...operations), performance.now() + 10_000)
 }
 
-/** Of the thread that serves, apart from those that collect and compress. Linux only. */
+/** CPU time of the API thread, without collection and compression threads. Linux only. */
 function threadCpuMs(): number {
   return (
     Number(

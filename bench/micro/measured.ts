@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Listening, Look, Order } from './measured-server.ts'
 
-/** The server of `measured-server.ts`, from outside. */
+/** Client of `measured-server.ts`. */
 export class MeasuredServer {
   readonly listening: Listening
   readonly #child: ChildProcess
@@ -20,7 +20,7 @@ export class MeasuredServer {
     return new MeasuredServer(child, await heard<Listening>(child))
   }
 
-  /** What happened since it was asked last, printed. */
+  /** Prints the statistics since the last call. */
   async look(what: string): Promise<Look> {
     const seen = await this.tell<Look>({ kind: 'look' })
     console.log(

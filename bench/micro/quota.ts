@@ -1,12 +1,13 @@
 /*
- * What the storage rules cost at apply: the same log of creates and updates of 1 KB decided by feature level 1, which
- * has no quota, and by level 2; and what counting bytes costs, which both do.
+ * Measures the cost of the storage quota at apply: the same log of creates and updates of 1 KB
+ * decided by feature level 1, which has no quota, and by level 2; and the cost of counting bytes,
+ * which both do.
  *
  *   node --expose-gc dist/bench/micro/quota.js [--objects 20000] [--rounds 15]
  *
- * CPU of the process for one operation: median of the rounds, lowest and highest in brackets. The levels take turns and
- * every other round the other one begins, so that what else the machine does disturbs both; the difference is taken
- * within a round.
+ * CPU of the process per operation: median of the rounds, minimum and maximum in brackets. The
+ * levels alternate, and so does the first one, so that disturbances affect both; differences are
+ * taken within a round.
  */
 import { parseArgs } from 'node:util'
 import type { Entry } from '../../raft/index.ts'
@@ -25,7 +26,7 @@ const objects = Number(options.objects)
 const rounds = Number(options.rounds)
 const object = encoded('v'.repeat(850), { uid: 'u', labels: { app: 'bench', tier: 'one' } })
 const keys = Array.from({ length: objects }, (_, at) => configMapKey(`object-${at}`, `n${at % 100}`))
-/** Of two put one behind the other the first creates and the second updates. */
+/** Of two consecutive puts the first one creates and the second one updates. */
 const operations = 2 * objects
 const samples = { off: [], on: [], difference: [], counting: [] } as Record<string, number[]>
 
@@ -55,7 +56,7 @@ function logAt(featureLevel: 1 | 2): readonly Entry[] {
   return writer.entries
 }
 
-/** @returns microseconds of CPU for one operation */
+/** @returns microseconds of CPU per operation */
 function applied(entries: readonly Entry[]): number {
   const machine = new Machine(emptyState())
   return cpuUs(() => {

@@ -1,10 +1,11 @@
 /*
- * What watches with selectors cost those who write: CPU of status updates of one pod beside watches that they do not concern, by
- * label, by name, by the node of a pod, and by a field that no index has.
+ * Measures the cost of watches with selectors for writers: CPU of status updates of one pod while
+ * watches select other pods by label, by name, by node, and by a field without an index.
  *
  *   node dist/bench/micro/selectors.js [--watchers 1000] [--updates 60] [--rounds 5]
  *
- * HTTP/2, from another process on the same machine; CPU is that of the server's process, collector and all, median of the rounds.
+ * HTTP/2 from another process on the same machine. CPU is that of the server process, including
+ * garbage collection, median of the rounds.
  */
 import { once } from 'node:events'
 import * as http2 from 'node:http2'
@@ -45,7 +46,7 @@ try {
 async function run(): Promise<void> {
   const client = connect()
   await ask(client, 'POST', pods, pod())
-  // Until it is compiled.
+  // Warm-up.
   for (let round = 0; round < 3; round++) await update(client)
   const lines = [[`beside ${watchers} watches`, `CPU ms for ${updates} updates`, 'of those without']]
   let alone = 0
@@ -56,7 +57,7 @@ async function run(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       await server.look(what)
       await update(client)
-      // What is told behind the last answer counts, too.
+      // Includes the events after the last response.
       await pause(200)
       cpu.push((await server.look(what)).cpuMs)
     }
@@ -118,7 +119,7 @@ async function ask(
   if (Number(head[':status']) > 201) throw new Error(`${method} ${path}: ${text}`)
 }
 
-/** Of about 3 KB. */
+/** A pod of about 3 KB. */
 function pod(): object {
   const env = Array.from({ length: 30 }, (_, at) => ({ name: `VARIABLE_${at}`, value: 'v'.repeat(60) }))
   return {

@@ -1,6 +1,7 @@
 /*
- * What does a word between members cost? A leader in this process sends appends of one 1 KiB entry to a follower in
- * another, over loopback with mutual TLS, and counts the answers.
+ * Measures the cost of a message between members: a leader in this process sends appends of one 1
+ * KiB entry to a follower in another process over loopback with mutual TLS, and counts the
+ * responses.
  *
  *   node dist/bench/micro/transport.js [seconds per row] [in flight, with commas]
  */
@@ -51,7 +52,7 @@ const acquainted: Pick<TransportReceiver, 'identity' | 'verify'> = {
   verify: async () => 'ok',
 }
 
-/** Answers every append. */
+/** Responds to every append. */
 function follow(): void {
   const tell = (message: FromFollower): void => void process.send?.(message)
   const start = async (credentials: PeerCredentials, leader: MemberInfo): Promise<void> => {
@@ -94,7 +95,7 @@ class Leader implements TransportReceiver {
   disowned(): void {}
 
   unreachable(): void {
-    // Before the link is up; `warm` sends again.
+    // The link is not up yet; `warm` sends again.
   }
 
   receive(peerMessage: PeerMessage): void {

@@ -1,11 +1,14 @@
 /*
- * What many watchers of one member cost: memory of each, the longest turn of the api thread while they come, while they
- * are told events and while they leave, how late events are. With --slow so many of them come behind the others and do not read
- * at first: the delay of the others is told before and after, and those read at last what they missed.
+ * Measures the cost of many watchers of one member: memory per watcher, the longest turn of the API
+ * thread while they connect, receive events and disconnect, and the delay of events. With --slow,
+ * additional watchers connect and do not read at first: the delay of the others is measured before
+ * and after, and the slow ones finally read what they missed.
  *
- *   node dist/bench/micro/watchers.js [--watchers 10000] [--slow 0] [--rate 10] [--seconds 20] [--framing lines|websocket|http2] [--objects 0]
+ *   node dist/bench/micro/watchers.js [--watchers 10000] [--slow 0] [--rate 10] [--seconds 20]
+ *     [--framing lines|websocket|http2] [--objects 0]
  *
- * HTTPS, from another process on the same machine. --objects: what each is told first. Needs as many open files as watchers.
+ * HTTPS from another process on the same machine. --objects: number of initial events. Needs as
+ * many open files as watchers.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -32,7 +35,7 @@ const [watchers, slow, rate] = [Number(options.watchers), Number(options.slow), 
 const seconds = Number(options.seconds)
 const path = '/api/v1/namespaces/watched/configmaps?watch=1'
 
-/** Opened at once by the client; more wait. */
+/** Concurrent connection attempts; more wait. */
 const openingMax = 50
 const streamsPerSession = 200
 
@@ -40,7 +43,7 @@ class Tally {
   events = 0
   delays = new LatencyHistogram()
 
-  /** Each event carries when it was written, by the clock both processes share. */
+  /** Each event carries the time of its write, on the clock that both processes share. */
   take(text: string, now: bigint): void {
     for (let at = text.indexOf('"value":"'); at !== -1; at = text.indexOf('"value":"', at + 9)) {
       const written = /^\d+/.exec(text.slice(at + 9, at + 40))?.[0]
@@ -51,7 +54,7 @@ class Tally {
   }
 }
 
-/** Who takes the first bytes of its watch and no more, until it is told to go on. */
+/** A watcher that reads only the first bytes until it is resumed. */
 const waiting: TLSSocket[] = []
 let closed = 0
 /** Events of the last phase. */
@@ -102,7 +105,7 @@ async function run(): Promise<void> {
   await server.look('all left')
 }
 
-/** For the time of a phase. @returns its line of the table */
+/** Runs one phase. @returns its row of the table */
 async function events(tally: Tally, who: string): Promise<string[]> {
   const before = tally.events
   tally.delays = new LatencyHistogram()
@@ -140,7 +143,10 @@ async function openAll(tally: Tally, { count, isSlow }: Opened): Promise<(() => 
   return closers
 }
 
-/** @param since it does not read what comes behind that version, until it is told to; null: it reads, from what is there on */
+/**
+ * @param since the watcher does not read events after this version until it is resumed; null: it
+ * reads from the current state on
+ */
 async function openOne(tally: Tally, since: string | null): Promise<() => void> {
   const socket: TLSSocket = connect({
     ...listening,
@@ -149,7 +155,7 @@ async function openOne(tally: Tally, since: string | null): Promise<() => void> 
     ALPNProtocols: ['http/1.1'],
   })
   socket.on('error', () => undefined)
-  // A server with too much to do gives up on a handshake.
+  // A busy server may give up on a handshake.
   if (!(await happens(socket, 'secureConnect'))) return openOne(tally, since)
   const upgrade =
     options.framing === 'websocket'
@@ -173,7 +179,7 @@ async function openOne(tally: Tally, since: string | null): Promise<() => void> 
   }
 }
 
-/** Of all that is there: who watches from it on is told nothing first. */
+/** Returns the current version; a watch from it has no initial events. */
 async function versionNow(): Promise<string> {
   const { port, ca, token } = listening
   const asked = get({
@@ -188,7 +194,7 @@ async function versionNow(): Promise<string> {
   return version
 }
 
-/** Resolves when nobody was told anything for five seconds. */
+/** Resolves when no watcher received anything for five seconds. */
 async function settled(tally: Tally): Promise<void> {
   let quiet = 0
   for (let last = tally.events; quiet < 10; last = tally.events) {

@@ -1,9 +1,11 @@
 /*
- * CPU of the verbs that write, without network, consensus and disk: decode, admission, validation, encoding and apply.
+ * Measures CPU of the write verbs without network, consensus and disk: decoding, admission,
+ * validation, encoding and apply.
  *
  *   node dist/bench/micro/writes.js [--rounds 5] [--writes 4000]
  *
- * Each figure is the CPU time of the process for one request, the lowest of the rounds: what else runs on the machine only adds.
+ * Each figure is the CPU time of the process per request, the minimum of the rounds: other
+ * processes only add to it.
  */
 import { parseArgs } from 'node:util'
 import type { VerbResponse, Registry, VerbRequest } from '../../src/registry/calls/verb.ts'

@@ -9,11 +9,14 @@ const compared: readonly Measure[] = [
 
 export type Comparison = {
   readonly rows: readonly (readonly string[])[]
-  /** Of either that the other has not. */
+  /** Labels that only one of the two has. */
   readonly alone: readonly string[]
 }
 
-/** Medians of the second divided by those of the first; spreads that do not overlap are marked. */
+/**
+ * Divides the medians of the second results by those of the first; marks ranges that do not
+ * overlap.
+ */
 export function compare(first: Results, second: Results): Comparison {
   const labels = [...first.rows.keys()].filter((label) => second.rows.has(label))
   const shown = compared.filter((measure) =>
@@ -28,7 +31,7 @@ export function compare(first: Results, second: Results): Comparison {
   return { rows: [heading, ...rows], alone }
 }
 
-/** `1.25 +`: a quarter more, and better in every round than in any of the other. */
+/** `1.25 +`: 25 % more, and every round is better than all rounds of the first results. */
 function ratio(first: Results, second: Results, label: string, measure: Measure): string {
   const [before, after] = [first, second].map((results) => spreadOf(results.rows.get(label) ?? [], measure))
   if (!before || !after || before.median <= 0) return '-'

@@ -6,19 +6,19 @@ import type { Sample } from './measures.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Target } from './target.ts'
 
-/** What every load is run with. */
+/** What every load needs. */
 export type BenchContext = {
   readonly target: Target
   readonly generator: Generator
   readonly namespaces: Namespaces
-  /** The machine's. */
+  /** The clock of the machine. */
   readonly clock: Clock
-  /** Each load runs so long. */
+  /** Duration of each load in s. */
   readonly seconds: number
   readonly note: (line: string) => void
 }
 
-/** One round of one load. */
+/** Result of one round of one load. */
 export type Measured = { readonly sample: Sample; readonly failures: readonly FailureCount[] }
 
 export function latencySample(latencies: LatencyHistogram): Sample {

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Sample } from './measures.ts'
 import { cpuMsOf, residentMiBOf } from './process-usage.ts'
 
-/** What a load costs the servers and the generator, from its making on. */
+/** Measures the CPU time of servers and generator from its creation on. */
 export class Cost {
   readonly #clock: Clock
   readonly #pids: readonly number[]
@@ -11,7 +11,7 @@ export class Cost {
   readonly #servers: ReadonlyMap<number, number>
   readonly #generator = process.cpuUsage()
 
-  /** @param pids of the servers where they run on this machine */
+  /** @param pids of servers on this machine */
   constructor(clock: Clock, pids: readonly number[]) {
     this.#clock = clock
     this.#pids = pids
@@ -23,7 +23,7 @@ export class Cost {
     return this.#clock.monotonicMs() - this.#startedMs
   }
 
-  /** @param operations among which it is divided */
+  /** @param operations by which the CPU time is divided */
   sample(operations: number): Sample {
     const elapsedMs = this.elapsedMs
     const { user, system } = process.cpuUsage(this.#generator)
@@ -34,7 +34,7 @@ export class Cost {
     })
     const servers = spent.filter((ms) => ms !== null)
     const memory = this.#pids.map(residentMiBOf).filter((mib) => mib !== null)
-    // Of servers elsewhere, or of one that ended meanwhile, nothing can be said.
+    // Unknown for servers elsewhere, and after a server has ended.
     const isKnown = servers.length > 0 && servers.length === spent.length && operations > 0
     const serverMs = servers.reduce((sum, ms) => sum + ms, 0)
     return {

@@ -1,8 +1,8 @@
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
 
-/** Where something was measured: numbers mean little without. */
+/** The environment of a measurement. */
 export type Environment = {
-  /** Of this program; `unknown` where it was not built from a checkout. */
+  /** Commit of this program; `unknown` unless it was built from a checkout. */
   readonly commit: string
   readonly node: string
   readonly system: string
@@ -22,7 +22,7 @@ export function environmentOf(commit: string): Environment {
   }
 }
 
-/** Processes that ran or wanted to, on average of the last minute. */
+/** Returns the load average of the last minute. */
 export function loadNow(): number {
   return loadavg()[0] ?? 0
 }

@@ -1,10 +1,10 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * - `no-answer`: no endpoint did what has to be done before anything can be measured
- * - `not-possible`: what was asked for cannot be measured against these endpoints
- * - `results`: a file of results is not understood; the message names it
- * - `interrupted`: somebody ended it
+ * - `no-answer`: no endpoint completed a request of the setup
+ * - `not-possible`: these endpoints do not support the selection
+ * - `results`: a results file is malformed; the message names it
+ * - `interrupted`: the user ended the run
  * - `generator`: a thread of the load generator failed
  */
 export class BenchFailure extends Failure<

@@ -6,7 +6,7 @@ import type { BenchContext } from './context.ts'
 const clientsMax = 64
 const worthTelling = 5000
 
-/** What is read has to be there: objects `<prefix>0` and so on in a namespace of their own. */
+/** Creates the objects to read: `<prefix>0` and so on in a namespace of their own. */
 export type Filling = {
   readonly purpose: string
   readonly prefix: string
@@ -14,7 +14,7 @@ export type Filling = {
   readonly payloadBytes: number
 }
 
-/** @returns the namespace's name, with all of them in it @throws BenchFailure */
+/** @returns the name of the namespace @throws BenchFailure */
 export async function fill(context: BenchContext, filling: Filling): Promise<string> {
   const { namespaces, generator, target, clock, note } = context
   const { purpose, objects, ...what } = filling

@@ -1,4 +1,9 @@
-/** The longest time without one of those moments, from the beginning to the end. @param atMs ascending @returns ms */
+/**
+ * Returns the longest interval between two of these times, including both ends.
+ *
+ * @param atMs ascending
+ * @returns ms
+ */
 export function longestGap(atMs: readonly number[], fromMs: number, toMs: number): number {
   let [longest, last] = [0, fromMs]
   for (const at of atMs) {

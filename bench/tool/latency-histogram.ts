@@ -10,7 +10,10 @@ export type LatencyCounts = {
   readonly maxUs: number
 }
 
-/** How long things took, from 1 us to 35 minutes in 6.5 KiB, however many there were. Those of several threads add up. */
+/**
+ * How long things took, from 1 us to 35 minutes in 6.5 KiB, however many there were. Those of
+ * several threads add up.
+ */
 export class LatencyHistogram {
   readonly #counts: Uint32Array
   #maxUs: number
@@ -45,7 +48,8 @@ export class LatencyHistogram {
   }
 
   /**
-   * The smallest recorded value that at least this share of all values does not exceed (nearest rank), never less than it was.
+   * The smallest recorded value that at least this share of all values does not exceed (nearest
+   * rank), never less than it was.
    * @param share above 0 to 1; 1 is the longest, exactly @returns ms; 0 when there is none
    */
   quantile(share: number): number {

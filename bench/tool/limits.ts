@@ -1,45 +1,47 @@
-/** Every bound of measuring. What happens when one is reached stands beside it. */
+/** Limits of benchmarks, each with the behavior when it is reached. */
 export const benchLimits = Object.freeze({
-  /** Threads of the generator. More processors are left to the servers. */
+  /** Threads of the generator. Further processors are left to the servers. */
   threadsMax: 16,
-  /** Ms without a byte of an answer. When over: the connection is made anew and the call counts as failed. */
+  /** Ms without a byte of a response. Longer: the call fails and the connection is reopened. */
   answerMsMax: 30_000,
-  /** Head of an answer, and a line of chunked framing. Longer: the connection is broken. */
+  /**
+   * Bytes of a response head, or of a line of chunked framing. Longer: the connection is closed.
+   */
   headBytesMax: 64 * 1024,
-  /** One event of a watch. Longer: the watch counts as broken. */
+  /** Bytes of one watch event. Longer: the watch counts as broken. */
   eventBytesMax: 4 * 1024 * 1024,
-  /** What a server may send over HTTP/2 before it is told that more may come. More: it waits. As Go's client has it. */
+  /** HTTP/2 receive window, as in Go's client. When full: the server waits. */
   http2WindowBytes: 4 * 1024 * 1024,
-  /** Bytes kept of an answer whose content is looked at. What comes behind is counted only. */
+  /** Bytes kept of a response whose content is used. More: counted only. */
   keptBytesMax: 64 * 1024,
-  /** Kinds of failures told of one load, and the length of each. Others are counted only. */
+  /** Kinds of failures reported per load, and the length of each. More: counted only. */
   failureKindsMax: 8,
   failureWordsMax: 160,
-  /** Ms after a failed call before the client asks again, so that a server that refuses is not flooded. */
+  /** Ms of delay after a failed call, so that a rejecting server is not flooded. */
   backOffMs: 50,
   /** Bytes that one load of creates may leave behind. When reached: the load ends early. */
   createdBytesMax: 128 * 1024 * 1024,
-  /** Ms that making of what is read may take for each thousand objects, and at least. When over: it ends. */
+  /** Ms to create the objects to read, per thousand objects, and minimum. Longer: the run fails. */
   fillMsPerThousand: 30_000,
   fillMsMin: 60_000,
-  /** Ms that it may take to remove what is in a namespace. When over: a note says that it is still there. */
+  /** Ms to remove the content of a namespace. Longer: a note says that it still exists. */
   tidyMsMax: 180_000,
-  /** Ms in which nobody answers. When over: a namespace that had to be removed stays. */
+  /** Ms without any answer. Longer: the namespace is not removed. */
   silenceMsMax: 5_000,
-  /** Ms that watchers may take to be told all that was written. What is missing then counts as lost. */
+  /** Ms for watchers to receive all events. Longer: missing events count as lost. */
   catchUpMsMax: 30_000,
-  /** Connections being opened by one thread at once. The others wait. */
+  /** Concurrent connection attempts per thread. More: they wait. */
   openingAtOnce: 16,
-  /** Ms in which all connections of a load have to stand. When over: the load is left out, and a note says why. */
+  /** Ms to open all connections of a load. Longer: the load is skipped with a note. */
   openingMsMax: 120_000,
-  /** Writes whose acknowledgement is remembered to tell how stale a read was. When reached: writing ends. */
+  /** Acknowledged writes kept to measure staleness. When full: writing ends. */
   acknowledgedMax: 1_000_000,
-  /** Ms of one call while leaders go away. When over: it is asked of another member. */
+  /** Ms of one call during a leader failure. Longer: it is sent to another member. */
   failoverCallMs: 1000,
-  /** Ms that a fault lasts. What is not over then is measured on, to its end. */
+  /** Duration of a fault in ms. A gap that is still open then is measured to its end. */
   faultMs: 3000,
-  /** Ms from the fault on. When over and nobody was answered: the load is left out, and a note says so. */
+  /** Ms from the fault to the first answer. Longer: the load is skipped with a note. */
   gapMsMax: 60_000,
-  /** A file of results. Larger: it is none. */
+  /** Bytes of a results file. Larger: rejected. */
   resultsBytesMax: 64 * 1024 * 1024,
 })

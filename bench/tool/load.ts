@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert.ts'
 
-/** Who is asked: the leader, one that follows it, or all endpoints in turn. */
+/** Target of requests: the leader, one follower, or all endpoints in turn. */
 export type Place = 'leader' | 'follower' | 'all'
 
 export const workloads = [
@@ -15,7 +15,7 @@ export const workloads = [
 ] as const
 export type Workload = (typeof workloads)[number]
 
-/** How new an answer has to be. `bounded` in ms. */
+/** Consistency mode of a read. `bounded` in ms. */
 export type ReadMode = 'linearizable' | 'lease' | 'any' | 'log' | `bounded=${number}`
 
 export const failoverFaults = ['kill', 'pause', 'stop'] as const
@@ -24,9 +24,9 @@ export type FailoverFault = (typeof failoverFaults)[number]
 export const httpVersions = ['1.1', '2'] as const
 export type HttpVersion = (typeof httpVersions)[number]
 
-/** One thing that is measured. */
+/** One measured load. */
 export type Load =
-  /** A request that asks next to nothing of a server: what the generator can do, and costs. */
+  /** A trivial request, which measures the generator itself. */
   | { readonly kind: 'livez'; readonly place: Place; readonly clients: number; readonly http: HttpVersion }
   | {
       readonly kind: 'get'
@@ -48,7 +48,7 @@ export type Load =
       readonly mode: ReadMode
       readonly place: Place
       readonly objects: number
-      /** Objects of a page; null: all at once. */
+      /** Objects per page; null: no pages. */
       readonly page: number | null
       readonly clients: number
       readonly http: HttpVersion
@@ -68,7 +68,7 @@ export type Load =
     }
   | { readonly kind: 'failover'; readonly fault: FailoverFault }
 
-/** Loads of several runs are the same when these words are. */
+/** Returns the label by which loads of several runs are compared. */
 export function labelOf(load: Load): string {
   switch (load.kind) {
     case 'livez':
@@ -118,12 +118,12 @@ export function clientsText(count: number): string {
   return count === 1 ? '1 client' : `${count} clients`
 }
 
-/** `64 clients`, and the version of HTTP where it is not the usual one. */
+/** `64 clients`, with the HTTP version unless it is the default. */
 export function callersText(load: { readonly clients: number; readonly http: HttpVersion }): string {
   return `${clientsText(load.clients)}${load.http === '2' ? ', HTTP/2' : ''}`
 }
 
-/** Payload of an object, as `1 KB` for a thousand bytes. */
+/** Payload of an object; `1 KB` is 1000 bytes. */
 export function sizeText(bytes: number): string {
   return bytes % 1000 === 0 ? `${bytes / 1000} KB` : `${bytes} B`
 }

@@ -1,4 +1,4 @@
-/** What is known of a measured number, for whoever reads results. */
+/** Description of a measure. */
 export type MeasureFacts = {
   readonly words: string
   readonly unit: string
@@ -6,7 +6,7 @@ export type MeasureFacts = {
   readonly digits: number
 }
 
-/** All that a load can be measured by. */
+/** All measures of loads. */
 export const measures = {
   perSecond: { words: 'rate', unit: '/s', better: 'higher', digits: 0 },
   p50Ms: { words: 'p50', unit: 'ms', better: 'lower', digits: 2 },
@@ -16,11 +16,11 @@ export const measures = {
   maxMs: { words: 'longest', unit: 'ms', better: 'lower', digits: 1 },
   serverCpuMs: { words: 'CPU of servers', unit: 'ms each', better: 'lower', digits: 3 },
   generatorCpuMs: { words: 'of generator', unit: 'ms each', better: 'neither', digits: 3 },
-  /** Of all processors, 0 to 1, while the load ran. */
+  /** Share of all processors while the load ran, 0 to 1. */
   generatorShare: { words: 'generator of machine', unit: 'share', better: 'neither', digits: 2 },
-  /** Of the time, 0 to 1, of the thread of the generator that had most to do. */
+  /** Share of time that the busiest generator thread was busy, 0 to 1. */
   generatorBusy: { words: 'busiest generator thread', unit: 'share', better: 'neither', digits: 2 },
-  /** Of the server process that takes most. */
+  /** The server process with the most memory. */
   memoryMiB: { words: 'memory of largest server', unit: 'MiB', better: 'lower', digits: 0 },
   operations: { words: 'operations', unit: '', better: 'neither', digits: 0 },
   failed: { words: 'failed', unit: '', better: 'lower', digits: 0 },
@@ -31,11 +31,11 @@ export const measures = {
   resumed: { words: 'watches resumed', unit: '', better: 'lower', digits: 0 },
   openMs: { words: 'all watches open in', unit: 'ms', better: 'lower', digits: 0 },
   writesPerSecond: { words: 'writes beside', unit: '/s', better: 'neither', digits: 0 },
-  /** Of reads, 0 to 1. */
+  /** Share of reads, 0 to 1. */
   staleShare: { words: 'share of stale reads', unit: '', better: 'lower', digits: 4 },
   staleP99Ms: { words: 'staleness p99', unit: 'ms', better: 'lower', digits: 2 },
   staleMaxMs: { words: 'staleness longest', unit: 'ms', better: 'lower', digits: 2 },
-  /** Asked for; 0 where nothing stale is allowed. */
+  /** The requested bound; 0 where stale reads are not allowed. */
   boundMs: { words: 'bound', unit: 'ms', better: 'neither', digits: 0 },
   writeGapMs: { words: 'no write for', unit: 'ms', better: 'lower', digits: 0 },
   readGapMs: { words: 'no most recent read for', unit: 'ms', better: 'lower', digits: 0 },
@@ -47,13 +47,13 @@ export function isMeasure(name: string): name is Measure {
   return Object.hasOwn(measures, name)
 }
 
-/** What one round of one load measured. */
+/** The measures of one round of one load. */
 export type Sample = { readonly [measure in Measure]?: number }
 
-/** Of the rounds: the middle one (of an even number the lower of both), the lowest and the highest. */
+/** Median (the lower one for an even number of rounds), minimum and maximum of the rounds. */
 export type Spread = { readonly median: number; readonly lowest: number; readonly highest: number }
 
-/** @returns null when no round has it */
+/** @returns null when no round has the measure */
 export function spreadOf(samples: readonly Sample[], measure: Measure): Spread | null {
   const values = samples.map((sample) => sample[measure]).filter((value) => value !== undefined)
   const sorted = values.toSorted((a, b) => a - b)
@@ -63,7 +63,10 @@ export function spreadOf(samples: readonly Sample[], measure: Measure): Spread |
   return { median, lowest, highest }
 }
 
-/** `13439 (10906-13592)`; alone when all rounds say the same, `-` when none has it. */
+/**
+ * `13439 (10906-13592)`; without the range when all rounds are equal; `-` when none has the
+ * measure.
+ */
 export function spreadText(spread: Spread | null, measure: Measure): string {
   if (spread === null) return '-'
   const text = (value: number): string => value.toFixed(measures[measure].digits)

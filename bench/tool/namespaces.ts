@@ -12,7 +12,7 @@ import { askOnce } from './target.ts'
 const lookMs = 200
 const callMs = 10_000
 
-/** The namespaces of a run: made when they are needed, removed with all that is in them when it ends. */
+/** Namespaces of a run: created when needed, and removed with their content at the end. */
 export class Namespaces {
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
@@ -20,7 +20,7 @@ export class Namespaces {
   readonly #prefix: string
   readonly #made = new Set<string>()
 
-  /** @param prefix of their names, of this run alone */
+  /** @param prefix of their names, unique for this run */
   constructor(endpoints: readonly Endpoint[], clock: Clock, prefix: string) {
     this.#endpoints = endpoints
     this.#clock = clock
@@ -28,11 +28,11 @@ export class Namespaces {
     this.#prefix = prefix
   }
 
-  /** @returns its name, and whether it was made just now @throws BenchFailure `no-answer` */
+  /** @returns the name, and whether it was created by this call @throws BenchFailure `no-answer` */
   async make(purpose: string): Promise<{ readonly name: string; readonly isNew: boolean }> {
     const name = `${this.#prefix}-${purpose}`
     if (this.#made.has(name)) return { name, isNew: false }
-    // Also one that is not known to have been made has to go.
+    // Registered first: a namespace whose creation is unconfirmed must be removed as well.
     this.#made.add(name)
     try {
       await this.#surroundings.makeNamespace(name)
@@ -44,8 +44,9 @@ export class Namespaces {
   }
 
   /**
-   * Removes all that is in one, and asks for its own removal, which servers do in their own time.
-   * @returns false when that is not known to have been done
+   * Deletes the content of a namespace and the namespace itself, which servers complete later.
+   *
+   * @returns false when the deletion is not confirmed
    */
   async remove(name: string): Promise<boolean> {
     const endMs = this.#clock.monotonicMs() + benchLimits.tidyMsMax
@@ -65,7 +66,7 @@ export class Namespaces {
     return false
   }
 
-  /** All of them. @returns those of which that is not known */
+  /** Removes all namespaces. @returns those whose deletion is not confirmed */
   async tidy(): Promise<readonly string[]> {
     await Promise.all([...this.#made].map((name) => this.remove(name)))
     return [...this.#made]

@@ -3,20 +3,20 @@ import type { Selection } from './plan.ts'
 import type { LocalServers } from './target.ts'
 
 export type BenchOptions = {
-  /** At least one, of one cluster. */
+  /** At least one, all of the same cluster. */
   readonly endpoints: readonly Endpoint[]
-  /** null: they run elsewhere. */
+  /** null: the servers run elsewhere. */
   readonly local: LocalServers | null
   readonly selection: Selection
-  /** Each load runs so long, 1 to 3600. */
+  /** Duration of each load in s, 1 to 3600. */
   readonly seconds: number
-  /** Of all loads, 1 to 100. */
+  /** Repetitions of all loads, 1 to 100. */
   readonly rounds: number
-  /** Of the generator. */
+  /** Threads of the generator. */
   readonly threads: number
-  /** Of this program. */
+  /** Version of this program. */
   readonly commit: string
-  /** Ends it early; what was measured is told. */
+  /** Ends the run early; results so far are reported. */
   readonly signal: AbortSignal
   readonly note: (line: string) => void
 }

@@ -10,7 +10,9 @@ import { benchLimits } from './limits.ts'
 
 const payloadBytes = 1000
 
-/** Writes one object after the other, each write with a number, at a steady pace, for watchers to hear of. */
+/**
+ * Writes numbered versions at a steady rate, round-robin over the objects, for watchers to receive.
+ */
 export class PacedWriter {
   readonly failures = new FailureCounts()
   readonly #endpoints: readonly Endpoint[]
@@ -21,7 +23,7 @@ export class PacedWriter {
   #turn = 0
   #number = 0
 
-  /** @param names of objects that are there */
+  /** @param names of existing objects */
   constructor(of: {
     readonly endpoints: readonly Endpoint[]
     readonly clock: Clock
@@ -34,12 +36,12 @@ export class PacedWriter {
     this.#names = of.names
   }
 
-  /** Of the last write that was acknowledged. */
+  /** Number of the last acknowledged write. */
   get number(): number {
     return this.#number
   }
 
-  /** @param perSecond fewer when a write takes longer than that leaves */
+  /** @param perSecond target rate; lower when writes take longer */
   async run(perSecond: number, endMs: number): Promise<void> {
     let nextMs = this.#clock.monotonicMs()
     try {
@@ -47,7 +49,7 @@ export class PacedWriter {
         await pause(this.#clock, nextMs - this.#clock.monotonicMs())
         if (!(await this.#write(this.#number + 1, endMs))) return
         this.#number++
-        // What was late is not made up for: that would be another load.
+        // Delays are not made up for: that would be another load.
         nextMs = Math.max(nextMs + 1000 / perSecond, this.#clock.monotonicMs())
       }
     } finally {
@@ -55,7 +57,7 @@ export class PacedWriter {
     }
   }
 
-  /** Until it is acknowledged, as a number left out would look like an event that was lost. */
+  /** Retries until the write is acknowledged: a gap in the numbers would look like a lost event. */
   async #write(number: number, endMs: number): Promise<boolean> {
     const name = present(this.#names[number % this.#names.length], 'there are objects')
     const path = `${collectionOf(this.#namespace)}/${name}`

@@ -1,33 +1,33 @@
 import { text } from '../../tools/verify/page-text.ts'
 import type { Spread } from './measures.ts'
 
-/** Of every drawing, in its own units. */
+/** Dimensions of every drawing, in its own units. */
 const width = 1000
 const left = 330
 const right = 110
 const rowHeight = 22
 const axisHeight = 24
 
-/** One row of dots on a line, such as the quantiles of a latency. */
+/** A row of dots on a line, such as the quantiles of a latency. */
 export type RangeRow = {
   readonly label: string
   readonly colour: string
-  /** Ascending; the first and the last are named beside the line. */
+  /** Ascending; the first and the last have labels. */
   readonly values: readonly number[]
 }
 
-/** One bar, with its spread and a limit to hold it against. */
+/** A bar with its range and a limit. */
 export type BarRow = {
   readonly label: string
   readonly colour: string
   readonly spread: Spread
-  /** null: there is none. */
+  /** null: no limit. */
   readonly limit: number | null
 }
 
 type Scale = { readonly x: (value: number) => number; readonly ticks: readonly number[] }
 
-/** Logarithmic, as latencies differ by orders. @param unit of the axis */
+/** Logarithmic scale, because latencies span orders of magnitude. @param unit of the axis */
 export function rangePlot(rows: readonly RangeRow[], unit: string): string {
   const values = rows.flatMap((row) => row.values).filter((value) => value > 0)
   const scale = logarithmic(Math.min(...values), Math.max(...values))
@@ -46,7 +46,7 @@ export function rangePlot(rows: readonly RangeRow[], unit: string): string {
   return drawing(rows.length, [...axis(scale, rows.length, unit), ...drawn])
 }
 
-/** From 0, so that twice as long is twice as much. */
+/** From 0, so that lengths are proportional. */
 export function barPlot(rows: readonly BarRow[], unit: string): string {
   const most = Math.max(0, ...rows.flatMap(({ spread, limit }) => [spread.highest, limit ?? 0]))
   const scale = linear(most)
@@ -101,7 +101,7 @@ function linear(most: number): Scale {
   }
 }
 
-/** 1, 2 or 5 times a power of ten, not below. */
+/** Returns 1, 2 or 5 times a power of ten, at least the argument. */
 function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least))
   const found = [1, 2, 5, 10].find((times) => times * power >= least * 0.999)
@@ -121,7 +121,7 @@ function logarithmic(least: number, most: number): Scale {
   }
 }
 
-/** Three figures are enough for an eye. */
+/** Three significant digits. */
 function short(value: number): string {
   if (value === 0) return '0'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')

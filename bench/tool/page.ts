@@ -34,7 +34,7 @@ const explained: Readonly<Record<Workload, string>> = {
   failover: 'The longest time in which no client was answered by any member, from the fault on.',
 }
 
-/** One page that needs nothing else: no script, no font, no picture from elsewhere. */
+/** Returns a self-contained page without scripts, fonts or images from elsewhere. */
 export function pageOf(report: BenchReport): string {
   const { run } = report
   const said = remarks(report)
@@ -95,7 +95,7 @@ function plots(workload: Workload, rows: readonly BenchRow[]): string {
   }
 }
 
-/** One drawing for each group of loads that are worth comparing. */
+/** One drawing per group of comparable loads. */
 function grouped(
   rows: readonly BenchRow[],
   words: string,
@@ -132,7 +132,7 @@ function latencies(rows: readonly BenchRow[]): string {
   return drawn.length === 0 ? '' : rangePlot(drawn, 'ms')
 }
 
-/** Under which heading a load is drawn, and what it is called there. */
+/** Returns the group of a load and its name there. */
 function namesOf(load: Load): { readonly group: string; readonly row: string } {
   switch (load.kind) {
     case 'livez':
@@ -165,7 +165,7 @@ function namesOf(load: Load): { readonly group: string; readonly row: string } {
   }
 }
 
-/** The same mode has the same colour everywhere. */
+/** Each mode has the same color in all drawings. */
 function colourOf(load: Load): string {
   if (load.kind === 'watch') return load.slow === 0 ? '#2563eb' : '#b45309'
   if (load.kind !== 'get' && load.kind !== 'list' && load.kind !== 'staleness') return '#2563eb'

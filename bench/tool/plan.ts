@@ -1,22 +1,22 @@
 import { failoverFaults, workloads } from './load.ts'
 import type { HttpVersion, Load, Place, ReadMode, Workload } from './load.ts'
 
-/** What of all that can be measured is wanted. */
+/** The selected loads and their parameters. */
 export type Selection = {
   readonly workloads: readonly Workload[]
-  /** What gets, lists, creates and updates are asked in; the others are asked in HTTP/1.1. */
+  /** HTTP versions of gets, lists, creates and updates; all others use HTTP/1.1. */
   readonly http: readonly HttpVersion[]
-  /** Clients that ask at once, of gets, creates and updates. */
+  /** Numbers of concurrent clients for gets, creates and updates. */
   readonly clients: readonly number[]
-  /** Bytes of an object's payload. */
+  /** Payload sizes in bytes. */
   readonly sizes: readonly number[]
-  /** Objects of the collections that are listed. */
+  /** Sizes of the listed collections. */
   readonly lists: readonly number[]
-  /** Objects of a page. */
+  /** Objects per page. */
   readonly page: number
-  /** Watchers, the slow ones included. */
+  /** Numbers of watchers, including slow ones. */
   readonly watchers: readonly number[]
-  /** Ms; gets are asked for with the first, staleness is looked at with each. */
+  /** Bounds in ms; gets use the first one, staleness uses all. */
   readonly bounds: readonly number[]
 }
 
@@ -40,23 +40,23 @@ export const quickSelection: Selection = Object.freeze({
   bounds: [100],
 })
 
-/** What the endpoints turned out to be. */
+/** Capabilities of the endpoints. */
 export type Possible = {
-  /** In the order in which they are compared. */
+  /** In the order of comparison. */
   readonly modes: readonly ('linearizable' | 'lease' | 'bounded' | 'any' | 'log')[]
-  /** Of those wanted, what the endpoints speak. */
+  /** The selected HTTP versions that the endpoints support. */
   readonly http: readonly HttpVersion[]
-  /** Both a leader and a follower are known among them. */
+  /** Both a leader and a follower are known. */
   readonly hasRoles: boolean
-  /** The leader can be harmed and comes back. */
+  /** Faults can be injected into the leader. */
   readonly canFail: boolean
 }
 
-/** One in ten watchers reads slowly where slow ones are measured. */
+/** Share of slow readers where they are measured. */
 const slowShare = 0.1
 const stalenessClients = 4
 
-/** What is measured in each round, in this order. What changes members comes last. */
+/** Returns the loads of one round in order. Those that change the leader come last. */
 export function planOf(selection: Selection, possible: Possible): readonly Load[] {
   const wanted = new Set(selection.workloads)
   const both: readonly Place[] = possible.hasRoles ? ['leader', 'follower'] : ['all']
@@ -110,7 +110,7 @@ function writes(
   const places: readonly Place[] = possible.hasRoles ? ['leader', 'all'] : ['all']
   return sizes.flatMap((objectBytes) =>
     clients.flatMap((count) =>
-      // A lone client is at one endpoint anyway.
+      // A single client uses one endpoint anyway.
       (count === 1 ? places.slice(0, 1) : places).map((place): Load => ({
         kind,
         place,
@@ -126,7 +126,7 @@ function lists(selection: Selection, possible: Possible, http: HttpVersion): rea
   const place: Place = possible.hasRoles ? 'follower' : 'all'
   const modes = possible.modes.filter((mode) => mode === 'linearizable' || mode === 'any')
   return selection.lists.flatMap((objects) => {
-    // What many hold at once of 50,000 objects is memory, not speed.
+    // Many concurrent lists of 50,000 objects would measure memory, not speed.
     const clients = objects <= 1000 ? 8 : 2
     const pages = objects > selection.page ? [null, selection.page] : [null]
     return pages.flatMap((page) =>
@@ -145,7 +145,7 @@ function watches(selection: Selection, possible: Possible): readonly Load[] {
   })
 }
 
-/** So that what is delivered in a second stays in bounds: the more watch, the fewer events. */
+/** Fewer events for more watchers, so that the deliveries per second are bounded. */
 function eventsPerSecond(watchers: number): number {
   if (watchers <= 100) return 100
   return watchers <= 1000 ? 20 : 10
@@ -159,7 +159,7 @@ function staleness(selection: Selection, possible: Possible): readonly Load[] {
   return modes.map((mode) => ({ kind: 'staleness', mode, place, clients: stalenessClients }))
 }
 
-/** What it takes beside the time that loads run: connections, objects, members that come back. A guess, in ms. */
+/** Estimates the time besides the loads in ms: connections, objects, restarts of members. */
 export function guessMs(
   plan: readonly Load[],
   options: { readonly secondsEach: number; readonly rounds: number },

@@ -1,24 +1,28 @@
 import { readFileSync } from 'node:fs'
 
-/** Of `/proc` times. The kernel tells users a hundredth of a second, whatever it counts by itself. @source proc(5), times(2) */
+/** Resolution of times in `/proc`: 1/100 s on all systems. @source proc(5), times(2) */
 const ticksPerSecond = 100
 
-/** CPU time of a process so far, all its threads, in ms. @returns null where that cannot be known: it is gone, or no Linux */
+/**
+ * Returns the CPU time of a process with all its threads in ms.
+ *
+ * @returns null when unknown: it has ended, or this is not Linux
+ */
 export function cpuMsOf(pid: number): number | null {
   const stat = readProc(pid, 'stat')
   if (stat === null) return null
-  // The command may hold spaces and brackets: fields are counted behind the last bracket.
+  // The command may contain spaces and parentheses: fields are counted from the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond
 }
 
-/** Resident memory in MiB. @returns null as above */
+/** Returns the resident memory in MiB. @returns null when unknown */
 export function residentMiBOf(pid: number): number | null {
   const status = readProc(pid, 'status')
   return status === null ? null : Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024
 }
 
-/** Files and sockets this process may have open at once. @returns null where that cannot be known */
+/** Returns the limit of open files of this process. @returns null when unknown */
 export function openFilesMax(): number | null {
   const limit = /^Max open files\s+(\d+)/m.exec(readProc('self', 'limits') ?? '')?.[1]
   return limit === undefined ? null : Number(limit)

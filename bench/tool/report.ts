@@ -7,37 +7,37 @@ import type { Load } from './load.ts'
 import { isMeasure, measures, spreadOf } from './measures.ts'
 import type { Measure, Sample, Spread } from './measures.ts'
 
-/** Another one whenever a reader of results would misunderstand them. */
+/** Changes whenever older readers would misinterpret the file. */
 export const resultsSchema = 'orchctl-bench/1'
 
 export type BenchRow = {
   readonly load: Load
-  /** By which rows of two runs are the same. */
+  /** Identifies the same load in two runs. */
   readonly label: string
-  /** In their order. */
+  /** In order. */
   readonly rounds: readonly Sample[]
   /** Of all rounds. */
   readonly failures: readonly FailureCount[]
 }
 
-/** All that is told of one run, whatever it is written as. */
+/** The report of a run, independent of its format. */
 export type BenchReport = {
   readonly environment: Environment
   readonly run: {
     /** Wall clock, ms since 1970. */
     readonly startedMs: number
     readonly durationMs: number
-    /** Of each load. */
+    /** Duration of each load in s. */
     readonly seconds: number
     readonly rounds: number
-    /** Of the load generator. */
+    /** Threads of the generator. */
     readonly threads: number
     readonly endpoints: readonly string[]
-    /** What the servers say they are; empty: nothing. */
+    /** Version that the servers report; empty: none. */
     readonly server: string
-    /** The servers ran on this machine, and their CPU is known. */
+    /** The servers run on this machine, so their CPU time is known. */
     readonly isLocal: boolean
-    /** Processes that wanted to run before and after, on average of a minute. */
+    /** Load average before and after. */
     readonly loadBefore: number
     readonly loadAfter: number
   }
@@ -45,7 +45,7 @@ export type BenchReport = {
   readonly notes: readonly string[]
 }
 
-/** As `orchctl bench --json` writes it; bench/README.md describes it. */
+/** The format of `orchctl bench --json`, described in bench/README.md. */
 export function jsonOf({ environment, run, rows, notes }: BenchReport): string {
   const written = rows.map(({ label, load, rounds, failures }) => {
     const names = Object.keys(measures).filter(isMeasure)
@@ -58,13 +58,13 @@ export function jsonOf({ environment, run, rows, notes }: BenchReport): string {
   return JSON.stringify({ schema: resultsSchema, environment, run, rows: written, notes }, null, 2)
 }
 
-/** What is needed of results that were written earlier. */
+/** The parts of a results file that are needed. */
 export type Results = {
   readonly commit: string
   readonly rows: ReadonlyMap<string, readonly Sample[]>
 }
 
-/** @param name of the file, for the message @throws BenchFailure `results` */
+/** @param name of the file, for messages @throws BenchFailure `results` */
 export function parseResults(text: string, name: string): Results {
   const value = parsed(text, name)
   if (textMember(value, 'schema') !== resultsSchema)
@@ -91,7 +91,7 @@ function parsed(text: string, name: string): JsonObject {
     const value: unknown = JSON.parse(text)
     if (isJsonObject(value)) return value
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new BenchFailure('results', `${name} is not JSON as orchctl bench writes it`)
 }

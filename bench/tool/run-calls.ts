@@ -9,24 +9,24 @@ import type { Load } from './load.ts'
 
 export type CallLoad = Load & { readonly kind: 'livez' | 'get' | 'create' | 'update' | 'list' }
 
-/** Objects that gets are spread over. */
+/** Number of objects that gets are spread over. */
 const readObjects = 64
-/** More clients than any load has: each updates one of its own. */
+/** Upper limit of clients: each one updates its own object. */
 const updatedObjects = 256
 const listedBytes = 1000
 
-/** Clients that ask as soon as they are answered. @throws BenchFailure */
+/** Runs clients in a closed loop. @throws BenchFailure */
 export async function runCalls(context: BenchContext, load: CallLoad, round: string): Promise<Measured> {
   const { target, clock, namespaces } = context
   const recipe = await recipeOf(context, load, round)
   const endpoints = await target.at(load.place, clock)
   const measured = await measureCalls(context, { recipe, http: load.http, clients: load.clients, endpoints })
-  // So that the next load finds the servers as this one did.
+  // Restores the state in which the load found the servers.
   if (recipe.kind === 'create') await namespaces.remove(recipe.namespace)
   return measured
 }
 
-/** For the time of a load. @throws BenchFailure */
+/** Measures the calls of one load. @throws BenchFailure */
 export async function measureCalls(context: BenchContext, calls: CallsOf): Promise<Measured> {
   const { generator, target, clock, seconds } = context
   await generator.openCalls(calls)

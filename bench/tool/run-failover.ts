@@ -18,11 +18,15 @@ type FailoverLoad = Load & { readonly kind: 'failover' }
 /** Ms of traffic before the fault. */
 const beforeMs = 500
 const payloadBytes = 100
-/** A little less than all that can be done, as members that come back need the machine too. */
+/** Less than the maximum rate: members that restart need CPU as well. */
 const everyMs = 2
 const lookMs = 10
 
-/** Writers and readers at all members while the leader goes away; told is how long nobody was answered. @throws BenchFailure */
+/**
+ * Writes to and reads from all members during a leader failure, and measures the unavailability.
+ *
+ * @throws BenchFailure
+ */
 export async function runFailover(context: BenchContext, load: FailoverLoad): Promise<Measured> {
   const { target, clock } = context
   const { local, endpoints } = target
@@ -34,7 +38,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
   for (let at = 0; at < clients; at++) {
     const path = `${collectionOf(namespace)}/f${at}`
     const body = configMap(`f${at}`, payloadBytes)
-    // Each member has one of its own, and one moves on when it gets no answer.
+    // One client per member; it moves on when it gets no answer.
     const own = at < endpoints.length ? endpoints.slice(at, at + 1) : endpoints
     writes.begin(own, { method: 'PUT', path, body })
     reads.begin(own, { method: 'GET', path, body: null })
@@ -44,7 +48,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
     const measuring: Promise<Sample>[] = []
     await local.strike(load.fault, benchLimits.faultMs, () => {
       const gaps = gapsFrom(clock, writes, reads)
-      // Awaited below, and not before the members are back.
+      // Awaited below, not before the members are back.
       gaps.catch(() => undefined)
       measuring.push(gaps)
     })
@@ -57,8 +61,8 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
 }
 
 /**
- * The longest times without an answer from now on, each to its end: also when the fault is over by then and the member that comes
- * back takes the machine for itself.
+ * Measures the longest gaps from now on, each to its end, even if the fault is reverted earlier and
+ * the restarted member uses the CPU.
  *
  * @throws BenchFailure `no-answer`
  */
@@ -75,7 +79,7 @@ async function gapsFrom(clock: Clock, writes: Traffic, reads: Traffic): Promise<
   return { writeGapMs, readGapMs }
 }
 
-/** Calls again and again, of which only counts when one was answered as it should be. */
+/** Repeats calls and records when each successful one ended. */
 class Traffic {
   readonly answeredMs: number[] = []
   readonly #clock: Clock
@@ -90,7 +94,12 @@ class Traffic {
     this.#running.push(this.#run(endpoints, asked))
   }
 
-  /** When the first answer from then on came. @param endMs to be waited for @throws BenchFailure `no-answer` */
+  /**
+   * Returns the time of the first success after `fromMs`.
+   *
+   * @param endMs timeout
+   * @throws BenchFailure `no-answer`
+   */
   async nextAnswer(fromMs: number, endMs: number): Promise<number> {
     for (;;) {
       const found = this.answeredMs.find((at) => at >= fromMs)
@@ -104,12 +113,12 @@ class Traffic {
     }
   }
 
-  /** No more is asked. */
+  /** Stops after the calls in progress. */
   stop(): void {
     this.#ended = true
   }
 
-  /** Once what was asked is over. */
+  /** Resolves when the last call has ended. */
   async end(): Promise<void> {
     this.stop()
     await Promise.all(this.#running)

@@ -20,7 +20,7 @@ const keepBytes = 4 * 1024
 
 type Watched = {
   readonly context: BenchContext
-  /** What tells versions of this load from those of an earlier one. */
+  /** Distinguishes the versions of this load from those of earlier ones. */
   readonly series: number
   readonly path: string
   readonly endMs: number
@@ -30,12 +30,17 @@ type Watched = {
 
 type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyHistogram; stale: number }
 
-/** One writes versions of one object as fast as it can, others read it elsewhere; told is how old what they read was. @throws BenchFailure */
+/**
+ * One client writes versions of one object as fast as possible, others read it at other members;
+ * measures the age of what they read.
+ *
+ * @throws BenchFailure
+ */
 export async function runStaleness(context: BenchContext, load: StalenessLoad): Promise<Measured> {
   const { target, clock, seconds } = context
   const namespace = await fill(context, { purpose: 'stale', prefix: 's', objects: 1, payloadBytes })
   const [readers, roles] = [await target.at(load.place, clock), await target.roles()]
-  // Not to whom is read from: what a member wrote itself it knows first.
+  // Writes go to another member than reads: a member knows its own writes first.
   const writer =
     target.endpoints.find((_, at) => roles[at] === 'leader') ?? present(target.endpoints[0], 'one')
   const startedMs = clock.monotonicMs()
@@ -64,7 +69,7 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   return { sample, failures: shared.failures.list() }
 }
 
-/** Of all reads, of which only those that were stale are in the histogram. */
+/** All reads; only stale ones are in the histogram. */
 function staleAt(staleness: LatencyHistogram, reads: number, share: number): number {
   const rank = Math.ceil(reads * share) - (reads - staleness.total)
   return rank <= 0 ? 0 : staleness.quantile(rank / staleness.total)
@@ -95,7 +100,7 @@ async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: Stale
     }
     seen.latencies.record(context.clock.monotonicMs() - askedMs)
     const [, written, version] = /"mark":"(\d+)\.(\d+)"/.exec(start) ?? []
-    // Of what was there before the first write nothing can be said but that it is older.
+    // A version from before the first write is older, by an unknown time.
     const known = Number(written) === series ? Number(version) : -1
     const staleMs = acknowledged.stalenessMs(known, askedMs)
     if (staleMs > 0) {
@@ -106,7 +111,11 @@ async function read(shared: Watched, seen: Seen, endpoint: Endpoint, load: Stale
   })
 }
 
-/** Until the end of the load, on one connection that is made anew when it breaks. @param once whether it went well */
+/**
+ * Repeats a call until the end of the load, and reconnects after failures.
+ *
+ * @param once returns whether it succeeded
+ */
 async function repeat(
   { context, endMs, failures }: Watched,
   endpoint: Endpoint,

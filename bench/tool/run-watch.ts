@@ -16,10 +16,14 @@ type WatchLoad = Load & { readonly kind: 'watch' }
 
 const written = 10
 const worthTelling = 1000
-/** What else the process has open, with room. */
+/** Open files of the process besides the watches, with a margin. */
 const otherFiles = 200
 
-/** Watchers of one namespace, a writer at a steady pace; told is what the fast ones of them had to wait for. @throws BenchFailure */
+/**
+ * Watches of one namespace and a writer at a steady rate; measures the delays of the fast watchers.
+ *
+ * @throws BenchFailure
+ */
 export async function runWatch(context: BenchContext, load: WatchLoad): Promise<Measured> {
   const { generator, target, clock, seconds, note } = context
   checkRoom(load)

@@ -23,7 +23,7 @@ import { progressText } from './tables.ts'
 import { Target } from './target.ts'
 
 export type Host = {
-  /** The machine's: its moments mean the same in the generator's threads. */
+  /** The clock of the machine, shared with the threads of the generator. */
   readonly clock: Clock
   readonly random: Random
 }
@@ -31,11 +31,12 @@ export type Host = {
 const nothingSelected =
   'nothing that is selected can be measured: watch, staleness and failover are of HTTP/1.1 only'
 
-/** The runtime compiles what is used: servers are measured as they run for weeks, not in their first seconds. */
+/** Warm-up calls, so that compiled code is measured, not the first seconds of a process. */
 const warmClientsMax = 64
 
 /**
- * Measures what was selected, round after round, and removes what it made, also when it is interrupted.
+ * Measures the selected loads, round after round, and removes the created namespaces, also after an
+ * interrupt.
  *
  * @throws BenchFailure `no-answer`, `not-possible` when nothing can be measured
  */
@@ -53,7 +54,7 @@ export async function runBench(options: BenchOptions, { clock, random }: Host): 
     const target = await Target.probe(endpoints, local, `/api/v1/namespaces/${probed.name}`)
     const run = new Run({ target, generator, namespaces, clock, seconds, note }, options)
     await run.all()
-    // Behind the loads: a setting that was made right before them takes its time.
+    // Last, because a member needs time to apply a changed setting.
     const substitutes = await target.substitutes()
     return {
       environment: environmentOf(options.commit),
@@ -92,14 +93,14 @@ class Run {
     this.#options = options
   }
 
-  /** Those that were measured at least once. */
+  /** Rows with at least one measurement. */
   get rows(): BenchReport['rows'] {
     return this.#rows
       .filter(({ rounds }) => rounds.length > 0)
       .map(({ load, label, rounds, counts }) => ({ load, label, rounds, failures: counts.list() }))
   }
 
-  /** @throws BenchFailure `not-possible` when nothing of the selection is */
+  /** @throws BenchFailure `not-possible` when no load is left */
   async all(): Promise<void> {
     const { rounds, note, signal } = this.#options
     const plan = await this.#plan()
@@ -140,7 +141,7 @@ class Run {
     return plan
   }
 
-  /** What of that all endpoints speak; what they do not is noted. */
+  /** Returns the HTTP versions that all endpoints support, and adds notes for the others. */
   async #spoken(wanted: readonly HttpVersion[]): Promise<readonly HttpVersion[]> {
     if (!wanted.includes('2')) return wanted
     for (const endpoint of this.#context.target.endpoints) {
@@ -156,7 +157,7 @@ class Run {
     return wanted
   }
 
-  /** A little of each kind of call, of which nothing is told. */
+  /** Runs some calls of each kind without reporting them. */
   async #warm(plan: readonly Load[]): Promise<void> {
     const { note, signal } = this.#options
     const first = new Map<string, Load>()
@@ -172,7 +173,7 @@ class Run {
     }
   }
 
-  /** @returns null when it could not be measured, which is noted */
+  /** @returns null when it could not be measured; a note says why */
   async #measure(row: Row, round: number): Promise<Sample | null> {
     try {
       const { sample, failures } = await this.#run(row.load, `${round}`)
@@ -181,7 +182,7 @@ class Run {
       return sample
     } catch (cause) {
       if (!(cause instanceof Failure)) throw cause
-      // The end of the threads is how an interruption is told.
+      // An interrupt ends the threads, which appears as this failure.
       if (!this.#options.signal.aborted) this.notes.push(`${row.label}: ${cause.message}`)
       return null
     }

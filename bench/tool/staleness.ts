@@ -1,4 +1,4 @@
-/** When versions of one object were acknowledged, counted from 0, on one clock. */
+/** Times at which versions of one object were acknowledged, numbered from 0. */
 export class Acknowledged {
   readonly #atMs: number[] = []
 
@@ -6,16 +6,18 @@ export class Acknowledged {
     return this.#atMs.length
   }
 
-  /** The next one was. */
+  /** The next version was acknowledged. */
   add(atMs: number): void {
     this.#atMs.push(atMs)
   }
 
   /**
-   * How old at least what a read told already was when that was asked: the time since a later version than the one it told had
-   * been acknowledged. Nothing is assumed of clocks but that writer and reader share one.
+   * Returns a lower bound of the staleness of a read: the time since a later version than the one
+   * it returned had been acknowledged when it began. Writer and reader share one clock.
    *
-   * @param version that was read @param askedMs when the read was begun @returns ms; 0: not stale
+   * @param version that was read
+   * @param askedMs start of the read
+   * @returns ms; 0: not stale
    */
   stalenessMs(version: number, askedMs: number): number {
     const replacedMs = this.#atMs[version + 1]

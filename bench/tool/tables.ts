@@ -5,10 +5,10 @@ import type { Measure, Sample } from './measures.ts'
 import { failuresText } from './generator/failures.ts'
 import type { BenchReport, BenchRow } from './report.ts'
 
-/** Beyond it the generator may have been the limit, and not the servers. */
+/** Above this the generator may have been the bottleneck. */
 const busyMax = 0.9
 const shareMax = 0.5
-/** Of the processors: with more to do before the run, its figures say little. */
+/** Load average per processor; above this the figures mean little. */
 const quietLoad = 0.25
 
 const calls: readonly Measure[] = [
@@ -21,7 +21,7 @@ const calls: readonly Measure[] = [
   'memoryMiB',
 ]
 
-/** What is told of each workload, in this order. */
+/** Columns of each workload, in order. */
 export const columns: Readonly<Record<Workload, readonly Measure[]>> = {
   livez: calls,
   get: calls,
@@ -56,12 +56,12 @@ export const columns: Readonly<Record<Workload, readonly Measure[]>> = {
 
 export type Table = {
   readonly workload: Workload
-  /** The first is of the loads. */
+  /** The first column is the load. */
   readonly heading: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** One for each workload that was measured. Columns that no row has are left out. */
+/** One table per measured workload. Columns without values are left out. */
 export function tablesOf(rows: readonly BenchRow[]): readonly Table[] {
   return workloads.flatMap((workload) => {
     const own = rows.filter(({ load }) => load.kind === workload)
@@ -81,14 +81,14 @@ export function tablesOf(rows: readonly BenchRow[]): readonly Table[] {
   })
 }
 
-/** The generator used most of the machine, or all that one of its threads could. */
+/** Whether the generator used most of the machine, or all of one of its threads. */
 function isGeneratorBound(rounds: readonly Sample[]): boolean {
   const busy = spreadOf(rounds, 'generatorBusy')?.median ?? 0
   const share = spreadOf(rounds, 'generatorShare')?.median ?? 0
   return busy > busyMax || share > shareMax
 }
 
-/** One line that goes with every figure. */
+/** One line about the environment. */
 export function circumstances({ environment, run }: BenchReport): string {
   const { commit, node, processors, processor, memoryGiB } = environment
   const server = run.server === '' ? '' : `, server ${run.server}`
@@ -98,7 +98,7 @@ export function circumstances({ environment, run }: BenchReport): string {
   )
 }
 
-/** What a reader of the figures has to know, notes of the run included. */
+/** Remarks about the figures, including the notes of the run. */
 export function remarks(report: BenchReport): readonly string[] {
   const { rows, notes, run, environment } = report
   const bound = rows.filter(({ rounds }) => isGeneratorBound(rounds))
@@ -119,7 +119,7 @@ export function remarks(report: BenchReport): readonly string[] {
   ]
 }
 
-/** For terminals. @param format lays rows out in columns */
+/** Text for terminals. @param format aligns columns */
 export function textOf(
   report: BenchReport,
   format: (rows: readonly (readonly string[])[]) => readonly string[],
@@ -134,7 +134,7 @@ export function textOf(
   ]
 }
 
-/** For a page such as bench/README.md. */
+/** Markdown, as in bench/README.md. */
 export function markdownOf(report: BenchReport): readonly string[] {
   const cell = (words: string): string => words.replaceAll('|', '\\|')
   const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
@@ -147,7 +147,7 @@ export function markdownOf(report: BenchReport): readonly string[] {
   return [circumstances(report), ...parts, '', ...remarks(report).map((one) => `- ${one}`)]
 }
 
-/** One line, as soon as it is known. */
+/** One line per result, during the run. */
 export function progressText(row: BenchRow, sample: Sample): string {
   const told = columns[row.load.kind].slice(0, 6).flatMap((measure) => {
     const value = sample[measure]

@@ -10,13 +10,15 @@ import type { WireAnswer } from './generator/wire-connection.ts'
 import { WireConnection } from './generator/wire-connection.ts'
 import type { FailoverFault, Place, ReadMode } from './load.ts'
 
-/** Servers on this machine that we may look at and harm. */
+/** Servers on this machine that can be observed and into which faults can be injected. */
 export type LocalServers = {
-  /** Of the members that run now. */
+  /** Pids of the running members. */
   readonly pids: () => readonly number[]
   /**
-   * Does it to the leader of the moment, undoes it `forMs` later and waits until all are ready again.
-   * @param onBegin called right before it is done
+   * Injects the fault into the current leader, reverts it after `forMs`, and waits until all
+   * members are ready.
+   *
+   * @param onBegin called right before the injection
    */
   readonly strike: (fault: FailoverFault, forMs: number, onBegin: () => void) => Promise<void>
 }
@@ -25,19 +27,19 @@ type ModeName = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log'
 const modeNames: readonly ModeName[] = ['linearizable', 'lease', 'bounded', 'any', 'log']
 const probeBoundMs = 1000
 const answerBytesMax = 64 * 1024
-/** While a leader is elected nobody is one. */
+/** Time to wait for an election. */
 const electionMsMax = 10_000
 const lookMs = 200
 
-/** The servers that are measured: who they are, and what they understand. */
+/** The measured servers, their roles and capabilities. */
 export class Target {
   readonly endpoints: readonly Endpoint[]
   readonly local: LocalServers | null
-  /** What `/version` says; empty: nothing. */
+  /** The version they report; empty: none. */
   readonly version: string
-  /** In the order in which they are compared. */
+  /** In the order of comparison. */
   readonly modes: readonly ModeName[]
-  /** One line each: what is not offered. */
+  /** One line per mode that is not supported. */
   readonly notes: readonly string[]
   readonly #byHeader: boolean
   readonly #path: string
@@ -58,7 +60,7 @@ export class Target {
     this.#path = of.path
   }
 
-  /** @param path of an object that is there @throws BenchFailure `no-answer` */
+  /** @param path of an existing object @throws BenchFailure `no-answer` */
   static async probe(
     endpoints: readonly Endpoint[],
     local: LocalServers | null,
@@ -78,7 +80,11 @@ export class Target {
     return mode === 'any' ? { query: 'resourceVersion=0', consistency: null } : mostRecent
   }
 
-  /** Who is there now. @throws BenchFailure `not-possible` when nobody has that role for a while */
+  /**
+   * Returns the endpoints with that role.
+   *
+   * @throws BenchFailure `not-possible` when there is none for a while
+   */
   async at(place: Place, clock: Clock): Promise<readonly Endpoint[]> {
     if (place === 'all') return this.endpoints
     const endMs = clock.monotonicMs() + electionMsMax
@@ -92,7 +98,7 @@ export class Target {
     }
   }
 
-  /** One line each: who answers which mode as another, as followers may with leases. */
+  /** One line per endpoint that serves a mode as another one, as followers may do with leases. */
   async substitutes(): Promise<readonly string[]> {
     const notes: string[] = []
     for (const name of this.#byHeader ? this.modes : []) {
@@ -106,7 +112,7 @@ export class Target {
     return notes
   }
 
-  /** What each endpoint says of itself; null: nothing, as servers of other makers. */
+  /** Returns the role that each endpoint reports; null: none, as on other servers. */
   roles(): Promise<readonly (string | null)[]> {
     return Promise.all(
       this.endpoints.map(async (endpoint) => {
@@ -122,13 +128,13 @@ export class Target {
 
 type Offers = {
   readonly modes: readonly ModeName[]
-  /** One line each: what is not offered. */
+  /** One line per mode that is not supported. */
   readonly notes: readonly string[]
-  /** Modes are asked for by the `Orch-Consistency` header; else by resourceVersion. */
+  /** Modes are selected by the `Orch-Consistency` header; otherwise by resourceVersion. */
   readonly byHeader: boolean
 }
 
-/** A server that does not know the header answers as if it were not there. A mode is offered when one endpoint offers it. */
+/** Servers without the header ignore it. A mode is supported when one endpoint supports it. */
 async function offersOf(endpoints: readonly Endpoint[], path: string): Promise<Offers> {
   const modes: ModeName[] = []
   const notes: string[] = []
@@ -158,12 +164,12 @@ function askedIn(
   return Promise.all(endpoints.map((endpoint) => askOnce(endpoint, { method: 'GET', path, consistency })))
 }
 
-/** @returns null when it says none, or is no answer */
+/** @returns null when the response has no mode, or there is none */
 function modeSaidBy(answer: WireAnswer | null): string | null {
   return answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null
 }
 
-/** On a connection of its own. @returns null without an answer */
+/** Sends one request on a connection of its own. @returns null without a response */
 export async function askOnce(endpoint: Endpoint, asked: Asked): Promise<WireAnswer | null> {
   try {
     const connection = await WireConnection.open(endpoint)
@@ -186,7 +192,11 @@ export function objectOf(answer: WireAnswer | null): JsonObject {
   }
 }
 
-/** The `resourceVersion` of an empty list: where a watch begins. @throws BenchFailure `no-answer` */
+/**
+ * Returns the `resourceVersion` of an empty list, from which a watch can start.
+ *
+ * @throws BenchFailure `no-answer`
+ */
 export async function versionOf(endpoint: Endpoint, collection: string): Promise<string> {
   const list = objectOf(await askOnce(endpoint, { method: 'GET', path: withQuery(collection, 'limit=1') }))
   const metadata = memberOf(list, 'metadata')

@@ -4,15 +4,15 @@ import type { LinkRule } from './links/rules.ts'
 import type { FaultSpec } from './fault.ts'
 import type { ChaosTarget } from './target.ts'
 
-/** A fault that is being done. */
+/** A fault in progress. */
 export type ActiveFault = {
   readonly spec: FaultSpec
-  /** One, or those of a partition, or all. */
+  /** One member, the members of a partition, or all. */
   readonly targets: readonly string[]
   readonly forMs: number
 }
 
-/** Directions that are harmed while it lasts. */
+/** Returns the link rules of a fault. */
 export function rulesOf({ spec, targets }: ActiveFault, members: readonly string[]): readonly LinkRule[] {
   const others = members.filter((member) => !targets.includes(member))
   switch (spec.kind) {
@@ -29,7 +29,7 @@ export function rulesOf({ spec, targets }: ActiveFault, members: readonly string
   }
 }
 
-/** Does it, but for links, rolling restarts and new members, which are the runner's. */
+/** Injects the fault, except for links, rolling restarts and new members, which the runner does. */
 export async function apply({ spec, targets, forMs }: ActiveFault, target: ChaosTarget): Promise<void> {
   for (const member of targets) {
     switch (spec.kind) {
@@ -68,7 +68,7 @@ export async function apply({ spec, targets, forMs }: ActiveFault, target: Chaos
   }
 }
 
-/** Takes back what `apply` did. Members that ended, or may be ending, have to be started again. */
+/** Reverts what `apply` did. Members that ended, or are about to, have to be started again. */
 export async function revert({ spec, targets }: ActiveFault, target: ChaosTarget): Promise<void> {
   for (const member of targets) {
     if (spec.kind === 'pause') target.resume(member)

@@ -1,8 +1,10 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * `unknown-fault`: no fault of that name. `no-plan`: nothing fits into what was asked. `not-healed`: a member did not come
- * back. `links`: the proxies between peers do not do as told.
- * `disk`: the kernel does not.
+ * - `unknown-fault`: no fault has this name
+ * - `no-plan`: no fault fits into the requested duration
+ * - `not-healed`: a member did not recover
+ * - `links`: the proxies between peers failed
+ * - `disk`: setting the file size limit failed
  */
 export class ChaosFailure extends Failure<'unknown-fault' | 'no-plan' | 'not-healed' | 'links' | 'disk'> {}

@@ -1,7 +1,7 @@
 import { assertNever } from '../../base/assert.ts'
 import { ChaosFailure } from './errors.ts'
 
-/** What can be done to a cluster on this machine, in the order in which help tells it. */
+/** Kinds of faults, in the order of the help. */
 export const faultKinds = [
   'kill',
   'pause',
@@ -22,43 +22,48 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number]
 
 export type FaultSpec =
-  /** SIGKILL, and a start later. */
+  /** SIGKILL, restarted later. */
   | { readonly kind: 'kill' }
   /** SIGSTOP, and SIGCONT later. */
   | { readonly kind: 'pause' }
-  /** SIGTERM, and a start later. */
+  /** SIGTERM, restarted later. */
   | { readonly kind: 'stop' }
-  /** No byte between `size` members and the others; the victim is one of them. */
+  /** No bytes between `size` members, among them the target, and the others. */
   | { readonly kind: 'partition'; readonly size: number }
-  /** One way only: `to` the victim, it hears nobody; `from` it, nobody hears it. */
+  /** One direction only. `to`: the target receives nothing; `from`: it is not received. */
   | { readonly kind: 'cut'; readonly direction: 'to' | 'from' }
-  /** Every byte between the victim and its peers is late, by up to half as much again. */
+  /** All bytes between the target and its peers are delayed, by up to 1.5 times as much. */
   | { readonly kind: 'slow-link'; readonly delayMs: number }
-  /** What TCP makes of lost packets: each piece may wait for being sent again, and all behind it with it. */
+  /**
+   * Packet loss as seen through TCP: a chunk may wait for a retransmission, with everything after
+   * it.
+   */
   | { readonly kind: 'lossy-link'; readonly lossPercent: number }
-  /** Each sync of the log takes that much longer. */
+  /** Each sync of the log takes longer. */
   | { readonly kind: 'slow-disk'; readonly delayMs: number }
-  /** Each write to any file fails with EFBIG; a start later. */
+  /** Each write to any file fails with EFBIG; restarted later. */
   | { readonly kind: 'full-disk' }
-  /** The wall clock jumps, and jumps back. The monotonic one does not, as on real machines. */
+  /**
+   * The wall clock jumps, and jumps back later. The monotonic clock does not, as on real machines.
+   */
   | { readonly kind: 'clock-skew'; readonly skewMs: number }
-  /** One after another is stopped, started and awaited. */
+  /** Each member in turn is stopped, started and awaited. */
   | { readonly kind: 'rolling-restart' }
-  /** SIGKILL to all of them at once, and a start later. */
+  /** SIGKILL to all members at once, restarted later. */
   | { readonly kind: 'outage' }
-  /** It votes no more, and later again. */
+  /** The target becomes a learner, and a voter again later. */
   | { readonly kind: 'demote' }
-  /** One more joins and votes, and is removed later. */
+  /** A new member joins and votes, and is removed later. */
   | { readonly kind: 'member-churn' }
 
-/** One thing that will be done. Times in ms from the start of the run. */
+/** One planned fault. Times in ms from the start of the run. */
 export type Fault = {
-  /** Not before; later when what came before is not over yet. */
+  /** Earliest start; later if earlier faults are not reverted yet. */
   readonly atMs: number
   readonly forMs: number
-  /** A member's name, or whoever leads then. Of faults of all members: nobody in particular. */
+  /** Name of a member; `leader`: the leader at that time; `all`: all members. */
   readonly target: string
-  /** Faults of one lane come one after another. null: of all lanes, alone. */
+  /** Faults of one lane run one after the other. null: runs alone. */
   readonly lane: number | null
   readonly spec: FaultSpec
 }
@@ -77,7 +82,7 @@ export function parseKinds(text: string): readonly FaultKind[] {
   return faultKinds.filter((kind) => kinds.includes(kind))
 }
 
-/** In words, for people. */
+/** Returns a description for reports. */
 export function describeFault(spec: FaultSpec): string {
   switch (spec.kind) {
     case 'kill':

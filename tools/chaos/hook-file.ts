@@ -1,18 +1,24 @@
 import { readFileSync } from 'node:fs'
 
-/** In a member's directory: what its hook does to it. Its presence means that the member runs with the hook. */
+/**
+ * File in the directory of a member with the faults of its hook. Its presence means that the member
+ * runs with the hook.
+ */
 export const hookFile = 'chaos.json'
 
-/** What a hook shall do, and until when at the latest: whoever asked for it may have been killed. */
+/** Faults of the hook, each with an end in case the writer is killed. */
 export type HookFaults = {
-  /** Each sync of the log takes that much longer. */
+  /** Additional duration of each sync of the log. */
   readonly disk: { readonly delayMs: number; readonly untilMs: number } | null
   readonly clock: { readonly skewMs: number; readonly untilMs: number } | null
 }
 
 export const noHookFaults: HookFaults = Object.freeze({ disk: null, clock: null })
 
-/** @param nowMs of the true wall clock @returns what holds now; no harm when the file is not there or means nothing */
+/**
+ * @param nowMs of the unmodified wall clock
+ * @returns the active faults; none when the file is absent or malformed
+ */
 export function readHookFaults(path: string, nowMs: number): HookFaults {
   let value: unknown
   try {

@@ -1,7 +1,7 @@
 /*
- * Loaded into every thread of a server that `orchctl cluster up --chaos` starts, by `--import hook.js?file=FILE`, never by
- * the server itself: does to its log's disk and to its wall clock what the file says. LevelDB's own files and the clocks of
- * libraries (TLS) are not reached from here.
+ * Loaded by `--import hook.js?file=FILE` into every thread of servers that `orchctl cluster up
+ * --chaos` starts; the server itself never loads it. Delays syncs of the log and changes the wall
+ * clock as the file says. The files of LevelDB and the clock of TLS are not affected.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -10,7 +10,7 @@ import { RealClock } from '../../src/host/clock.ts'
 import { noHookFaults, readHookFaults } from './hook-file.ts'
 import type { HookFaults } from './hook-file.ts'
 
-/** The file is looked at again after this long. */
+/** Interval of reading the file. */
 const pollMs = 50
 
 const file = new URL(import.meta.url).searchParams.get('file') ?? ''

@@ -1,28 +1,33 @@
-/** Every bound of chaos. What happens beyond it stands beside it. */
+/** Limits of chaos, each with the behavior when it is reached. */
 export const chaosLimits = Object.freeze({
-  /** Ms of a plan. Into shorter ones no fault fits; longer ones are refused: run several, with other seeds. */
+  /**
+   * Duration of a plan in ms. No fault fits into less; more is rejected: use several runs with
+   * other seeds.
+   */
   durationMsMin: 4000,
   durationMsMax: 24 * 3_600_000,
-  /** Faults of one plan; it ends there. */
+  /** Faults of one plan. The plan ends there. */
   faultsMax: 10_000,
-  /** Ms that members may take to be ready before the first fault, on a machine with much to do. Then the run is refused. */
+  /** Ms until all members are ready before the first fault. Longer: the run is rejected. */
   beginMsMax: 20_000,
-  /** Ms that a member may take to be ready after a fault. Then the run ends and says so. */
+  /** Ms until a member is ready after a fault. Longer: the run fails. */
   readyMsMax: 60_000,
-  /** Ms to look for a leader to harm. Then another member is taken. */
+  /** Ms to find a leader as the target. Longer: another member is used. */
   leaderMsMax: 5_000,
-  /** Ms that a member may take to end when it is asked to. Then the run ends and says so. */
+  /** Ms until a member ends after SIGTERM. Longer: the run fails. */
   stopMsMax: 30_000,
-  /** Ms that what is written for a member's hook outlives the planned end of a fault, should we be killed meanwhile. */
+  /** Ms that faults of the hook outlast their planned end if this program is killed. */
   graceMs: 15_000,
-  /** Bytes held back by one direction of one proxied connection; beyond it the sender is no longer read. */
+  /** Bytes buffered in one direction of a proxied connection. More: the proxy stops reading. */
   heldBytesMax: 1024 * 1024,
-  /** Connections through the proxies at a time. More are closed at once. */
+  /** Proxied connections. More: closed at once. */
   connectionsMax: 512,
-  /** Ms that a proxy tries to find out which member is calling. Then it hangs up; members dial again. */
+  /**
+   * Ms to identify the calling member. Longer: the proxy closes the connection; members reconnect.
+   */
   callerMsMax: 500,
-  /** Bytes of one line to or from the proxies' control socket. A longer one ends that connection. */
+  /** Bytes of one line on the control socket of the proxies. Longer: the connection is closed. */
   controlLineBytesMax: 256 * 1024,
-  /** Ms that the proxies may take to do as told. */
+  /** Ms until the proxies confirm new rules. Longer: the run fails. */
   controlMsMax: 5_000,
 })

@@ -9,14 +9,14 @@ export type PlanOptions = {
   readonly seed: number
   readonly durationMs: number
   readonly members: readonly string[]
-  /** At least one; each is as likely as the others. */
+  /** At least one; all are equally likely. */
   readonly kinds: readonly FaultKind[]
 }
 
-/** Shortest and longest, in ms. */
+/** Minimum and maximum in ms. */
 type Span = readonly [number, number]
 
-/** How long each lasts: around the election timeout (0.3 s), the keepalive of links (4 s), and beyond. */
+/** Durations around the election timeout (0.3 s), the keepalive of links (4 s), and longer. */
 const durations: Readonly<Record<FaultKind, Span>> = {
   kill: [200, 4000],
   pause: [200, 6000],
@@ -28,7 +28,7 @@ const durations: Readonly<Record<FaultKind, Span>> = {
   'slow-disk': [1000, 6000],
   'full-disk': [500, 4000],
   'clock-skew': [1000, 8000],
-  // For each member; what it takes is known afterwards.
+  // Per member; the actual duration is known only afterwards.
   'rolling-restart': [1500, 1500],
   outage: [200, 2000],
   demote: [200, 4000],
@@ -36,14 +36,14 @@ const durations: Readonly<Record<FaultKind, Span>> = {
 }
 
 const quiet: Span = [500, 3000]
-/** The end belongs to the last fault's healing. */
+/** Time at the end for reverting the last fault. */
 const recoveryMs = 3000
 
 /**
- * What will be done when and to whom: the same for the same options, whatever the cluster does. A minority is harmed at a time,
- * in as many lanes as it has members, except where a fault is of all members: that one is alone.
+ * Returns a plan that depends only on the options, not on the cluster. At most a minority is
+ * affected at once, in as many lanes as the minority has members. Faults of all members run alone.
  *
- * @throws ChaosFailure `no-plan` when nothing fits into the duration
+ * @throws ChaosFailure `no-plan` when no fault fits into the duration
  */
 export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): readonly Fault[] {
   const random = new SeededRandom(seed)
@@ -76,7 +76,7 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
   return faults.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** The first fault fits into this, whichever of `kinds` it is and however it is drawn. */
+/** Returns a duration into which a fault always fits. */
 function enoughMs(kinds: readonly FaultKind[], members: number): number {
   const longest = Math.max(...kinds.map((kind) => durations[kind][1] * times(kind, members)))
   return quiet[1] + longest + recoveryMs
@@ -86,7 +86,7 @@ function times(kind: FaultKind, members: number): number {
   return kind === 'rolling-restart' ? members : 1
 }
 
-/** Faults of links, and of votes that others have to make up for. */
+/** Faults of links, and faults that need other voters. */
 export const needsPeers: ReadonlySet<FaultKind> = new Set([
   ...(['partition', 'cut', 'slow-link', 'lossy-link'] as const),
   'demote',
@@ -122,7 +122,7 @@ function drawSpec(kind: FaultKind, random: SeededRandom, minority: number): Faul
   }
 }
 
-/** Short ones more often than long ones: most edges are early. */
+/** Short durations are more likely: most edge cases occur early. */
 function within(random: SeededRandom, [min, max]: Span): number {
   const range = max - min + 1
   return min + Math.min(random.below(range), random.below(range))

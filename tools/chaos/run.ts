@@ -7,26 +7,26 @@ import { apply, revert, rulesOf } from './active-fault.ts'
 import type { ActiveFault } from './active-fault.ts'
 import type { ChaosTarget } from './target.ts'
 
-/** A fault that was done. */
+/** A completed fault. */
 export type CompletedFault = {
   readonly fault: Fault
   readonly kind: string
-  /** The members, comma between them. */
+  /** The members, separated by commas. */
   readonly target: string
   /** Wall clock, ms since 1970. */
   readonly atMs: number
   readonly endMs: number
-  /** Ms until all victims were ready again; null: the run was ended before. */
+  /** Ms until all targets were ready again; null: the run was interrupted before. */
   readonly readyMs: number | null
 }
 
 export type RunOptions = {
   readonly plan: readonly Fault[]
-  /** Faults that would last longer than this, because earlier ones healed slowly, are left out. */
+  /** Faults that would end later, because earlier ones took long to revert, are skipped. */
   readonly durationMs: number
   readonly target: ChaosTarget
   readonly clock: Clock
-  /** Ends the run early; what was harmed is healed. */
+  /** Ends the run early and reverts all faults. */
   readonly signal: AbortSignal
   readonly onBegin: (fault: Fault, what: { readonly kind: string; readonly target: string }) => void
   readonly onDone: (done: CompletedFault) => void
@@ -35,7 +35,7 @@ export type RunOptions = {
 const pollMs = 50
 const exitGraceMs = 1000
 
-/** After these a member is started again. */
+/** After these, a member is started again. */
 const terminating: ReadonlySet<FaultKind> = new Set([
   'kill',
   'stop',
@@ -45,10 +45,11 @@ const terminating: ReadonlySet<FaultKind> = new Set([
 ])
 
 /**
- * Does what the plan says in its order: each fault once its lane is healed of the one before, and as long after that as planned.
- * However it ends, nothing stays harmed: who is paused goes on, links are whole, who ended is started and awaited.
+ * Runs the plan in order: each fault once the previous one of its lane is reverted, with the
+ * planned delay. All faults are reverted in the end: paused members continue, links recover, and
+ * members that ended are started and awaited.
  *
- * @throws ChaosFailure `not-healed` when a member does not come back, `links`
+ * @throws ChaosFailure `not-healed` when a member does not recover, `links`
  */
 export async function runChaos(options: RunOptions): Promise<void> {
   const run = new Run(options)
@@ -63,15 +64,15 @@ class Run {
   readonly #options: RunOptions
   readonly #stop = new AbortController()
   readonly #active = new Set<ActiveFault>()
-  /** Members that are harmed or not yet ready again. */
+  /** Members that are affected or not yet ready again. */
   readonly #busy = new Set<string>()
-  /** Members that may end, be it late: they were killed, asked to, or had no room. Any other end is a find. */
+  /** Members that may still end because of a fault. Any other end of a process is an error. */
   readonly #mayEnd = new Set<string>()
   readonly #lanes = new Map<number | null, Promise<void>>()
   #startMs = 0
-  /** How far the run is behind its plan: what heals slowly moves what comes later. */
+  /** Delay of the run behind its plan, because faults took longer to revert. */
   #lateMs = 0
-  /** The proxies take one word at a time. */
+  /** The proxies accept one update at a time. */
   #linksUpdated: Promise<void> = Promise.resolve()
 
   constructor(options: RunOptions) {
@@ -93,7 +94,7 @@ class Run {
       if (this.#stop.signal.aborted) break
       const active = this.#inject(fault)
       this.#lanes.set(fault.lane, active)
-      // Whoever waits for the lane hears of it; until then it only ends the others.
+      // The next fault of the lane gets the rejection; until then it only stops the run.
       active.catch(() => this.#stop.abort())
     }
     const ends = await Promise.allSettled(this.#lanes.values())
@@ -101,7 +102,7 @@ class Run {
     if (failed !== undefined) throw failed.reason
   }
 
-  /** Whatever holds, holds no more. @throws ChaosFailure `not-healed`, `links` */
+  /** Reverts all faults. @throws ChaosFailure `not-healed`, `links` */
   async revertAll(): Promise<void> {
     const { target } = this.#options
     this.#active.clear()
@@ -148,7 +149,7 @@ class Run {
     }
     const endMs = clock.wallMs()
     const overMs = clock.monotonicMs()
-    // Who found no room may still be about to say so.
+    // A member with a full disk may be about to log its last lines.
     if (fault.spec.kind === 'full-disk') await this.#sleep(exitGraceMs)
     const ready = await Promise.all(targets.map((victim) => this.#awaitReady(victim, false)))
     for (const victim of targets) this.#busy.delete(victim)
@@ -158,7 +159,7 @@ class Run {
     onDone({ fault, ...what, atMs, endMs, readyMs })
   }
 
-  /** Whom it will be: never one that another lane harms. */
+  /** Returns the members to affect, none of which another lane affects. */
   #targetsOf({ target, spec }: Fault, leader: string | null): readonly string[] {
     const { members } = this.#options.target
     if (target === allMembers) return members
@@ -219,10 +220,10 @@ class Run {
   }
 
   /**
-   * Starts it when it has ended: also later, as one that was asked to end may still be at it.
+   * Starts the member when it has ended, which may happen late after SIGTERM.
    *
-   * @param always also when the run was ended
-   * @returns false when the run was ended meanwhile
+   * @param always also after the run was stopped
+   * @returns false when the run was stopped meanwhile
    */
   async #awaitReady(member: string, always: boolean): Promise<boolean> {
     const { clock, target } = this.#options
@@ -242,13 +243,13 @@ class Run {
     }
   }
 
-  /** @throws ChaosFailure `not-healed` when nobody ended it */
+  /** @throws ChaosFailure `not-healed` when it ended without a fault */
   #start(member: string): void {
     if (!this.#mayEnd.has(member)) throw unexpectedExit(member)
     this.#options.target.start(member)
   }
 
-  /** Until then, or until the run is ended. */
+  /** Resolves early when the run is stopped. */
   async #sleep(ms: number): Promise<void> {
     const { signal } = this.#stop
     if (ms <= 0 || signal.aborted) return

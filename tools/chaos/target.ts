@@ -3,31 +3,31 @@ import type { LinkRule } from './links/rules.ts'
 
 export type DiskFault = { readonly kind: 'slow'; readonly delayMs: number } | { readonly kind: 'full' }
 
-/** The cluster that is harmed: what chaos can do to it, and what it looks at. */
+/** The cluster under test: the faults that can be injected and the state that is observed. */
 export interface ChaosTarget {
   readonly members: readonly string[]
-  /** Why a fault cannot be had here, and what would help; null: it can. */
+  /** Why a fault is not possible here, and what to do; null: it is possible. */
   lacks(kind: FaultKind): string | null
-  /** Whoever leads now as far as anybody says; null: nobody does. */
+  /** The current leader as far as a member reports one; null: none. */
   leader(): Promise<string | null>
-  /** Whether it answers `/readyz` with yes now. */
+  /** Whether `/readyz` succeeds. */
   isReady(member: string): Promise<boolean>
   isRunning(member: string): boolean
   start(member: string): void
-  /** SIGKILL, SIGTERM. It ends a while later; nothing happens to one that does not run. */
+  /** SIGKILL or SIGTERM. It ends some time later. No effect on a member that is not running. */
   end(member: string, how: 'killed' | 'asked'): void
-  /** Until `resume`, or until this process is gone. */
+  /** Until `resume`, or until this process ends. */
   pause(member: string): void
   resume(member: string): void
-  /** These and no others hold from now on, or until this process is gone. @throws ChaosFailure `links` */
+  /** Replaces all link rules, until this process ends. @throws ChaosFailure `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
-  /** @param forMs of the plan: it ends a while after it even when nobody says so */
+  /** @param forMs planned duration: the fault ends some time after it even without a revert */
   setDisk(member: string, harm: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
-  /** Once it is so. @throws Failure when it does not come to be in time */
+  /** Resolves when the role has changed. @throws Failure when it takes too long */
   setRole(member: string, role: 'voter' | 'learner'): Promise<void>
-  /** One more, once it votes. @returns its name */
+  /** Adds a member and waits until it votes. @returns its name */
   addMember(): Promise<string>
-  /** Once it is no member any more. */
+  /** Removes a member and waits until it is removed. */
   removeMember(name: string): Promise<void>
 }

@@ -11,18 +11,18 @@ import { HistoryIndex } from './history-index.ts'
 import type { CheckReport } from './finding.ts'
 import type { History } from './history.ts'
 
-/** `undecided`: also when too little was recorded to say anything. */
+/** The outcome of all checks. `undecided` includes a history that is too short to check. */
 export type HistoryVerdict = {
   readonly verdict: 'ok' | 'anomaly' | 'undecided'
   readonly checks: readonly CheckReport[]
 }
 
 export type CheckOptions = {
-  /** An endpoint may be several servers behind a balancer: connections are no sessions. */
+  /** True if an endpoint may be a load balancer, so that connections are not sessions. */
   readonly balanced: boolean
 }
 
-/** Holds a whole history against everything that a server of this kind promises. Pure: the same answer each time. */
+/** Runs all checks on a complete history. Pure: the same history gives the same verdict. */
 export function checkHistory(history: History, options: CheckOptions): HistoryVerdict {
   const index = new HistoryIndex(history)
   const checks = [

@@ -14,22 +14,27 @@ export type ClientOptions = {
   readonly clock: Clock
   readonly random: SeededRandom
   readonly endpoints: readonly Endpoint[]
-  /** Where it stays; null: it moves about, and on when it gets no answer. */
+  /**
+   * The fixed endpoint; null: the client moves between endpoints, and to the next one after a
+   * failure.
+   */
   readonly pinned: Endpoint | null
   readonly objects: readonly string[]
   readonly offers: Offers
-  /** Mean ms from one call to the next. */
+  /** Mean interval between calls in ms. */
   readonly everyMs: number
-  /** Of one call. */
+  /** Time limit of one call in ms. */
   readonly timeoutMs: number
 }
 
-/** How often one that moves about does so without a reason. */
+/** Probability that a moving client changes its endpoint without a failure. */
 const wanderChance = 0.05
-/** Before it asks again whoever did not answer. */
+/** Delay before an endpoint that did not answer is used again. */
 const backOffMs = 50
 
-/** One sequential client: it asks, waits for the answer or its deadline, and asks the next. */
+/**
+ * A sequential client: sends one call, waits for the answer or the deadline, then sends the next.
+ */
 export class VerifyClient {
   readonly #options: ClientOptions
   readonly #traffic: Traffic
@@ -42,12 +47,15 @@ export class VerifyClient {
     this.#connection = new Connection(pinned ?? random.pick(endpoints), options.clock)
   }
 
-  /** @param endMs on the clock, asked anew each time; no call begins later @throws VerifyFailure `history` */
+  /**
+   * @param endMs on the clock, evaluated before each call; no call begins later
+   * @throws VerifyFailure `history`
+   */
   async run(endMs: () => number): Promise<void> {
     const { clock, random, everyMs, recorder, pinned } = this.#options
     let nextMs = clock.monotonicMs()
     for (;;) {
-      // Evenly spread around the mean, so that clients do not march in step.
+      // Uniform around the mean, so that clients do not synchronize.
       nextMs = Math.max(nextMs + (everyMs * (50 + random.below(101))) / 100, clock.monotonicMs())
       if (nextMs >= endMs()) break
       await pause(clock, nextMs - clock.monotonicMs())
@@ -71,7 +79,7 @@ export class VerifyClient {
       }
       continueToken = answered.continueToken
       if (request.kind !== 'list' || continueToken === null) return
-      // Pages of one list may come from different members.
+      // Different members may serve the pages of one list.
       if (pinned === null && random.chance(0.3)) this.#move()
       request = { ...request, page: request.page + 1 }
     }

@@ -9,20 +9,20 @@ import { verifyLimits } from './limits.ts'
 export type HttpCall = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** JSON text; null: none. */
+  /** JSON text; null: no body. */
   readonly body: string | null
-  /** Value of the header `Orch-Consistency`. Unset: none. */
+  /** Value of the `Orch-Consistency` header; unset: the header is not sent. */
   readonly consistency?: string
 }
 
-/** An answer, or why there is none. */
+/** An HTTP response, or the reason why there is none. */
 export type Reply =
   | {
       readonly kind: 'reply'
       readonly status: number
       readonly body: string
       readonly connection: number
-      /** What is said in `Orch-Consistency`; null: nothing. */
+      /** Value of the `Orch-Consistency` response header; null: absent. */
       readonly consistency: string | null
     }
   | { readonly kind: 'none'; readonly why: string; readonly connection: number }
@@ -30,7 +30,7 @@ export type Reply =
 let sockets = 0
 const socketNumbers = new WeakMap<Socket, number>()
 
-/** Which of all connections ever made this is. */
+/** Number of this connection among all that this process has opened. */
 function numberOf(socket: Socket | null): number {
   if (socket === null) return 0
   let number = socketNumbers.get(socket)
@@ -38,7 +38,9 @@ function numberOf(socket: Socket | null): number {
   return number
 }
 
-/** One kept connection to one endpoint, one request at a time; broken ones are made anew. */
+/**
+ * A keep-alive connection to one endpoint, one request at a time. It reconnects after a failure.
+ */
 export class Connection {
   readonly endpoint: Endpoint
   readonly #clock: Clock
@@ -51,7 +53,7 @@ export class Connection {
     this.#agent = isTls(endpoint) ? new HttpsAgent(options) : new HttpAgent(options)
   }
 
-  /** Never throws: whatever goes wrong is no answer. @param timeoutMs of the whole call */
+  /** Never rejects: failures are returned. @param timeoutMs time limit of the call */
   ask(asked: HttpCall, timeoutMs: number): Promise<Reply> {
     return new Promise((resolve) => {
       const outgoing = send(this.endpoint, asked, this.#agent)
@@ -93,7 +95,7 @@ export class Connection {
   }
 }
 
-/** A stream of lines on a connection of its own. @throws whatever broke it */
+/** A stream of lines on a connection of its own. @throws the error that broke the connection */
 export class LineStream {
   readonly #outgoing: ClientRequest
   readonly #response: Promise<IncomingMessage>
@@ -112,7 +114,7 @@ export class LineStream {
     return (await this.#response).statusCode ?? 0
   }
 
-  /** Pulled, so that a watch waits where its reader does. */
+  /** Reads on demand, so that a slow reader applies backpressure. */
   async *lines(): AsyncGenerator<string, void> {
     const response = await this.#response
     response.setEncoding('utf8')

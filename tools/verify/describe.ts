@@ -3,7 +3,7 @@ import type { EvidenceLine } from './finding.ts'
 import type { Answer, Call, Copy, Mode, Request, Version, Watch, WatchEvent } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** Lines for people, in the order of time; of too many, the last. */
+/** Returns the lines in order of time; of too many, the last ones. */
 export function byTime(witnesses: readonly EvidenceLine[]): readonly EvidenceLine[] {
   return [...witnesses].sort((a, b) => a.atMs - b.atMs).slice(-verifyLimits.witnessesMax)
 }

@@ -1,6 +1,6 @@
-/** One server, and who asks it. PEM texts; null: not used. */
+/** A server and the credentials to use with it, as PEM text; null: none. */
 export type Endpoint = {
-  /** In reports; the name of the member where that is known. */
+  /** Name in reports; the member name where it is known. */
   readonly name: string
   /** `https://host:port` or `http://host:port`. */
   readonly url: string
@@ -8,6 +8,6 @@ export type Endpoint = {
   readonly certificate: string | null
   readonly key: string | null
   readonly token: string | null
-  /** The server's certificate is not looked at. */
+  /** Skips verification of the server certificate. */
   readonly insecure: boolean
 }

@@ -1,9 +1,9 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * - `history`: a file is not a history, or damaged; the message names file and line
- * - `too-long`: a history beyond what is checked
- * - `no-answer`: no endpoint did what the recording needs before it can begin, or at its end
- * - `faults`: a file of faults is not understood
+ * - `history`: a file is not a history, or is damaged; the message names file and line
+ * - `too-long`: the history exceeds the limits of the checks
+ * - `no-answer`: no endpoint completed a request that the recording needs at its start or end
+ * - `faults`: a fault file is malformed
  */
 export class VerifyFailure extends Failure<'history' | 'too-long' | 'no-answer' | 'faults'> {}

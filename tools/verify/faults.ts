@@ -5,14 +5,14 @@ import { VerifyFailure } from './errors.ts'
 import type { Fault } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** Times of this size are since 1970, not since the start of a recording. */
+/** Larger times are ms since 1970, smaller ones ms since the start of the recording. */
 const sinceEpochMs = 1e11
 
 /**
- * Reads what was done to the members, as JSON lines of `{atMs, kind, target, endMs}`. Times may be ms since the start of
- * the recording or since 1970; `endMs` may be missing or null.
+ * Reads the injected faults as JSON lines of `{atMs, kind, target, endMs}`. Times are ms since the
+ * start of the recording or since 1970; `endMs` may be missing or null.
  *
- * @param startedMs of the recording, since 1970
+ * @param startedMs start of the recording, ms since 1970
  * @throws VerifyFailure `faults`, naming file and line
  */
 export function readFaults(path: string, startedMs: number): readonly Fault[] {
@@ -20,10 +20,10 @@ export function readFaults(path: string, startedMs: number): readonly Fault[] {
 }
 
 /**
- * Looks, before any traffic, at a file that will be read behind it. It may still be written, so it need not be there yet,
- * nor its last line end.
+ * Checks a fault file before the traffic starts; it is read afterwards. It may still be written to,
+ * so it may be absent and its last line may be incomplete.
  *
- * @throws VerifyFailure `faults`, when it can never be read
+ * @throws VerifyFailure `faults` when it can never be read
  */
 export function checkFaults(path: string): void {
   if (!existsSync(path) && isDirectory(dirname(path))) return

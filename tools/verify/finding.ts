@@ -1,6 +1,6 @@
 import { verifyLimits } from './limits.ts'
 
-/** What went wrong, by name. */
+/** Kinds of anomalies. */
 export type AnomalyKind =
   | 'stale-read'
   | 'lost-write'
@@ -21,7 +21,7 @@ export type AnomalyKind =
   | 'reads-go-back'
   | 'members-differ'
 
-/** For people: what each kind means, in one line. */
+/** One line of explanation for each kind. */
 export const anomalyDescriptions: Readonly<Record<AnomalyKind, string>> = Object.freeze({
   'stale-read': 'a most recent read showed what had been replaced before it began',
   'lost-write': 'a write was acknowledged and not kept',
@@ -43,7 +43,7 @@ export const anomalyDescriptions: Readonly<Record<AnomalyKind, string>> = Object
   'members-differ': 'members have different objects at one revision',
 })
 
-/** One line of the history that shows it. */
+/** One line of the history that proves an anomaly. */
 export type EvidenceLine = { readonly atMs: number; readonly text: string }
 
 export type Anomaly = {
@@ -51,41 +51,41 @@ export type Anomaly = {
   /** One sentence with names, revisions and members. */
   readonly text: string
   readonly atMs: number
-  /** null: not about one object. */
+  /** null: not about a single object. */
   readonly object: string | null
   readonly members: readonly string[]
-  /** The smallest part of the history that shows it, in the order of time. */
+  /** The smallest part of the history that proves it, in order of time. */
   readonly witnesses: readonly EvidenceLine[]
 }
 
 export type Verdict =
   | 'ok'
   | 'anomaly'
-  /** It was looked into and could not be decided. */
+  /** The check could not decide. */
   | 'undecided'
-  /** Nothing of the kind was recorded. */
+  /** The history has no data for this check. */
   | 'no-data'
-  /** It means nothing here, such as comparing one member. */
+  /** The check does not apply, such as comparing a single member. */
   | 'not-applicable'
 
 export type CheckReport = {
   readonly check: string
   readonly verdict: Verdict
-  /** What was looked into, such as `20 objects, 4,211 calls`. */
+  /** What was checked, such as `20 objects, 4,211 calls`. */
   readonly examined: string
   /** Why it is undecided; empty otherwise. */
   readonly note: string
   readonly anomalies: readonly Anomaly[]
-  /** Anomalies beyond those told. */
+  /** Number of anomalies beyond the limit. */
   readonly untold: number
 }
 
-/** Collects what one check finds, each thing once, up to the limit. */
+/** Collects the anomalies of one check, deduplicated, up to the limit. */
 export class Findings {
   readonly #anomalies = new Map<string, Anomaly>()
   #omitted = 0
 
-  /** @param of what it is about: the same thing is told once @param make called only when it will be told */
+  /** @param of key for deduplication @param make called only for anomalies that are kept */
   add(of: string, make: () => Anomaly): void {
     if (this.#anomalies.has(of)) return
     if (this.#anomalies.size >= verifyLimits.anomaliesMax) this.#omitted++

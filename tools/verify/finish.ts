@@ -13,7 +13,7 @@ import type { VerifyWatcher } from './watcher.ts'
 
 const client = 'closing'
 const retryMs = 100
-/** Written last, so that a watch which left out the last change is found out by the next. */
+/** The last writes; a watch that missed the last change is detected by the next one. */
 const marks = 3
 
 type FinishOptions = {
@@ -24,10 +24,10 @@ type FinishOptions = {
 }
 
 /**
- * Brings a recording to rest: a few last writes, every watch up to them, one most recent list of each member, and a copy
- * of all objects of each at one revision.
+ * Completes a recording: a few final writes, each watch up to them, one most recent list per
+ * member, and a copy of all objects of each member at one revision.
  *
- * @returns the revision of the last write; null: nobody acknowledged it in time
+ * @returns the revision of the last write; null: none was acknowledged in time
  */
 export async function finish(
   parts: FinishOptions,
@@ -45,7 +45,7 @@ export async function finish(
       await pause(clock, 20)
   }
   for (const [at, endpoint] of parts.endpoints.entries()) await listLast(parts, { endpoint, at, endMs })
-  // The same revision everywhere, so that what the members show can be compared.
+  // The same revision on every member makes the copies comparable.
   const revision = recorder.newest
   for (const endpoint of parts.endpoints) await copy(parts, { endpoint, revision, endMs })
   return written.length === marks ? lastOf(null) : null
@@ -108,7 +108,7 @@ async function copy(
   connection.close()
 }
 
-/** Of the items alone: what else a list says of itself, such as links, is no matter of the objects. */
+/** Digest of the items only; other fields of a list, such as links, may differ. */
 function itemsDigest(body: string): string {
   const value: unknown = JSON.parse(body)
   const items = isJsonObject(value) ? value['items'] : null

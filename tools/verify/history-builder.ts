@@ -5,7 +5,7 @@ import { historyFormat } from './history-lines.ts'
 import type { Line } from './history-lines.ts'
 import { verifyLimits } from './limits.ts'
 
-/** Puts the lines of a recording together. @throws VerifyFailure `history`, `too-long` */
+/** Builds a history from the lines of a recording. @throws VerifyFailure `history`, `too-long` */
 export class HistoryBuilder {
   readonly #calls: Call[] = []
   readonly #watches = new Map<number, Watch>()
@@ -16,7 +16,7 @@ export class HistoryBuilder {
   #records = 0
   #shown = 0
 
-  /** Whether the first line was that of a recording. */
+  /** Whether the first line was a valid header. */
   get hasFacts(): boolean {
     return this.#facts !== null
   }

@@ -8,15 +8,17 @@ import { LineReader, writeLine } from './history-lines.ts'
 import type { Line } from './history-lines.ts'
 import { verifyLimits } from './limits.ts'
 
-/** Where a recording goes, line by line, so that its length is not bounded by memory. */
+/** Writes a recording to a file line by line, so that memory does not limit its length. */
 export class HistoryFile {
   readonly path: string
   readonly #stream: WriteStream
   #failure: Error | null = null
-  /** While too much is under way: until it is not, or cannot be any more. */
+  /**
+   * Pending while the write buffer is full; resolves when it has drained or the file has failed.
+   */
   #drained: Promise<void> | null = null
 
-  /** @param path made anew, readable by its owner alone: it holds no secrets, but names of hosts */
+  /** @param path created with mode 0600: it contains host names, but no secrets */
   constructor(path: string) {
     this.path = path
     this.#stream = createWriteStream(path, { mode: 0o600 })
@@ -29,7 +31,11 @@ export class HistoryFile {
     if (this.#failure === null) this.#stream.write(`${writeLine(line)}\n`)
   }
 
-  /** Waits while too much is under way. @throws VerifyFailure `history` when the file cannot be written */
+  /**
+   * Waits while the write buffer is full.
+   *
+   * @throws VerifyFailure `history` when the file cannot be written
+   */
   async room(): Promise<void> {
     while (this.#failure === null && this.#stream.writableLength > verifyLimits.spillBytesMax) {
       this.#drained ??= new Promise<void>((resolve) => {
@@ -58,9 +64,9 @@ export class HistoryFile {
 }
 
 /**
- * Reads a recording. A last line that is cut short is left out: whoever recorded it was ended.
+ * Reads a recording. An incomplete last line is ignored: the recorder was killed.
  *
- * @throws VerifyFailure `history`, naming file and line, and what to do; `too-long`
+ * @throws VerifyFailure `history`, naming file, line and remedy; `too-long`
  */
 export async function readHistory(path: string): Promise<History> {
   const reader = new LineReader()
@@ -69,7 +75,7 @@ export async function readHistory(path: string): Promise<History> {
   try {
     for await (const { text, isWhole } of linesOf(path)) {
       at++
-      // Without its first line it is no recording that was cut short, but no recording.
+      // Without a complete first line the file is not a recording.
       if (!isWhole && builder.hasFacts && !isJson(text)) break
       builder.add(reader.read(text))
     }

@@ -1,24 +1,24 @@
 import type { Call, Expected, History, Request, Version, Watch, WatchEvent } from './history.ts'
 import { isWrite } from './history.ts'
 
-/** A revision at which an object changed, as somebody was told. */
+/** A revision at which an object changed, as observed by a client. */
 export type Change = {
   readonly revision: number
-  /** Of a deletion: what was deleted, as a watch told it. */
+  /** For a deletion: the deleted version as a watch returned it. */
   readonly version: Version
   readonly deleted: boolean
 }
 
-/** A deletion that was asked for and may have happened. */
+/** A deletion that may have happened. */
 type Deletion = {
   readonly call: Call
-  /** Behind this revision if at all. */
+  /** If it happened, its revision is above this one. */
   readonly above: number
-  /** Before this one if at all. */
+  /** If it happened, its revision is below this one. */
   readonly below: number
 }
 
-/** Somebody was told that a revision exists: by the answer to a call, or by an event. */
+/** Proof that a revision exists: the answer of a call, or an event. */
 export type Observation = {
   readonly at: number
   readonly revision: number
@@ -27,31 +27,31 @@ export type Observation = {
 
 export type WatchEventRef = { readonly watch: Watch; readonly event: WatchEvent }
 
-/** What is known of one object, from everything that anybody was told. */
+/** Everything that was observed of one object. */
 export type ObjectHistory = {
   readonly name: string
-  /** By revision. */
+  /** Ascending by revision. */
   readonly changes: Change[]
   readonly deletions: Deletion[]
 }
 
 /**
- * What a whole history tells of the truth behind it. It knows only what somebody was told, so it can prove an answer
- * wrong and never guesses that one is.
+ * Everything that a history proves about the actual state. It uses only what clients observed, so
+ * it can prove that an answer is wrong and never reports a false anomaly.
  */
 export class HistoryIndex {
   readonly history: History
   readonly objects = new Map<string, ObjectHistory>()
-  /** Two contents of one revision. */
+  /** Revisions with two different contents. */
   readonly conflicts: { readonly revision: number; readonly one: Version; readonly other: Version }[] = []
-  /** Everything that proved a revision to exist, with the newest so far. */
+  /** All observations in order of time. */
   readonly observations: readonly Observation[]
-  /** By token: the call that wrote it. */
+  /** The call that wrote a version, by token. */
   readonly writers = new Map<string, Call>()
-  /** The newest of the sights up to each. */
+  /** For each observation, the one with the highest revision so far. */
   readonly #newest: Observation[] = []
   readonly #byRevision = new Map<number, Change>()
-  /** By token: when somebody other than its writer was first shown it. */
+  /** By token: when a client other than the writer first read it. */
   readonly #firstReadAt = new Map<string, number>()
 
   constructor(history: History) {
@@ -70,7 +70,7 @@ export class HistoryIndex {
     this.#indexDeletions()
   }
 
-  /** The newest revision told to anybody before that moment. */
+  /** Returns the highest revision that was observed before that time. */
   newestBefore(moment: number): Observation | null {
     let [low, high] = [0, this.observations.length]
     while (low < high) {
@@ -81,31 +81,33 @@ export class HistoryIndex {
     return this.#newest[low - 1] ?? null
   }
 
-  /** The last change of an object up to a revision. */
+  /** Returns the last change of an object up to a revision. */
   lastChangeUpTo(name: string, revision: number): Change | null {
     const changes = this.objects.get(name)?.changes ?? []
     return changes[indexAfter(changes, revision) - 1] ?? null
   }
 
-  /** The first change of an object behind a revision. */
+  /** Returns the first change of an object after a revision. */
   nextChangeAfter(name: string, revision: number): Change | null {
     const changes = this.objects.get(name)?.changes ?? []
     return changes[indexAfter(changes, revision)] ?? null
   }
 
-  /** Whether an object may be absent from the state at a revision that somebody was shown by that moment. */
+  /**
+   * Whether an object may be absent from the state at a revision that was returned by that time.
+   */
   mayBeAbsent(name: string, revision: number, moment: number): boolean {
     const last = this.lastChangeUpTo(name, revision)
     if (last === null || last.deleted) return true
     const deletions = this.objects.get(name)?.deletions ?? []
     return deletions.some(
       ({ call, above, below }) =>
-        // Some revision lies behind both and before both.
+        // A revision above both lower bounds and below both upper bounds exists.
         call.begin < moment && Math.max(above, last.revision) < Math.min(below - 1, revision),
     )
   }
 
-  /** Whether an object may have been deleted behind a revision, by that moment. */
+  /** Whether an object may have been deleted after a revision, by that time. */
   mayBeDeletedAfter(name: string, revision: number, moment: number): boolean {
     const object = this.objects.get(name)
     if (object === undefined) return true
@@ -113,7 +115,7 @@ export class HistoryIndex {
     return object.deletions.some(({ call, below }) => call.begin < moment && below - 1 > revision)
   }
 
-  /** When somebody who did not write it was first shown it; null: never. */
+  /** Returns when a client other than the writer first read the version; null: never. */
   firstReadAt(token: string): number | null {
     return this.#firstReadAt.get(token) ?? null
   }
@@ -129,7 +131,7 @@ export class HistoryIndex {
     }
   }
 
-  /** A condition that held was there to hold, where its revision is of one version only. */
+  /** A precondition that held proves its version, if the revision has one version only. */
   #indexConditions(): void {
     const conflicting = new Set(this.conflicts.map(({ revision }) => revision))
     for (const { request, answer, end } of this.history.calls) {
@@ -144,13 +146,13 @@ export class HistoryIndex {
       for (const { type, version, at } of watch.events) {
         if (version === null) continue
         if (type !== 'DELETED') this.#put(version, at)
-        // To one who selects, what changes sides is gone as well.
+        // With a selector, an object that leaves the selection is reported as deleted, too.
         else if (watch.side === null) this.#add({ revision: version.revision, version, deleted: true }, at)
       }
     }
   }
 
-  /** @param shown when somebody else than its writer was shown it; null: only its writer was */
+  /** @param readAt when a client other than the writer read it; null: only the writer did */
   #put(version: Version, readAt: number | null): void {
     this.#add({ revision: version.revision, version, deleted: false }, readAt)
   }
@@ -189,7 +191,7 @@ export class HistoryIndex {
     }
   }
 
-  /** A deletion of one version lies between that version and the next. */
+  /** A deletion with a precondition lies between that version and the next change. */
   #within(
     { name, expected }: { readonly name: string; readonly expected: Expected | null },
     bounds: { readonly above: number; readonly below: number },
@@ -202,7 +204,7 @@ export class HistoryIndex {
   }
 }
 
-/** What was made after a moment has a revision behind everything that was done before. */
+/** Upper bounds: a write that began after a call ended has a revision above that of the call. */
 class RevisionBounds {
   readonly #begins: { readonly begin: number; readonly revision: number }[]
 
@@ -220,7 +222,7 @@ class RevisionBounds {
     this.#begins = made
   }
 
-  /** Of what ended at that moment. */
+  /** Returns the upper bound for a call that ended at that time. */
   behind(end: number): number {
     let [low, high] = [0, this.#begins.length]
     while (low < high) {
@@ -257,7 +259,7 @@ export function equalVersions(one: Version, other: Version): boolean {
   )
 }
 
-/** Where the changes behind a revision begin. */
+/** Returns the index of the first change after a revision. */
 function indexAfter(changes: readonly Change[], revision: number): number {
   let [low, high] = [0, changes.length]
   while (low < high) {
@@ -268,7 +270,7 @@ function indexAfter(changes: readonly Change[], revision: number): number {
   return low
 }
 
-/** What a request is about; null: everything. */
+/** Returns the name that a request is about; null: all objects. */
 export function nameOf(request: Request): string | null {
   return 'name' in request ? request.name : null
 }

@@ -3,10 +3,13 @@ import type { Json, JsonObject } from '../../src/api/json.ts'
 import type { Answer, Call, Copy, Expected, Mode, Request, RunFacts, Version, WatchEvent } from './history.ts'
 import type { Side } from './sides.ts'
 
-/** The format of history files; another one is refused. */
+/** Format of history files; other formats are rejected. */
 export const historyFormat = 1
 
-/** One line of a history file, which is JSON lines: the facts first, then whatever happened, in the order it ended. */
+/**
+ * A line of a history file (JSON lines): the header first, then calls and events in the order in
+ * which they ended.
+ */
 export type Line =
   | ({ readonly line: 'run'; readonly format: number } & RunFacts)
   | ({ readonly line: 'call' } & Call)
@@ -26,12 +29,16 @@ export type Line =
   | ({ readonly line: 'copy' } & Copy)
   | { readonly line: 'end'; readonly lastRevision: number | null; readonly endedMs: number }
 
-/** Versions are lists in the file: name, revision, uid, token, digest. */
+/** Versions are arrays in the file: name, revision, uid, token, digest. */
 export function writeLine(line: Line): string {
   return JSON.stringify(line, (_, value: unknown) => (isVersion(value) ? rowOf(value) : value))
 }
 
-/** Shapes are checked, so that a damaged or foreign file is told from a history. @throws Error with what is wrong */
+/**
+ * Validates the shape of each line, so that a damaged or foreign file is detected.
+ *
+ * @throws Error that says what is wrong
+ */
 export class LineReader {
   readonly #versions = new Map<string, Version>()
 
@@ -118,7 +125,7 @@ export class LineReader {
     }
   }
 
-  /** Equal versions are one object, so that a long history fits. */
+  /** Returns the same object for equal versions, to save memory in long histories. */
   #version(row: Json | undefined): Version {
     if (!isJsonList(row) || row.length !== 5) throw new Error('a version is a list of five')
     const [name, revision, uid, token, digest] = row
@@ -133,7 +140,7 @@ export class LineReader {
   }
 }
 
-/** What the parser says of text that is none repeats it, and it may be a program. */
+/** The parser's own message would quote the text, which may be binary. */
 function jsonOf(text: string): Json {
   try {
     return JSON.parse(text) as Json
@@ -179,7 +186,7 @@ function requestOf(value: JsonObject): Request {
   }
 }
 
-/** Recordings from before there were sides have none. */
+/** Older recordings have no sides. */
 function readSide(value: Json): Side | null {
   if (value !== null && value !== 'even' && value !== 'odd') throw new Error('side is neither even nor odd')
   return value

@@ -1,9 +1,9 @@
 import type { Side } from './sides.ts'
 
-/** How old an answer may be. @source spec 4.8 */
+/** Consistency mode of a read. @source spec 4.8 */
 export type Mode =
   | { readonly kind: 'most-recent' }
-  /** As the most recent, by other ways; these three only where a server offers `Orch-Consistency`. */
+  /** The last three need a server with `Orch-Consistency`. */
   | { readonly kind: 'lease' }
   | { readonly kind: 'log' }
   | { readonly kind: 'bounded'; readonly boundMs: number }
@@ -11,19 +11,19 @@ export type Mode =
   | { readonly kind: 'not-older-than'; readonly revision: number }
   | { readonly kind: 'exact'; readonly revision: number }
 
-/** One version of an object as somebody was shown it. Equal ones are one object in memory. */
+/** One version of an object as returned to a client. Equal versions share one object in memory. */
 export type Version = {
   readonly name: string
-  /** Its resourceVersion; of a deletion, that of the deletion. */
+  /** Its resourceVersion; for a deletion the revision of the deletion. */
   readonly revision: number
   readonly uid: string
-  /** Of the write that made it, which no other write has; empty: no client of this run wrote it. */
+  /** Unique token of the write that created it; empty: not written by a client of this run. */
   readonly token: string
-  /** Of all that it says but kind, apiVersion and resourceVersion. */
+  /** Digest of the content without kind, apiVersion and resourceVersion. */
   readonly digest: string
 }
 
-/** A version some client knew and named as a condition. */
+/** A version that a client used as a precondition. */
 export type Expected = { readonly revision: number; readonly token: string }
 
 export type Request =
@@ -32,7 +32,7 @@ export type Request =
       readonly kind: 'update'
       readonly name: string
       readonly token: string
-      /** null: whatever is there. */
+      /** null: no precondition. */
       readonly expected: Expected | null
     }
   | { readonly kind: 'delete'; readonly name: string; readonly expected: Expected | null }
@@ -47,32 +47,32 @@ export type Request =
     }
 
 export type Answer =
-  /** `created`: it was not there before (201). */
+  /** `created`: the object did not exist before (status 201). */
   | { readonly kind: 'object'; readonly version: Version; readonly created: boolean }
   | { readonly kind: 'deleted' }
   | {
       readonly kind: 'list'
       readonly revision: number
       readonly versions: readonly Version[]
-      /** Objects shown that are not of this run. */
+      /** Number of returned objects that do not belong to this run. */
       readonly foreign: number
       readonly more: boolean
-      /** What it says is left; null: it does not say. */
+      /** The returned `remainingItemCount`; null: absent. */
       readonly remaining: number | null
     }
-  /** Certainly without effect. `about`: the plural that the refusal is about, empty when it does not say. */
+  /** The request had no effect. `about`: the plural that the rejection names; empty if none. */
   | { readonly kind: 'refused'; readonly code: number; readonly reason: string; readonly about: string }
-  /** It may have taken effect, or still may. */
+  /** The request may have taken effect, or may still do so. */
   | { readonly kind: 'unknown'; readonly why: string }
 
 /**
- * One request and its answer. `begin` and `end` count the moments of the recording, so that of any two it is known
- * which was first; `beginMs` and `endMs` are ms since its start, for people.
+ * One request and its answer. `begin` and `end` are logical times of the recording, unique and
+ * ordered; `beginMs` and `endMs` are ms since its start, for reports.
  */
 export type Call = {
   readonly client: string
   readonly member: string
-  /** Which connection, of all that were made. */
+  /** Number of the connection among all connections of the recording. */
   readonly connection: number
   readonly begin: number
   readonly end: number
@@ -85,42 +85,46 @@ export type Call = {
 export type WatchEvent = {
   readonly at: number
   readonly atMs: number
-  /** `OTHER`: of an object that is not of this run; it says only how far the watch has come. */
+  /**
+   * `OTHER`: the event is about an object that does not belong to this run; it only shows progress.
+   */
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'OTHER'
   readonly revision: number
   /** null for `BOOKMARK` and `OTHER`. */
   readonly version: Version | null
 }
 
-/** One watch request and all it said. */
+/** One watch request and all its events. */
 export type Watch = {
   readonly id: number
   readonly watcher: string
   readonly member: string
   readonly begin: number
   readonly beginMs: number
-  /** Events behind this revision were asked for. */
+  /** The watch was requested from this revision. */
   readonly after: number
-  /** It goes on where an earlier watch of this watcher ended; else where a list was. */
+  /** True if it continues an earlier watch of this watcher; false if it follows a list. */
   readonly resumed: boolean
-  /** Only objects of that side were asked for; null: everything. */
+  /** Label selector of the watch; null: all objects. */
   readonly side: Side | null
   readonly events: WatchEvent[]
   /** Why it ended; empty: the recording ended first. */
   end: string
 }
 
-/** All objects of one member at a revision, once nobody writes any more. */
+/** All objects of one member at one revision, after the last write. */
 export type Copy = {
   readonly member: string
   readonly revision: number
   readonly atMs: number
-  /** Of the bytes of the answer. */
+  /** Digest of the bytes of the response. */
   readonly digest: string
   readonly versions: readonly Version[]
 }
 
-/** What was done to the members meanwhile, as `orchctl chaos` writes it; ms since the start of the recording. */
+/**
+ * A fault that was injected, as `orchctl chaos` records it; ms since the start of the recording.
+ */
 export type Fault = {
   readonly atMs: number
   readonly endMs: number | null
@@ -132,38 +136,38 @@ export type RunFacts = {
   readonly seed: number
   readonly namespace: string
   readonly members: readonly string[]
-  /** Ms since 1970 at the start of the recording. */
+  /** Start of the recording, ms since 1970. */
   readonly startedMs: number
 }
 
-/** Everything that was asked and answered, in the order in which it ended. */
+/** All calls and watches, in the order in which they ended. */
 export type History = {
   readonly facts: RunFacts
   readonly calls: readonly Call[]
   readonly watches: readonly Watch[]
   readonly copies: readonly Copy[]
-  /** How far every watch should have come; null: the recording did not end in peace. */
+  /** The revision that every watch should have reached; null: the recording did not complete. */
   readonly lastRevision: number | null
   readonly endedMs: number
 }
 
 export function modeOf(request: Request): Mode {
   if (request.kind !== 'get' && request.kind !== 'list') return { kind: 'most-recent' }
-  // A later page has the revision of its token, whatever was asked for first.
+  // A later page has the revision of its continue token, whatever mode the list was requested in.
   return request.kind === 'list' && request.page > 0 ? { kind: 'any' } : request.mode
 }
 
-/** Whatever anybody was told before has to be in the answer. */
+/** Returns whether the answer must reflect everything that was acknowledged before the call. */
 export function isLinearizable({ kind }: Mode): boolean {
   return kind === 'most-recent' || kind === 'lease' || kind === 'log'
 }
 
-/** The object itself was not there; a missing namespace is another matter. */
+/** Returns whether the object itself did not exist; a missing namespace does not count. */
 export function isMissing({ answer }: Call): boolean {
   return answer.kind === 'refused' && answer.reason === 'NotFound' && answer.about === 'configmaps'
 }
 
-/** Said by the server in so many words; not how long it took. */
+/** Returns whether the server responded with a definite result. */
 export function isAnswered({ answer }: Call): boolean {
   return answer.kind !== 'unknown' && answer.kind !== 'refused'
 }

@@ -1,31 +1,31 @@
-/** Every bound of recording and checking. When one is reached, what is said about it stands beside it. */
+/** Limits of recording and checking, each with the behavior when it is reached. */
 export const verifyLimits = Object.freeze({
-  /** Bytes of history waiting for the file. When full, clients and watchers wait before they go on. */
+  /** Bytes of history that wait to be written. When full: clients and watchers wait. */
   spillBytesMax: 8 * 1024 * 1024,
-  /** Bytes of one answer, a list of all objects included. A larger one counts as no answer. */
+  /** Bytes of one response, including a list of all objects. Larger: counts as no answer. */
   answerBytesMax: 16 * 1024 * 1024,
-  /** Bytes of one line of a watch or of a history file. A longer one ends the watch, or the reading. */
+  /** Bytes of one line of a watch or of a history file. Longer: the watch, or the reading, ends. */
   lineBytesMax: 16 * 1024 * 1024,
-  /** Calls and events of a history that is checked. A longer one is refused: record for a shorter time. */
+  /** Calls and events of a history to check. More: rejected; record for a shorter time. */
   recordsMax: 1_000_000,
-  /** Objects shown by all lists of a history together. More are refused as too many records are. */
+  /** Objects in all lists of a history. More: rejected like too many records. */
   shownMax: 10_000_000,
-  /** Steps of one search for an order. Beyond it the object is undecided, and said to be. */
+  /** Steps of one linearizability search. More: the object is reported as undecided. */
   searchStepsMax: 300_000,
-  /** Searches that make one bad history smaller. Beyond it, it stays as small as it got. */
+  /** Searches used to minimize one counterexample. More: the smallest so far is reported. */
   shrinkTrialsMax: 600,
-  /** Anomalies told in full, of each check. The others are counted. */
+  /** Anomalies reported in full by each check. More: counted only. */
   anomaliesMax: 20,
-  /** Lines of the history told with one anomaly, the last of them. */
+  /** Evidence lines per anomaly; the last ones are reported. */
   witnessesMax: 40,
-  /** Gaps between acknowledgements told, the longest. */
+  /** Gaps between acknowledgements to report; the longest ones. */
   gapsMax: 10,
-  /** Ms that watches have to catch up once writing has ended; those that have not are undecided. */
+  /** Ms for watches to catch up after the last write. Longer: reported as undecided. */
   catchUpMsMax: 15_000,
-  /** Ms that the first request, which makes the namespace, may go on trying. */
+  /** Ms of retries for the first request, which creates the namespace. */
   beginMsMax: 5_000,
-  /** Ms that each of the last requests may go on trying while members come and go. */
+  /** Ms of retries for each of the final requests while members are unavailable. */
   settleMsMax: 30_000,
-  /** Faults read from a file. More are refused. */
+  /** Faults read from a file. More: rejected. */
   faultsMax: 10_000,
 })

@@ -1,10 +1,10 @@
-/** What one object is: the token of its latest write; null: absent. */
+/** State of one object: the token of its latest write; null: absent. */
 export type State = string | null
 
-/** One call on one object, as its client saw it. */
+/** One call on one object, as its client observed it. */
 export type RegisterCall = {
   readonly begin: number
-  /** Infinite when its end was never heard: then it may take effect at any later time, or never. */
+  /** Infinity if the outcome is unknown: the call may take effect at any later time, or never. */
   readonly end: number
   readonly effect: Effect
   /** For reports. */
@@ -12,33 +12,34 @@ export type RegisterCall = {
 }
 
 export type Effect =
-  /** It found the object in such a state. */
+  /** The call read this state. */
   | { readonly kind: 'saw'; readonly state: Expectation }
-  /** It found the object in such a state and left it with this one. */
+  /** The call changed the object from this state to another one. */
   | { readonly kind: 'wrote'; readonly from: Expectation; readonly to: State }
-  /** It may have done so, once, between its begin and its end, or not at all. */
+  /** The call may have changed the object, once, between its begin and its end, or not at all. */
   | { readonly kind: 'may-write'; readonly from: Expectation; readonly to: State }
 
 export type Expectation =
   | { readonly kind: 'any' }
   | { readonly kind: 'present' }
   | { readonly kind: 'is'; readonly state: State }
-  /** Present, and not this version. */
+  /** Any version except this one. */
   | { readonly kind: 'other'; readonly than: string }
 
 export type Verdict =
   | { readonly kind: 'linearizable' }
-  /** The longest explained beginning, and what could not come next. */
+  /** The longest prefix that has an order, and the calls that cannot follow it. */
   | { readonly kind: 'not-linearizable'; readonly stuck: readonly RegisterCall[]; readonly state: State }
-  /** The search was longer than allowed. */
+  /** The search exceeded its limit. */
   | { readonly kind: 'undecided' }
 
 /**
- * Whether one order of the calls explains all answers and contradicts no real time: a search over orders that goes
- * back where it gets stuck, and never tries the same set of calls with the same state twice.
+ * Searches for an order of the calls that explains all answers and respects real time. Backtracks,
+ * and never visits the same set of calls with the same state twice.
  *
- * @param stepsMax the search ends undecided after so many steps
- * @source Wing and Gong, "Testing and verifying concurrent objects", 1993; Lowe, "Testing for linearizability", 2017
+ * @param stepsMax limit of the search, which is then undecided
+ * @source Wing and Gong, "Testing and verifying concurrent objects", 1993; Lowe, "Testing for
+ * linearizability", 2017
  */
 export function linearizable(calls: readonly RegisterCall[], stepsMax: number): Verdict {
   for (const fewer of reducedCalls(calls)) {
@@ -48,10 +49,11 @@ export function linearizable(calls: readonly RegisterCall[], stepsMax: number): 
 }
 
 /**
- * A write without an answer may be left out: then it never took effect. Each that stays may come anywhere behind its
- * begin, so a history with many takes long; and one in which nobody was shown a write is mostly explained without it.
+ * A write with unknown outcome may be left out: then it never took effect. If it stays, it may be
+ * placed anywhere after its begin, so a history with many of them takes long. A history usually has
+ * an order without the unknown writes that no read returned.
  *
- * @returns fewer calls, the fewest first; whoever finds an order of them has found one of all
+ * @returns subsets of the calls, smallest first; an order of a subset is an order of all calls
  */
 function reducedCalls(calls: readonly RegisterCall[]): readonly (readonly RegisterCall[])[] {
   const shown = new Set<State>()
@@ -71,11 +73,11 @@ class Search {
   readonly #calls: readonly RegisterCall[]
   readonly #stepsMax: number
   readonly #done: boolean[]
-  /** Calls whose answer has to be explained and is not yet. */
+  /** Number of calls whose answer must be explained and is not yet. */
   #due: number
-  /** All before it are explained. */
+  /** All calls before this index are placed. */
   #first = 0
-  /** The last that is explained; -1: none. */
+  /** Index of the last placed call; -1: none. */
   #last = -1
   readonly #tried = new Set<string>()
   #steps = 0
@@ -107,18 +109,18 @@ class Search {
       }
       this.#do(level.taken)
       state = level.taken.state
-      // Seen before: whatever follows was tried from there.
+      // Visited before: everything that follows was tried from there.
       if (!this.#isNew(state)) continue
       path.push({ choices: this.#choices(state), taken: null })
     }
     return { kind: 'linearizable' }
   }
 
-  /** The best last. */
+  /** Returns the possible next calls, the best one last. */
   #choices(state: State): Choice[] {
-    // Nothing that had ended may come behind a call that began later.
+    // A call that had ended must not be placed after a call that began later.
     const begun = this.#calls[this.#last]?.begin ?? -Infinity
-    // And nothing may come before a call that had ended before it began.
+    // Likewise, no call may be placed before one that had ended before it began.
     let endMin = Infinity
     let openEndMin = Infinity
     for (let at = this.#first; at < this.#calls.length; at++) {
@@ -136,7 +138,8 @@ class Search {
       if (this.#done[at] || call.end < begun) continue
       const next = after(call.effect, state)
       if (next === undefined) stuck.push(call)
-      // A read that fits changes nothing, and here it shuts nothing out: no other order is better than taking it now.
+      // A matching read does not change the state and excludes no other order, so it is always
+      // placed at once.
       else if (call.effect.kind === 'saw' && call.begin <= openEndMin) return [{ at, state }]
       else found.push({ choice: { at, state: next }, rank: rankOf(call) })
     }
@@ -159,7 +162,7 @@ class Search {
   }
 
   #isNew(state: State): boolean {
-    // Of what lies between, little is missing, so that is what a set of calls is known by.
+    // Few calls between the two ends are missing, so those identify the set.
     let key = `${this.#last}:`
     for (let at = this.#first; at < this.#last; at++) if (!this.#done[at]) key += `${at},`
     key += `:${state ?? ''}`
@@ -169,17 +172,17 @@ class Search {
   }
 }
 
-/** Its answer has to be explained. */
+/** Whether the answer of the call must be explained. */
 function isDue(call: RegisterCall): boolean {
   return call.effect.kind !== 'may-write'
 }
 
-/** What ended first is tried first; what need not have happened last. */
+/** Calls that ended first are tried first; calls that may not have happened are tried last. */
 function rankOf(call: RegisterCall): number {
   return call.effect.kind === 'wrote' ? call.end : Number.MAX_VALUE
 }
 
-/** @returns undefined when it cannot come in this state */
+/** @returns undefined when the call is impossible in this state */
 function after(effect: Effect, state: State): State | undefined {
   switch (effect.kind) {
     case 'saw':

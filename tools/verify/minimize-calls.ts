@@ -3,10 +3,11 @@ import { linearizable } from './linearizability.ts'
 import type { Expectation, RegisterCall } from './linearizability.ts'
 
 /**
- * A smaller set of the calls that no order explains either. Only what cannot make a good history bad is left out: the
- * end of the recording, reads, and writes on which no read that is left rests.
+ * Returns a smaller set of calls that has no valid order either. Only calls whose removal cannot
+ * invalidate a valid history are removed: the end of the recording, reads, and writes on which no
+ * remaining read depends.
  *
- * @param calls which no order explains
+ * @param calls without a valid order
  */
 export function minimizeCalls<C extends RegisterCall>(calls: readonly C[]): readonly C[] {
   return new CallMinimizer<C>().run([...calls].sort((a, b) => a.begin - b.begin))
@@ -29,7 +30,10 @@ class CallMinimizer<C extends RegisterCall> {
     return this.#trials >= verifyLimits.shrinkTrialsMax
   }
 
-  /** The first moment at which it is bad: what had not ended by then was still under way. */
+  /**
+   * Finds the earliest time at which the history is invalid. Calls in progress then count as
+   * unfinished.
+   */
   #shortest(calls: readonly C[]): readonly C[] {
     const ends = [...new Set(calls.map(({ end }) => end).filter((end) => end !== Infinity))].sort(
       (a, b) => a - b,
@@ -44,7 +48,7 @@ class CallMinimizer<C extends RegisterCall> {
     return this.#isBad(shortest) ? shortest : calls
   }
 
-  /** Leaves out ever smaller pieces of what may be left out. */
+  /** Removes ever smaller groups of calls of this kind. */
   #without(calls: readonly C[], what: 'reads' | 'writes'): readonly C[] {
     let left = calls
     for (let size = Math.ceil(left.length / 2); size >= 1 && !this.#isSpent; size = size >> 1) {
@@ -65,7 +69,7 @@ class CallMinimizer<C extends RegisterCall> {
   }
 }
 
-/** The history as it was at that moment. */
+/** Returns the history as it was at that time. */
 function upTo<C extends RegisterCall>(calls: readonly C[], moment: number): readonly C[] {
   const begun = calls.filter(({ begin }) => begin <= moment)
   return begun
@@ -78,11 +82,11 @@ function upTo<C extends RegisterCall>(calls: readonly C[], moment: number): read
 }
 
 /**
- * The calls without some of them. Writes that rest on a write which is left out are taken to rest on anything: that
- * explains more, never less. And without a write on which nothing rests, what was explained stays explained: whoever
- * came behind it does not care what was before.
+ * Returns the calls without `piece`. A write that depends on a removed write is assumed to accept
+ * any state: that allows more orders, never fewer. Removing a write on which nothing depends keeps
+ * a valid history valid.
  *
- * @returns null when a read that stays rests on one of them
+ * @returns null when a remaining read depends on one of them
  */
 function withoutCalls<C extends RegisterCall>(calls: readonly C[], piece: readonly C[]): readonly C[] | null {
   const gone = new Set<RegisterCall>(piece)

@@ -1,31 +1,33 @@
 import type { Endpoint } from './endpoint.ts'
 import type { Progress } from './recorder.ts'
 
-/** What is recorded, and how it is looked at. */
+/** Options of a recording and of its checks. */
 export type VerifyOptions = {
-  /** At least one; each is asked for itself, so that members can be compared. */
+  /** At least one; each is a target of its own, so that members can be compared. */
   readonly endpoints: readonly Endpoint[]
-  /** Of the traffic; setting up and coming to rest come on top. */
+  /** Duration of the traffic in ms, without setup and completion. */
   readonly durationMs: number
-  /** Sequential ones, 1 to 64. At first one at each endpoint, the others move about. */
+  /** Sequential clients, 1 to 64. One stays at each endpoint, the others move between them. */
   readonly clients: number
-  /** ConfigMaps they share, 1 to 1000. Few: much contention, and much to check on each. */
+  /**
+   * Number of shared ConfigMaps, 1 to 1000. Fewer mean more contention and more work per object.
+   */
   readonly objects: number
-  /** Calls in a second that all clients together aim at. */
+  /** Target rate of all clients together, calls per second. */
   readonly rate: number
-  /** Decides all that is drawn; what happens is decided by the servers too. */
+  /** Seed of all random choices of this program. */
   readonly seed: number
-  /** Of one call. */
+  /** Time limit of one call in ms. */
   readonly timeoutMs: number
-  /** Used and left there; null: one of its own, made and removed. */
+  /** An existing namespace to use; null: create one and remove it. */
   readonly namespace: string | null
-  /** Where the history is written, and stays. */
+  /** Path of the history file, which is kept. */
   readonly history: string
-  /** An endpoint may be several servers behind a balancer. */
+  /** An endpoint may be a load balancer in front of several servers. */
   readonly balanced: boolean
-  /** Called every second or so. */
+  /** Called about once per second. */
   readonly onProgress?: (progress: Progress) => void
-  /** Ends the traffic early; what was recorded is checked. */
+  /** Ends the traffic early; the recorded part is checked. */
   readonly signal?: AbortSignal
 }
 

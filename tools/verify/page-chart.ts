@@ -5,18 +5,18 @@ import { text } from './page-text.ts'
 import type { Report } from './report.ts'
 import { lengthOf } from './timeline.ts'
 
-/** Of the drawing, in its own units. */
+/** Dimensions of the drawing in its own units. */
 const width = 1000
 const left = 110
 const rowHeight = 34
 const columns = 300
 const ticks = 10
-/** Faults drawn on one line before another is begun. */
+/** Faults per line of the chart. */
 const faultLine = 14
 
 /**
- * Time from left to right: acknowledged writes and answered reads of each member, calls without an answer, faults as
- * bands, the longest gaps, anomalies as marks.
+ * Timeline chart: acknowledged writes and answered reads per member, calls without an answer,
+ * faults as bands, the longest gaps, and anomalies as marks.
  */
 export function chart(report: Report, history: History): string {
   const endMs = Math.max(1, report.run.durationMs)
@@ -71,7 +71,7 @@ function gapBands({ clients }: Report, { x, top, bottom }: Area): readonly strin
   })
 }
 
-/** Upward: acknowledged writes; downward: answered reads; dots: no answer. */
+/** Bars up: acknowledged writes; bars down: answered reads; dots: calls without an answer. */
 function memberRow(
   member: string,
   calls: readonly Call[],

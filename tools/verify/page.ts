@@ -9,7 +9,7 @@ import type { Report } from './report.ts'
 import { lengthOf } from './timeline.ts'
 import type { Experience } from './timeline.ts'
 
-/** One page that needs nothing else: no script, no font, no picture from elsewhere. */
+/** Returns a self-contained page without scripts, fonts or images from elsewhere. */
 export function pageOf(report: Report, history: History): string {
   const { run, verdict } = report
   const title = `orchctl verify: ${verdict}`

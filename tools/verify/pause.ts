@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** @param ms nothing to wait for when not above 0 */
+/** @param ms resolves at once unless above 0 */
 export function pause(clock: Clock, ms: number): Promise<void> {
   if (ms <= 0) return Promise.resolve()
   return new Promise((resolve) => {

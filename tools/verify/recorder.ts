@@ -8,7 +8,7 @@ import type { Line } from './history-lines.ts'
 import { answerOf, callRequest } from './wire.ts'
 import type { AnswerPage, Place } from './wire.ts'
 
-/** How far a recording has come. */
+/** Progress of a recording. */
 export type Progress = {
   readonly atMs: number
   readonly calls: number
@@ -16,16 +16,16 @@ export type Progress = {
   readonly answeredReads: number
   readonly unknown: number
   readonly events: number
-  /** Between two acknowledged writes, of anybody. */
+  /** Longest time between two acknowledged writes of any clients. */
   readonly longestGapMs: number
 }
 
-/** Everything that clients and watchers do goes through here, so that it is written down with its moments. */
+/** Records every call and watch with its logical times. */
 export class Recorder {
   readonly place: Place
-  /** The newest revision told to anybody. */
+  /** The newest revision that any client has observed. */
   newest = 0
-  /** Versions told last, by name: what clients refer to. */
+  /** The latest known version by name; clients refer to these. */
   readonly known = new Map<string, Version>()
   readonly #file: HistoryFile
   readonly #clock: Clock
@@ -59,12 +59,12 @@ export class Recorder {
     return Math.round((this.#clock.monotonicMs() - this.#startMs) * 1000) / 1000
   }
 
-  /** Waits while the file is behind. @throws VerifyFailure `history` */
+  /** Waits while the file writer is behind. @throws VerifyFailure `history` */
   room(): Promise<void> {
     return this.#file.room()
   }
 
-  /** Asks, and writes down what was asked and answered. */
+  /** Sends a call and records request and answer. */
   async call(
     client: string,
     connection: Connection,
@@ -87,7 +87,7 @@ export class Recorder {
     return answered
   }
 
-  /** @returns its number */
+  /** @returns the number of the watch */
   watch(watch: Omit<Extract<Line, { line: 'watch' }>, 'line' | 'id' | 'begin' | 'beginMs'>): number {
     const id = ++this.#watches
     this.#file.write({ line: 'watch', id, begin: ++this.#moment, beginMs: this.nowMs(), ...watch })

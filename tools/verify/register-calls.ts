@@ -3,13 +3,13 @@ import type { Call } from './history.ts'
 import { isLinearizable, isMissing } from './history.ts'
 import type { Effect, Expectation, RegisterCall } from './linearizability.ts'
 
-/** What each call says about each object, and which call says it. */
+/** The effect of a call on one object, and the call itself. */
 export type ObjectCalls = { readonly name: string; readonly calls: readonly ObjectCall[] }
 export type ObjectCall = RegisterCall & { readonly call: Call }
 
 /**
- * By object, one after the other, as all together may be more than fits. A most recent list says something about every
- * object.
+ * Yields the calls object by object, because all of them together may not fit into memory. A most
+ * recent list is a read of every object.
  */
 export function* registerCalls(index: HistoryIndex): Generator<ObjectCalls, void> {
   const byName = new Map<string, Call[]>()
@@ -37,7 +37,7 @@ export function* registerCalls(index: HistoryIndex): Generator<ObjectCalls, void
   }
 }
 
-/** In which of the lists an object was shown, ascending, and as the result of which write. */
+/** The lists that contain an object, ascending, and the write that each returned. */
 type ListedPlaces = { readonly places: number[]; readonly tokens: string[] }
 
 const nowhere: ListedPlaces = { places: [], tokens: [] }
@@ -62,11 +62,11 @@ function listed(name: string, lists: readonly Call[], { places, tokens }: Listed
   for (const [place, call] of lists.entries()) {
     const { answer, begin, end } = call
     let token: string | null = null
-    // One that shows it twice is found out where pages are looked at.
+    // Duplicates within a list are detected by the check of lists.
     for (; places[next] === place; next++) token = tokens[next] ?? null
     if (answer.kind !== 'list') continue
     const last = answer.versions[answer.versions.length - 1]?.name
-    // Behind the last of a page nothing is said.
+    // A page proves nothing about names after its last one.
     if (answer.more && (last === undefined || name > last)) continue
     said.push({ begin, end, effect: read(isState(token)), label: '', call })
   }
@@ -76,7 +76,7 @@ function listed(name: string, lists: readonly Call[], { places, tokens }: Listed
 function objectCallOf(call: Call, effect: Effect, index: HistoryIndex): ObjectCall {
   const base = { begin: call.begin, label: '', call }
   if (effect.kind !== 'may-write') return { ...base, end: call.end, effect }
-  // What was shown later did take effect, and before it was shown.
+  // A write that was read later did take effect, before that read.
   const shown = effect.to === null ? null : index.firstReadAt(effect.to)
   if (shown !== null) return { ...base, end: shown, effect: { ...effect, kind: 'wrote' } }
   return { ...base, end: Infinity, effect }
@@ -106,7 +106,7 @@ function effectOf(call: Call): Effect | null {
   }
 }
 
-/** What a write needs, and what it leaves. */
+/** Returns the precondition of a write and the resulting state. */
 function writeOf({ request, answer }: Call): { readonly from: Expectation; readonly to: string | null } {
   switch (request.kind) {
     case 'create':
@@ -114,7 +114,7 @@ function writeOf({ request, answer }: Call): { readonly from: Expectation; reado
     case 'update': {
       const { expected, token } = request
       if (expected !== null) return { from: isState(expected.token), to: token }
-      // A server may make what is missing, and says so.
+      // A server may create a missing object, and returns 201 then.
       if (answer.kind === 'object') return { from: answer.created ? absent : present, to: token }
       return { from: { kind: 'any' }, to: token }
     }
@@ -128,7 +128,7 @@ function writeOf({ request, answer }: Call): { readonly from: Expectation; reado
   }
 }
 
-/** What a refusal says about the object; null: nothing. */
+/** Returns what a rejection proves about the object; null: nothing. */
 function refusalOf(call: Call): Expectation | null {
   const { request, answer } = call
   if (answer.kind !== 'refused') return null

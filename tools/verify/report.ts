@@ -6,14 +6,14 @@ import type { HistoryVerdict } from './check-history.ts'
 import { experiencesOf, lengthOf } from './timeline.ts'
 import type { Experience, Experiences } from './timeline.ts'
 
-/** All that is told of one run, whatever it is written as. */
+/** The report of a run, independent of its format. */
 export type Report = {
   readonly verdict: HistoryVerdict['verdict']
   readonly run: History['facts'] & { readonly durationMs: number }
   readonly clients: Experiences
   readonly checks: readonly CheckReport[]
   readonly faults: readonly Fault[]
-  /** Where the recording is; null: it was not kept. */
+  /** Path of the recording; null: it was not kept. */
   readonly history: string | null
   readonly notes: readonly string[]
 }
@@ -31,7 +31,7 @@ export function reportOf(
   return { verdict, run, clients: experiencesOf(history), checks, ...more, notes }
 }
 
-/** Anomalies told in the summary; the others are in the JSON and on the page. */
+/** Anomalies in the summary; JSON and page have all of them. */
 const anomaliesShownMax = 5
 
 export function textOf(report: Report): readonly string[] {
@@ -69,7 +69,7 @@ export function verdictText({ verdict, checks }: Pick<Report, 'verdict' | 'check
   }
 }
 
-/** Why it says no more than it does. */
+/** Returns why the result is limited. */
 export function noteOf({ verdict, note }: CheckReport): string {
   return verdict === 'no-data' ? 'nothing of the kind was recorded' : note
 }
@@ -106,7 +106,7 @@ function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
   return [...lines, '', `${total - anomaliesShownMax} more; --html and -o json tell more of them`]
 }
 
-/** The first of each kind before the second of any. */
+/** Orders anomalies so that the first one of each kind comes before the second one of any kind. */
 function firstAnomalies(checks: readonly CheckReport[]): readonly Anomaly[] {
   const seen = new Map<string, number>()
   const ranked = checks.flatMap(({ anomalies }) =>

@@ -18,7 +18,7 @@ import type { Place } from './wire.ts'
 export type VerifyResult = {
   readonly history: History
   readonly judgement: HistoryVerdict
-  /** What went wrong beside the checks, such as a namespace that could not be removed. */
+  /** Problems outside of the checks, such as a namespace that could not be removed. */
   readonly notes: readonly string[]
 }
 
@@ -27,8 +27,8 @@ export type Host = { readonly clock: Clock; readonly random: Random }
 const progressEveryMs = 1000
 
 /**
- * Records traffic against endpoints of one cluster and judges what they answered. The endpoints may do whatever they
- * like meanwhile.
+ * Records traffic against the endpoints of one cluster and checks the answers. Endpoints may fail
+ * in any way during the run.
  *
  * @throws VerifyFailure `no-answer`, `history`, `too-long`
  */
@@ -38,7 +38,7 @@ export async function runVerify(options: VerifyOptions, host: Host): Promise<Ver
   return { history, judgement: checkHistory(history, options), notes }
 }
 
-/** Judges what was recorded earlier. @throws VerifyFailure `history`, `too-long` */
+/** Checks an existing recording. @throws VerifyFailure `history`, `too-long` */
 export async function verifyHistory(
   path: string,
   options: { readonly balanced: boolean },
@@ -47,11 +47,11 @@ export async function verifyHistory(
   return { history, judgement: checkHistory(history, options), notes: [] }
 }
 
-/** @returns notes @throws VerifyFailure `no-answer`, `history` */
+/** @returns notes for the report @throws VerifyFailure `no-answer`, `history` */
 async function record(options: VerifyOptions, host: Host): Promise<readonly string[]> {
   const { clock, random } = host
   const { endpoints, seed, timeoutMs } = options
-  // The same seed may be used again in a namespace that stays.
+  // A namespace that is kept may see the same seed again.
   const run = Buffer.from(random.bytes(4)).toString('hex')
   const namespace = options.namespace ?? `verify-${run}`
   const testNamespace = new TestNamespace(endpoints, clock, timeoutMs)
@@ -106,7 +106,7 @@ async function traffic(
   })
   const watching = watchers.map((watcher) => watcher.run())
   const endMs = clock.monotonicMs() + options.durationMs
-  // It may have been interrupted while it looked around.
+  // The run may have been interrupted during setup.
   let stop = signal?.aborted === true ? 0 : endMs
   signal?.addEventListener('abort', () => {
     stop = 0
@@ -123,7 +123,7 @@ async function traffic(
   await Promise.all(watching)
 }
 
-/** One that stays at each endpoint, one that wanders, and one that wanders and selects. */
+/** One watcher per endpoint, one that moves, and one that moves and uses a selector. */
 function watchersOf(
   { endpoints }: VerifyOptions,
   random: SeededRandom,

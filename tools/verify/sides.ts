@@ -1,6 +1,7 @@
 /**
- * Objects of a run carry a label that follows from the write that made them, so that a watch of one side shows objects that
- * come and go without being created or deleted, and whoever knows the writes knows what it had to show.
+ * Objects carry a label that follows from the token of their last write. A watch that selects one
+ * side therefore sees objects enter and leave without being created or deleted, and the expected
+ * events follow from the writes.
  */
 export type Side = 'even' | 'odd'
 

@@ -11,10 +11,13 @@ import type { Offers } from './traffic.ts'
 import { collection, messageOf } from './wire.ts'
 import type { Place } from './wire.ts'
 
-/** Before whoever did not answer is asked again. */
+/** Delay before the next attempt. */
 const retryMs = 200
 
-/** Asks one endpoint after the other until one gives an answer that is none of a server in trouble. */
+/**
+ * Creates and removes the namespace of a run, and detects supported read modes. Tries one endpoint
+ * after the other until one returns a definite response.
+ */
 export class TestNamespace {
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
@@ -26,7 +29,7 @@ export class TestNamespace {
     this.#timeoutMs = timeoutMs
   }
 
-  /** @throws VerifyFailure `no-answer` when it is neither there nor can be made */
+  /** @throws VerifyFailure `no-answer` when the namespace neither exists nor can be created */
   async makeNamespace(name: string): Promise<void> {
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
     const reply = await this.#ask(
@@ -41,14 +44,14 @@ export class TestNamespace {
     )
   }
 
-  /** @returns false when nobody confirmed it */
+  /** @returns false when the removal was not confirmed */
   async removeNamespace(name: string): Promise<boolean> {
     const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
     const reply = await this.#ask({ method: 'DELETE', path, body: null }, verifyLimits.settleMsMax)
     return reply.kind === 'reply' && (reply.status < 300 || reply.status === 404)
   }
 
-  /** What can be asked of reads in `place`, as whoever answers says. */
+  /** Returns the read modes that the server supports in `place`. */
   async offers(place: Place): Promise<Offers> {
     const asked = { method: 'GET', path: collection(place), body: null } as const
     const any = await this.#ask({ ...asked, consistency: 'any' }, this.#timeoutMs)
@@ -58,7 +61,7 @@ export class TestNamespace {
     return { modes, lease: lease.kind === 'reply' && lease.status === 200 }
   }
 
-  /** The last answer when none is better within the time. */
+  /** Returns the last response if none is definite in time. */
   async #ask(asked: HttpCall, withinMs: number): Promise<Reply> {
     const endMs = this.#clock.monotonicMs() + withinMs
     for (let turn = 0; ; turn++) {

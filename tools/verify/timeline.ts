@@ -2,16 +2,16 @@ import type { Call, History } from './history.ts'
 import { isAnswered, isLinearizable, isWrite } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
-/** A time in which nobody was answered, although all clients asked. Ms since the start. */
+/** A period without any answer while all clients sent calls. Ms since the start. */
 export type Gap = { readonly fromMs: number; readonly toMs: number }
 
-/** What clients experienced of one kind of call. Times in ms. */
+/** Availability and latency of one kind of call. Times in ms. */
 export type Experience = {
   readonly answered: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** The longest, longest first. */
+  /** The longest gaps, longest first. */
   readonly gaps: readonly Gap[]
 }
 
@@ -22,12 +22,12 @@ export type Experiences = {
   readonly reads: Experience
   readonly calls: number
   readonly refused: number
-  /** Calls whose outcome is not known. */
+  /** Calls with unknown outcome. */
   readonly unknown: number
   readonly events: number
 }
 
-/** How clients fared: not judged, as no promise is about it. */
+/** Availability for the report; it is not part of the verdict. */
 export function experiencesOf({ calls, watches }: History): Experiences {
   const isMostRecent = ({ request }: Call): boolean => 'mode' in request && isLinearizable(request.mode)
   return {

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../base/random.ts'
 import type { Expected, Mode, Request } from './history.ts'
 import type { Recorder } from './recorder.ts'
 
-/** How often each kind of call is made, of the sum of all. */
+/** Relative frequency of each kind of call. */
 const weights = {
   create: 14,
   'update-if': 20,
@@ -28,7 +28,7 @@ type Kind = keyof typeof weights
 
 const kinds = Object.keys(weights) as Kind[]
 
-/** Which reads a server has beside those that all of its kind have. */
+/** Read modes that only some servers offer. */
 export type Offers = { readonly modes: boolean; readonly lease: boolean }
 
 const special: Readonly<Partial<Record<Kind, keyof Offers>>> = {
@@ -39,10 +39,10 @@ const special: Readonly<Partial<Record<Kind, keyof Offers>>> = {
   'list-lease': 'lease',
 }
 
-/** In ms: hardly to be met, often, and always. */
+/** Bounds in ms: rarely met, often met, always met. */
 const bounds = [5, 50, 1000] as const
 
-/** What one client asks next: drawn from the seed and from what was told meanwhile. */
+/** Generates the next call of a client from the seed and from what was observed so far. */
 export class Traffic {
   readonly #random: SeededRandom
   readonly #recorder: Recorder
@@ -82,7 +82,7 @@ export class Traffic {
       case 'create':
         return { kind: 'create', name, token: this.#token() }
       case 'update-if':
-        // What is not known to be there can only be made.
+        // An object that is not known to exist can only be created.
         if (expected === null) return { kind: 'create', name, token: this.#token() }
         return { kind: 'update', name, token: this.#token(), expected }
       case 'update':
@@ -135,7 +135,9 @@ export class Traffic {
     return { kind: 'list', mode, limit, list: ++this.#lists, page: 0 }
   }
 
-  /** What anybody was told last, so that members have to catch up with each other. */
+  /**
+   * The latest version that any client observed, so that members have to catch up with each other.
+   */
   #notOlder(): Mode {
     const { newest } = this.#recorder
     return newest === 0 ? { kind: 'any' } : { kind: 'not-older-than', revision: newest }
@@ -151,7 +153,7 @@ export class Traffic {
     return newest <= back ? { kind: 'most-recent' } : { kind: 'exact', revision: newest - back }
   }
 
-  /** No other write of the run has it. */
+  /** Unique among all writes of the run. */
   #token(): string {
     return `${this.#client}-${++this.#tokens}`
   }

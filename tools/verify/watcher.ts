@@ -15,26 +15,29 @@ export type WatcherOptions = {
   readonly clock: Clock
   readonly random: SeededRandom
   readonly endpoints: readonly Endpoint[]
-  /** Where it begins. */
+  /** Index of the first endpoint. */
   readonly first: Endpoint
-  /** Whether it breaks off from time to time and goes on elsewhere. */
+  /** Whether it disconnects from time to time and continues at another endpoint. */
   readonly wanders: boolean
-  /** What it watches; null: everything. */
+  /** Label selector; null: all objects. */
   readonly side: Side | null
-  /** Of its lists, and until a watch is accepted. One that says nothing for twice as long is left too. */
+  /**
+   * Time limit of its lists and of the start of a watch. A watch without events for twice as long
+   * is closed.
+   */
   readonly timeoutMs: number
 }
 
-/** A watcher that wanders stays between so long and twice so long. */
+/** A moving watcher stays for this long, up to twice as long. */
 const stayMs = 700
 const backOffMs = 100
 
-/** Lists, watches from there, and resumes behind the last told whenever its watch ends, for whatever reason. */
+/** Lists, watches from there, and resumes after the last event whenever its watch ends. */
 export class VerifyWatcher {
   readonly #options: WatcherOptions
   #endpoint: Endpoint
   #lists = 0
-  /** Everything up to here was told; null: it has to list. */
+  /** Everything up to this revision was received; null: it has to list. */
   #position: number | null = null
   #resumes = false
   #stream: LineStream | null = null
@@ -54,7 +57,7 @@ export class VerifyWatcher {
     return this.#position ?? 0
   }
 
-  /** From now on it breaks off no more. */
+  /** Stops disconnecting from now on. */
   settle(): void {
     this.#settled = true
   }
@@ -64,7 +67,7 @@ export class VerifyWatcher {
     this.#stream?.close()
   }
 
-  /** Until it is stopped. @throws VerifyFailure `history` */
+  /** Runs until it is stopped. @throws VerifyFailure `history` */
   async run(): Promise<void> {
     const { clock } = this.#options
     while (!this.#stopped) {
@@ -102,7 +105,7 @@ export class VerifyWatcher {
     const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${after}${selector}`
     const stream = new LineStream(this.#endpoint, `${collection(recorder.place)}?${query}`)
     this.#stream = stream
-    // A member that takes the request and says nothing is left for another.
+    // Leaves a member that accepts the request and sends nothing.
     const accepted = clock.after(timeoutMs, () => stream.close())
     const broken = this.#breakLater(stream)
     let why: string
@@ -110,10 +113,10 @@ export class VerifyWatcher {
       const status = await stream.status()
       accepted.cancel()
       why = status === 200 ? await this.#follow(id, stream) : `status ${status}`
-      // What was asked for is no longer kept.
+      // The requested revision is no longer available.
       if (status === 410) this.#position = null
     } catch (cause) {
-      // A history that cannot be written ends it all; a connection that broke is what watches are resumed for.
+      // A history that cannot be written ends the run; a broken connection is resumed.
       if (cause instanceof VerifyFailure) throw cause
       why = cause instanceof Error ? cause.message : String(cause)
     }
@@ -125,7 +128,7 @@ export class VerifyWatcher {
     this.#move()
   }
 
-  /** @returns why it ended */
+  /** @returns why the watch ended */
   async #follow(id: number, stream: LineStream): Promise<string> {
     const { recorder, clock, timeoutMs } = this.#options
     let heardMs = clock.monotonicMs()
@@ -145,7 +148,7 @@ export class VerifyWatcher {
     return 'ended'
   }
 
-  /** @returns why it ends here; null: it goes on */
+  /** @returns why the watch ends here; null: it continues */
   #take(id: number, line: string): string | null {
     const { recorder } = this.#options
     if (this.#stopped) return 'left'
@@ -170,7 +173,7 @@ export class VerifyWatcher {
 
   #move(): void {
     const { endpoints, wanders, random, first } = this.#options
-    // Those that stay try their own member again, and now and then another while that is away.
+    // A watcher with a fixed endpoint retries it, and sometimes uses another one while it is down.
     this.#endpoint = wanders || random.chance(0.5) ? random.pick(endpoints) : first
   }
 }

@@ -6,19 +6,19 @@ import type { HttpCall, Reply } from './connection.ts'
 import type { Answer, Mode, Request, Version, WatchEvent } from './history.ts'
 import { sideLabel, sideOf } from './sides.ts'
 
-/** What objects of this run are called, and where they are. */
+/** Namespace and name prefix of the objects of this run. */
 export type Place = {
   readonly namespace: string
-  /** With which the names of all objects of this run begin; what else there is, is foreign. */
+  /** Prefix of all object names of this run; all other objects are foreign. */
   readonly prefix: string
 }
 
-/** The path of a collection of ConfigMaps. */
+/** Returns the path of the collection of ConfigMaps. */
 export function collection({ namespace }: Place): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`
 }
 
-/** A request as it goes over the wire. @param continueToken of a later page */
+/** Returns the HTTP request of a call. @param continueToken of a later page */
 export function callRequest(request: Request, place: Place, continueToken: string | null): HttpCall {
   const all = collection(place)
   switch (request.kind) {
@@ -35,7 +35,7 @@ export function callRequest(request: Request, place: Place, continueToken: strin
       return { method: 'DELETE', path: `${all}/${name}`, body: JSON.stringify(options) }
     }
     case 'get': {
-      // Only lists say how a version is meant.
+      // Only lists have `resourceVersionMatch`.
       const { mode } = request
       const revision = mode.kind === 'any' ? 0 : 'revision' in mode ? mode.revision : null
       const query = revision === null ? '' : `?resourceVersion=${revision}`
@@ -54,7 +54,7 @@ export function callRequest(request: Request, place: Place, continueToken: strin
   }
 }
 
-/** What versions cannot say. */
+/** Returns the `Orch-Consistency` header for modes that resourceVersion cannot express. */
 export function headerOf(mode: Mode): Pick<HttpCall, 'consistency'> {
   switch (mode.kind) {
     case 'lease':
@@ -92,7 +92,7 @@ function bodyOf(name: string, token: string, revision: number | null): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { token } })
 }
 
-/** What was answered, and where the next page goes on. */
+/** The answer of a call, and the token of the next page. */
 export type AnswerPage = { readonly answer: Answer; readonly continueToken: string | null }
 
 export function answerOf(request: Request, reply: Reply, place: Place): AnswerPage {
@@ -108,7 +108,7 @@ export function answerOf(request: Request, reply: Reply, place: Place): AnswerPa
   }
   if (request.kind === 'list') return listOf(value, place)
   if (request.kind === 'delete') {
-    // It remains for a while: when it went is not known.
+    // With finalizers the object remains for a while; its deletion time is unknown.
     return plain(
       reply.status === 200 ? { kind: 'deleted' } : { kind: 'unknown', why: `status ${reply.status}` },
     )
@@ -139,12 +139,12 @@ function listOf(value: JsonObject, { prefix }: Place): AnswerPage {
   return { answer, continueToken: token === '' ? null : token }
 }
 
-/** What a line of a watch says. `error`: it ends here; the code of its `Status`. */
+/** One line of a watch. `error` ends the watch; `code` is that of its `Status`. */
 export type WatchLine =
   | ({ readonly kind: 'event' } & Omit<WatchEvent, 'at' | 'atMs'>)
   | { readonly kind: 'error'; readonly code: number; readonly why: string }
 
-/** @returns null: nothing that a watch says */
+/** @returns null: the line is not a watch event */
 export function watchLineOf(line: string, { prefix }: Place): WatchLine | null {
   const value = parsed(line)
   const object = value?.['object']
@@ -162,7 +162,7 @@ export function watchLineOf(line: string, { prefix }: Place): WatchLine | null {
   return { kind: 'event', type, revision, version }
 }
 
-/** @returns null: no object with a version that can be compared */
+/** @returns null: not an object with a comparable version */
 export function versionOf(object: JsonObject): Version | null {
   const { metadata, data } = object
   if (!isJsonObject(metadata)) return null
@@ -180,12 +180,12 @@ export function versionOf(object: JsonObject): Version | null {
   }
 }
 
-/** Enough to tell contents apart that nobody forges. */
+/** Long enough to distinguish contents; not meant against forgery. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** Versions are opaque by the book; where they are no decimals, nothing can be ordered by them. */
+/** Resource versions are opaque; without decimal numbers nothing can be ordered. */
 function revisionOf(metadata: JsonObject): number | null {
   const text = textOf(metadata['resourceVersion'])
   return /^\d{1,15}$/.test(text) ? Number(text) : null

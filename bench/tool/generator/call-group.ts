@@ -10,7 +10,7 @@ import { openAll } from './open-all.ts'
 import { http1, http2 } from './protocol.ts'
 import type { Protocol } from './protocol.ts'
 
-/** The clients of one load that live on this thread. */
+/** The clients of one load on this thread. */
 export class CallGroup {
   readonly #tally: Tally = {
     latencies: new LatencyHistogram(),
@@ -20,7 +20,7 @@ export class CallGroup {
   }
   readonly #callers: Pick<Caller<unknown>, 'run' | 'close'>[] = []
 
-  /** @throws Error when one of them gets no connection */
+  /** @throws Error when a connection cannot be opened */
   static async open(wanted: CallsWanted, clock: Clock): Promise<CallGroup> {
     const group = new CallGroup()
     try {
@@ -33,7 +33,7 @@ export class CallGroup {
     return group
   }
 
-  /** And closes them. @param endMs on the clock */
+  /** Runs the load, and closes the connections. @param endMs on the clock */
   async run(endMs: number): Promise<Done> {
     const before = performance.eventLoopUtilization()
     try {
@@ -42,7 +42,7 @@ export class CallGroup {
       return {
         ...{ kind: 'called', operations, bytes, latencies: latencies.counts(), failures: failures.list() },
         isComplete: ends.every(Boolean),
-        // Of a moment without anything to do nothing can be said.
+        // The share is undefined for an empty interval.
         busy: ends.length === 0 ? 0 : performance.eventLoopUtilization(before).utilization,
       }
     } finally {

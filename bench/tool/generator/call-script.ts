@@ -4,37 +4,37 @@ import { collectionOf, configMap, withQuery } from './requests.ts'
 import type { Asked } from './requests.ts'
 import type { WireAnswer } from './wire-connection.ts'
 
-/** One request of an operation, and what it should be answered. */
+/** One request of an operation, and the expected statuses. */
 export type Step<Request> = {
   readonly request: Request
-  /** Statuses that are a success. */
+  /** Statuses that count as success. */
   readonly expect: readonly number[]
   readonly keepBytes: number
 }
 
-/** What one client sends: the requests of its operations, one after the other. */
+/** The requests of one client. */
 export type CallScript<Request> = {
-  /** Of operation `n`; null: there are no more. */
+  /** Returns the first request of operation `n`; null: no more operations. */
   readonly first: (n: number) => Step<Request> | null
-  /** What follows upon an answer; null: the operation is done. */
+  /** Returns the request after a response; null: the operation is complete. */
   readonly next: (answer: WireAnswer) => Step<Request> | null
-  /** An operation that failed is tried again. */
+  /** Whether a failed operation is retried. */
   readonly repeats: boolean
 }
 
-/** Distinct requests a client prepares of a get: enough not to ask for one object only. */
+/** Prepared get requests per client: enough to spread them over many objects. */
 const preparedMax = 64
 const ok: readonly number[] = [200]
 const created: readonly number[] = [201]
-/** Who asks again after no answer may find what was made. */
+/** A retry after a lost response may find the object that the first attempt created. */
 const createdOrThere: readonly number[] = [201, 409]
-/** Behind which the token of the next page has begun and ended. */
+/** Delimiters of the continue token. */
 const listHeadBytes = 8 * 1024
 
-/** Makes a request ready to be sent. */
+/** Serializes a request. */
 type Prepare<Request> = (asked: Asked) => Request
 
-/** @param client from 0, of all clients of the load */
+/** @param client number of the client from 0, among all clients of the load */
 export function scriptOf<Request>(
   recipe: Recipe,
   client: number,
@@ -77,7 +77,7 @@ function getScript<Request>(
   client: number,
   prepare: Prepare<Request>,
 ): CallScript<Request> {
-  // Of many objects those all over the collection.
+  // With many objects, evenly distributed over the collection.
   const stride = Math.max(1, Math.floor(objects / preparedMax))
   const steps = Array.from({ length: Math.min(objects, preparedMax) }, (_, at): Step<Request> => {
     const name = `${prefix}${(client + at * stride) % objects}`
@@ -125,7 +125,7 @@ function listScript<Request>(
     repeats: false,
     first: () => whole,
     next: ({ start }) => {
-      // A later page is of the version of the first, whatever mode that was asked in.
+      // Later pages have the version of the first one, so no mode is sent.
       const token = page === null ? null : continueOf(start)
       if (token === null) return null
       const path = withQuery(collectionOf(namespace), limit, `continue=${encodeURIComponent(token)}`)
@@ -138,7 +138,11 @@ function listScript<Request>(
   }
 }
 
-/** Of the metadata of a list, which stands before its items. @returns null on the last page */
+/**
+ * Extracts the continue token from the metadata, which precedes the items.
+ *
+ * @returns null on the last page
+ */
 function continueOf(start: string): string | null {
   const head = start.split('"items":', 1)[0] ?? ''
   const token = /"continue":"([^"]+)"/.exec(head)?.[1]

@@ -7,7 +7,7 @@ import type { CallScript, Step } from './call-script.ts'
 import type { FailureCounts } from './failures.ts'
 import type { CallConnection, Protocol } from './protocol.ts'
 
-/** What the callers of one thread have in common. */
+/** Statistics shared by the callers of one thread. */
 export type Tally = {
   readonly latencies: LatencyHistogram
   readonly failures: FailureCounts
@@ -15,7 +15,7 @@ export type Tally = {
   bytes: number
 }
 
-/** One client of a load: it asks, waits for the answer, and asks the next. */
+/** One closed-loop client: sends a request, waits for the response, sends the next. */
 export class Caller<Request> {
   readonly #protocol: Protocol<Request>
   readonly #endpoint: Endpoint
@@ -52,9 +52,10 @@ export class Caller<Request> {
   }
 
   /**
-   * Until then, or until there is no more to ask. What is asked before is waited for.
+   * Runs until `endMs` or until there are no more operations. Waits for a request in progress.
+   *
    * @param endMs on the clock
-   * @returns whether there was no more to ask
+   * @returns whether there were no more operations
    */
   async run(endMs: number): Promise<boolean> {
     let n = 0
@@ -67,7 +68,7 @@ export class Caller<Request> {
         this.#tally.operations++
         n++
       } else {
-        // Whoever has to make all of them tries this one again, the others go on.
+        // A load with a fixed set of operations retries this one; others continue.
         if (!this.#script.repeats) n++
         await pause(this.#clock, benchLimits.backOffMs)
       }

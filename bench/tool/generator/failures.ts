@@ -1,6 +1,6 @@
 import { benchLimits } from '../limits.ts'
 
-/** What went wrong how often, a few kinds of it in words. */
+/** Counts of failures by kind, with a limited number of kinds. */
 export type FailureCount = { readonly words: string; readonly count: number }
 
 export class FailureCounts {

@@ -21,7 +21,7 @@ export type CallsOutcome = {
   readonly latencies: LatencyHistogram
   readonly failures: FailureCounts
   readonly isComplete: boolean
-  /** Of the thread that had most to do. */
+  /** Of the busiest thread. */
   readonly busy: number
 }
 
@@ -39,11 +39,11 @@ export type WatchesOutcome = {
   readonly busy: number
 }
 
-/** The load generator: threads that have nothing else to do, so that one processor is not its limit. */
+/** The load generator: dedicated threads, so that it can use more than one processor. */
 export class Generator {
   readonly #threads: readonly Thread[]
 
-  /** @param threads from 1 */
+  /** @param threads at least 1 */
   constructor(threads: number) {
     this.#threads = Array.from({ length: threads }, () => new Thread())
   }
@@ -52,7 +52,11 @@ export class Generator {
     return this.#threads.length
   }
 
-  /** Spread evenly over threads, and over endpoints. @throws BenchFailure `generator`, `interrupted` */
+  /**
+   * Distributes the clients evenly over threads and endpoints.
+   *
+   * @throws BenchFailure `generator`, `interrupted`
+   */
   async openCalls(calls: CallsOf): Promise<void> {
     const { recipe, http, clients, endpoints } = calls
     const seats = Array.from({ length: clients }, (_, client) => {
@@ -64,7 +68,7 @@ export class Generator {
     })
   }
 
-  /** @param endMs on the machine's clock @throws BenchFailure `generator`, `interrupted` */
+  /** @param endMs on the clock of the machine @throws BenchFailure `generator`, `interrupted` */
   async runCalls(endMs: number): Promise<CallsOutcome> {
     const all = await this.#all(() => ({ kind: 'run-calls', endMs }))
     const [latencies, failures] = [new LatencyHistogram(), new FailureCounts()]
@@ -89,7 +93,7 @@ export class Generator {
     })
   }
 
-  /** @param upTo the number of the last write @throws BenchFailure `generator`, `interrupted` */
+  /** @param upTo number of the last write @throws BenchFailure `generator`, `interrupted` */
   async countWatches(upTo: number, endMs: number): Promise<WatchesOutcome> {
     const all = await this.#all(() => ({ kind: 'count-watches', upTo, endMs }))
     const counted = all.map((done) => {
@@ -103,12 +107,12 @@ export class Generator {
     }
   }
 
-  /** Whatever is being done is not. */
+  /** Terminates all threads; jobs in progress fail. */
   close(): void {
     for (const thread of this.#threads) thread.close()
   }
 
-  /** A job is over when it is over on all threads, also where it failed on one. */
+  /** A job ends when it has ended on all threads, including those where it failed. */
   async #all(job: (thread: number) => Job): Promise<readonly Done[]> {
     const ends = await Promise.allSettled(this.#threads.map((thread, at) => thread.perform(job(at))))
     return ends.map((end) => {
@@ -163,7 +167,7 @@ class Thread {
 
   close(): void {
     this.#end(new BenchFailure('interrupted', 'interrupted'))
-    // It may be in the midst of anything; nothing of it is needed any more.
+    // Terminated in any state; its results are not needed.
     this.#worker.terminate().catch(() => undefined)
   }
 

@@ -8,7 +8,7 @@ import type { WireAnswer } from './wire-connection.ts'
 
 export type Http2Request = { readonly headers: OutgoingHttpHeaders; readonly body: Buffer | null }
 
-/** What is the same each time it is sent. */
+/** The constant part of a request. */
 export function http2Request({ url, token }: Endpoint, asked: Asked): Http2Request {
   const { host, pathname } = new URL(url)
   const body = asked.body === undefined ? null : Buffer.from(asked.body)
@@ -27,7 +27,7 @@ export function http2Request({ url, token }: Endpoint, asked: Asked): Http2Reque
 
 type Waiting = { readonly reject: (cause: Error) => void }
 
-/** One HTTP/2 connection with one stream at a time, as many clients have one each. */
+/** One HTTP/2 connection with one stream at a time. */
 export class Http2Connection {
   readonly #session: ClientHttp2Session
   #waiting: Waiting | null = null
@@ -35,19 +35,19 @@ export class Http2Connection {
 
   private constructor(session: ClientHttp2Session) {
     this.#session = session
-    // The window of a stream is of the settings; that of the connection is told apart.
+    // SETTINGS sets the window of streams only; that of the connection is set separately.
     session.setLocalWindowSize(benchLimits.http2WindowBytes)
     session.setTimeout(benchLimits.answerMsMax, () => {
-      // An idle connection is no failure.
+      // Closing an idle connection is not a failure.
       if (this.#waiting !== null) this.#fail(new Error(`no answer for ${benchLimits.answerMsMax / 1000} s`))
     })
-    // What is being asked is answered all the same.
+    // A request in progress is still answered after GOAWAY.
     session.on('goaway', () => (this.#broken = true))
     session.on('error', (cause: Error) => this.#fail(cause))
     session.on('close', () => this.#fail(new Error('the connection was closed')))
   }
 
-  /** @throws Error whatever keeps it from standing, such as a server that does not speak HTTP/2 */
+  /** @throws Error when it cannot be opened, for example if the server does not support HTTP/2 */
   static async open(endpoint: Endpoint): Promise<Http2Connection> {
     const socket = await openSocket(endpoint, benchLimits.answerMsMax, 'h2')
     const session = connect(endpoint.url, {
@@ -63,12 +63,12 @@ export class Http2Connection {
     })
   }
 
-  /** It may be asked once more. */
+  /** Whether it accepts another request. */
   get isOpen(): boolean {
     return !this.#broken
   }
 
-  /** @param keepBytes of the body are wanted @throws Error when there is no whole answer */
+  /** @param keepBytes number of body bytes to keep @throws Error when the response is incomplete */
   ask(request: Http2Request, keepBytes = 0): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#broken) {
@@ -124,7 +124,7 @@ function read(stream: ClientHttp2Stream, keepBytes: number, { answered, failed }
   })
   stream.on('end', () => (isWhole = true))
   stream.on('error', (cause: Error) => (broken = cause))
-  // Only then is it known that nothing broke behind the end: a stream that is reset ends, too.
+  // A stream that is reset ends as well, so only `close` proves that the response is complete.
   stream.on('close', () => {
     if (head === null || !isWhole) failed(broken)
     else if (stream.rstCode !== 0) failed(new Error(`the stream was reset (${stream.rstCode})`))

@@ -4,14 +4,17 @@ import type { HttpVersion } from '../load.ts'
 import type { FailureCount } from './failures.ts'
 import type { Recipe } from './recipe.ts'
 
-/** What a thread of the generator is asked to do, one thing at a time. */
+/** A job for a thread of the generator, one at a time. */
 export type Job =
-  /** Opens the connections of so many clients, each at one endpoint. */
+  /** Opens the connections of these clients, each to one endpoint. */
   | { readonly kind: 'open-calls'; readonly calls: CallsWanted }
-  /** They ask until then, on the machine's clock, and are closed. */
+  /** Sends requests until `endMs` on the clock of the machine, and closes the connections. */
   | { readonly kind: 'run-calls'; readonly endMs: number }
   | { readonly kind: 'open-watches'; readonly watches: WatchesWanted }
-  /** Waits until all have been told of that write, or until then, on the machine's clock; and closes them. */
+  /**
+   * Waits until all watches have received that write, or until `endMs` on the clock of the machine,
+   * and closes them.
+   */
   | { readonly kind: 'count-watches'; readonly upTo: number; readonly endMs: number }
 
 export type CallsWanted = {
@@ -21,7 +24,7 @@ export type CallsWanted = {
 }
 
 export type Seat = {
-  /** From 0, of all clients of all threads. */
+  /** Number of the client from 0, among all clients of all threads. */
   readonly client: number
   readonly endpoint: Endpoint
 }
@@ -42,9 +45,9 @@ export type Done =
       readonly bytes: number
       readonly latencies: LatencyCounts
       readonly failures: readonly FailureCount[]
-      /** All had no more to ask. */
+      /** All clients ran out of operations. */
       readonly isComplete: boolean
-      /** Of the time of this thread, 0 to 1. */
+      /** Share of time that the thread was busy, 0 to 1. */
       readonly busy: number
     }
   | {
@@ -62,8 +65,8 @@ export type WatchCounts = {
   readonly failures: readonly FailureCount[]
 }
 
-/** Between the threads. Answers come in the order of jobs. */
+/** Replies of a thread, in the order of the jobs. */
 export type Reply =
   | { readonly kind: 'done'; readonly done: Done }
-  /** It could not be done; the thread goes on. */
+  /** The job failed; the thread continues. */
   | { readonly kind: 'failed'; readonly words: string }

@@ -3,10 +3,10 @@ import { pause } from '../../../tools/verify/pause.ts'
 import { benchLimits } from '../limits.ts'
 
 /**
- * Opens so many, a few of them at once. One that cannot be opened is tried again: a server that is asked for thousands of
- * connections may be late with some.
+ * Opens all items, a few at a time. Failed attempts are retried: a server may be late with
+ * thousands of connections.
  *
- * @throws Error the last failure, when not all stand in time
+ * @throws the last error, when not all could be opened in time
  */
 export async function openAll<T>(
   wanted: readonly T[],
@@ -29,7 +29,7 @@ export async function openAll<T>(
   if (failure !== undefined) throw failure
 }
 
-/** @returns why it does not stand; null: it does */
+/** @returns the reason why it is not open; null: it is open */
 async function opened(open: () => Promise<void>, clock: Clock, endMs: number): Promise<Error | null> {
   for (;;) {
     try {

@@ -6,19 +6,19 @@ import type { Asked } from './requests.ts'
 import { WireConnection } from './wire-connection.ts'
 import type { WireAnswer } from './wire-connection.ts'
 
-/** One connection that sends prepared requests, one at a time. */
+/** A connection that sends prepared requests, one at a time. */
 export type CallConnection<Request> = {
-  /** It may be asked once more. */
+  /** Whether it accepts another request. */
   readonly isOpen: boolean
-  /** @param keepBytes of the body are wanted @throws Error when there is no whole answer */
+  /** @param keepBytes number of body bytes to keep @throws Error when the response is incomplete */
   readonly ask: (request: Request, keepBytes: number) => Promise<WireAnswer>
   readonly close: () => void
 }
 
-/** How requests are prepared and sent in one version of HTTP. */
+/** Preparation and transmission of requests in one HTTP version. */
 export type Protocol<Request> = {
   readonly prepare: (endpoint: Endpoint, asked: Asked) => Request
-  /** @throws Error whatever keeps it from standing */
+  /** @throws Error when it cannot be opened */
   readonly open: (endpoint: Endpoint) => Promise<CallConnection<Request>>
 }
 

@@ -1,9 +1,9 @@
 import type { ReadForm } from './requests.ts'
 
-/** What every client of a load asks again and again. */
+/** The repeated operation of the clients of a load. */
 export type Recipe =
   | { readonly kind: 'path'; readonly path: string }
-  /** Of objects that are there, one after the other: `<prefix><n>`, n below `objects`. */
+  /** Existing objects in turn: `<prefix><n>`, n below `objects`. */
   | {
       readonly kind: 'get'
       readonly namespace: string
@@ -11,7 +11,7 @@ export type Recipe =
       readonly objects: number
       readonly form: ReadForm
     }
-  /** Names that nobody else makes: `<prefix><client>-<n>`, each client at most `each` of them. */
+  /** Unique names: `<prefix><client>-<n>`, at most `each` per client. */
   | {
       readonly kind: 'create'
       readonly namespace: string
@@ -19,7 +19,10 @@ export type Recipe =
       readonly payloadBytes: number
       readonly each: number
     }
-  /** Repeated until it is done. Names `<prefix><n>`: client c of all `clients` makes n = c, c + clients and so on, below `objects`. */
+  /**
+   * Each object once, with retries. Names are `<prefix><n>`; client c of `clients` creates n = c, c
+   * + clients and so on, below `objects`.
+   */
   | {
       readonly kind: 'fill'
       readonly namespace: string
@@ -28,14 +31,14 @@ export type Recipe =
       readonly objects: number
       readonly clients: number
     }
-  /** Each client its own object, `<prefix><client>`, whatever version it has. */
+  /** Each client updates its own object, `<prefix><client>`, without a precondition. */
   | {
       readonly kind: 'update'
       readonly namespace: string
       readonly prefix: string
       readonly payloadBytes: number
     }
-  /** One operation is a whole list, with all its pages. */
+  /** One operation is a whole list with all its pages. */
   | {
       readonly kind: 'list'
       readonly namespace: string

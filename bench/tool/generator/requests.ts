@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 
-/** What tells a server how new an answer has to be. */
+/** How a request selects a consistency mode. */
 export type ReadForm = {
-  /** Of the URL, such as `resourceVersion=0`; empty: nothing. */
+  /** Query parameter, such as `resourceVersion=0`; empty: none. */
   readonly query: string
-  /** Of the `Orch-Consistency` header; null: it is not sent. */
+  /** Value of the `Orch-Consistency` header; null: not sent. */
   readonly consistency: string | null
 }
 
@@ -18,7 +18,7 @@ export type Asked = {
   readonly body?: string
 }
 
-/** A whole HTTP/1.1 request. */
+/** Returns a complete HTTP/1.1 request. */
 export function requestBytes({ url, token }: Endpoint, asked: Asked): Buffer {
   const { host, pathname } = new URL(url)
   const lines = [
@@ -39,13 +39,13 @@ export function collectionOf(namespace: string): string {
   return `/api/v1/namespaces/${namespace}/configmaps`
 }
 
-/** A path and what to ask for behind its question mark. */
+/** Returns a path with its query. */
 export function withQuery(path: string, ...queries: readonly string[]): string {
   const given = queries.filter((query) => query !== '')
   return given.length === 0 ? path : `${path}?${given.join('&')}`
 }
 
-/** What is written: an object whose payload is that large. @param mark read back by whoever waits for it */
+/** Returns an object with a payload of that size. @param mark for watchers to read */
 export function configMap(name: string, payloadBytes: number, mark = ''): string {
   const data = mark === '' ? { payload: payloadOf(payloadBytes) } : { mark, payload: payloadOf(payloadBytes) }
   return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data })
@@ -53,7 +53,7 @@ export function configMap(name: string, payloadBytes: number, mark = ''): string
 
 const payloads = new Map<number, string>()
 
-/** The few sizes of a run, each made once. */
+/** One payload per size, reused. */
 function payloadOf(bytes: number): string {
   let payload = payloads.get(bytes)
   if (payload === undefined) payloads.set(bytes, (payload = 'x'.repeat(bytes)))

@@ -1,11 +1,11 @@
 import { benchLimits } from '../limits.ts'
 
-/** What is read of an answer's head: the generator's share of the machine has to stay small. */
+/** The parts of a response head that are used; parsing less keeps the generator cheap. */
 export type ResponseHead = {
   readonly status: number
-  /** The `Orch-Consistency` header; null: there is none. */
+  /** The `Orch-Consistency` header; null: absent. */
   readonly consistency: string | null
-  /** The server ends the connection behind this answer. */
+  /** The server closes the connection after this response. */
   readonly isLast: boolean
 }
 
@@ -18,11 +18,11 @@ export type ResponseListener = {
 
 type State = 'head' | 'sized' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer' | 'until-close'
 
-/** Where HTTP/1.1 answers begin and end, and nothing more. @source RFC 9112 sections 6 and 7.1 */
+/** Finds the boundaries of HTTP/1.1 responses. @source RFC 9112 sections 6 and 7.1 */
 export class ResponseReader {
   readonly #listener: ResponseListener
   #state: State = 'head'
-  /** Of a head or line that is not whole yet. */
+  /** An incomplete head or line. */
   #carry: Buffer = Buffer.alloc(0)
   #remaining = 0
 
@@ -30,7 +30,7 @@ export class ResponseReader {
     this.#listener = listener
   }
 
-  /** The connection may end here without cutting an answer short. @returns whether it ended one */
+  /** Handles the end of the connection. @returns whether it completed a response */
   close(): boolean {
     if (this.#state !== 'until-close') return false
     this.#state = 'head'
@@ -38,7 +38,7 @@ export class ResponseReader {
     return true
   }
 
-  /** @throws Error for what is not HTTP/1.1 */
+  /** @throws Error for malformed HTTP/1.1 */
   feed(data: Buffer): void {
     let at = 0
     while (at < data.length) {
@@ -75,7 +75,7 @@ export class ResponseReader {
   #takeHead(data: Buffer, at: number): number {
     const before = this.#carry.length
     const text = before === 0 ? data.subarray(at) : Buffer.concat([this.#carry, data.subarray(at)])
-    // The end may lie across both.
+    // The delimiter may span both chunks.
     const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3))
     if (end < 0) {
       this.#keep(text)
@@ -89,7 +89,7 @@ export class ResponseReader {
   #begin(head: string): void {
     const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |\r|$)/.exec(head)?.[1] ?? Number.NaN)
     if (Number.isNaN(status)) throw new Error('the server does not answer in HTTP/1.1')
-    // 100 Continue and its like: the answer comes behind.
+    // An interim response such as 100 Continue; the final one follows.
     if (status < 200) return
     const isLast = /\r\nconnection:[^\r]*\bclose\b/i.test(head)
     const consistency = /\r\norch-consistency:[ \t]*([^\r]*)/i.exec(head)?.[1] ?? null
@@ -126,7 +126,7 @@ export class ResponseReader {
 
   #keep(bytes: Buffer): void {
     if (bytes.length > benchLimits.headBytesMax) throw new Error('the head of an answer is too long')
-    // Not a view of a larger piece that would stay in memory with it.
+    // A copy, so that the larger chunk can be freed.
     this.#carry = Buffer.from(bytes)
   }
 

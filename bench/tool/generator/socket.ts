@@ -3,17 +3,17 @@ import type { Socket } from 'node:net'
 import { TLSSocket, connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 
-/** What is spoken over a connection, as TLS names it. @source RFC 7301, RFC 9113 section 3.2 */
+/** Protocol names of ALPN. @source RFC 7301, RFC 9113 section 3.2 */
 export type Spoken = 'http/1.1' | 'h2'
 
-/** An open connection that speaks that. @throws whatever keeps it from being one */
+/** Opens a connection with that protocol. @throws the error of the connection or handshake */
 export function openSocket(
   endpoint: Endpoint,
   timeoutMs: number,
   spoken: Spoken = 'http/1.1',
 ): Promise<Socket> {
   const url = new URL(endpoint.url)
-  // Names of IPv6 hosts stand in brackets in a URL only.
+  // Brackets around IPv6 addresses occur in URLs only.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isTls = url.protocol === 'https:'
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
@@ -26,7 +26,7 @@ export function openSocket(
     socket.once('error', fail)
     socket.setTimeout(timeoutMs, () => fail(new Error(`no connection within ${timeoutMs} ms`)))
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
-      // Without TLS, or by a server that takes no notice, only HTTP/1.1 is spoken.
+      // Without TLS or ALPN, the protocol is HTTP/1.1.
       if (spoken === 'h2' && !(socket instanceof TLSSocket && socket.alpnProtocol === 'h2')) {
         fail(new Error('the server does not speak HTTP/2 here'))
         return

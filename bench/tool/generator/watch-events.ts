@@ -1,24 +1,24 @@
 import { benchLimits } from '../limits.ts'
 
-/** What a watch says, as far as it is looked at. */
+/** Receives the parts of a watch that are used. */
 export type WatchListener = {
-  /** @param mark what the writer had put into the object */
+  /** @param mark that the writer stored in the object */
   readonly event: (mark: string, resourceVersion: string) => void
-  /** A bookmark: nothing was missed up to there. */
+  /** A bookmark: all events up to this revision were sent. */
   readonly bookmark: (resourceVersion: string) => void
-  /** The server ends the watch and says why. */
+  /** The server ended the watch with this error. */
   readonly error: (line: string) => void
 }
 
 const marker = Buffer.from('"mark":"')
 const version = Buffer.from('"resourceVersion":"')
 const errorType = Buffer.from('"ERROR"')
-/** The type of an event stands at its beginning. */
+/** The type is the first field of an event. */
 const typeBytes = 40
 const quote = 0x22
 const newline = 0x0a
 
-/** Cuts the body of a watch into its lines and finds in each what is wanted, without reading all of it. */
+/** Splits the body of a watch into lines and extracts the used parts without parsing the JSON. */
 export class WatchEvents {
   readonly #listener: WatchListener
   #rest: Buffer | null = null
@@ -27,7 +27,7 @@ export class WatchEvents {
     this.#listener = listener
   }
 
-  /** A new stream begins. */
+  /** Resets the state for a new stream. */
   reset(): void {
     this.#rest = null
   }
@@ -57,7 +57,7 @@ export class WatchEvents {
   }
 }
 
-/** Up to the next quotation mark; null: it is not there. */
+/** Returns the text up to the next quotation mark; null: none. */
 function textBehind(line: Buffer, words: Buffer): string | null {
   const at = line.indexOf(words)
   if (at < 0) return null

@@ -16,20 +16,20 @@ function newTally(): WatchTally {
   return { delays: new LatencyHistogram(), failures: new FailureCounts(), delivered: 0, lost: 0, resumed: 0 }
 }
 
-/** The watches of one load that are read on this thread. */
+/** The watches of one load on this thread. */
 export class WatchGroup {
   readonly #clock: Clock
   readonly #readers: WatchReader[] = []
   readonly #fast = newTally()
   readonly #slow = newTally()
-  /** Before anything was told. */
+  /** At the start of the measurement. */
   #busyBefore: EventLoopUtilization = performance.eventLoopUtilization()
 
   private constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** @throws Error when one of them does not begin */
+  /** @throws Error when a watch cannot be started */
   static async open(wanted: WatchesWanted, clock: Clock): Promise<WatchGroup> {
     const { endpoints, namespace, since, fast, slow } = wanted
     const group = new WatchGroup(clock)
@@ -50,7 +50,11 @@ export class WatchGroup {
     return group
   }
 
-  /** Waits until all were told of that write, or until then, and closes them. @param endMs on the clock */
+  /**
+   * Waits until all have received that write or `endMs` is reached, and closes them.
+   *
+   * @param endMs on the clock
+   */
   async count(upTo: number, endMs: number): Promise<Done> {
     for (const reader of this.#readers) reader.readFast()
     while (this.#clock.monotonicMs() < endMs && this.#readers.some(({ number }) => number < upTo)) {

@@ -11,15 +11,15 @@ import { ResponseReader } from './response-reader.ts'
 import { openSocket } from './socket.ts'
 import { WatchEvents } from './watch-events.ts'
 
-/** A slow reader takes one piece of what is there, and the next this much later. */
+/** Delay of a slow reader between two chunks. */
 const slowEveryMs = 1000
 
 export type WatchTally = {
-  /** From asking for the write to reading its event. */
+  /** From sending the write to reading its event. */
   readonly delays: LatencyHistogram
   readonly failures: FailureCounts
   delivered: number
-  /** Events that were passed over, or came from a history that is gone. */
+  /** Events that were skipped, or expired with the history. */
   lost: number
   resumed: number
 }
@@ -29,23 +29,25 @@ export type WatchReaderOptions = {
   readonly namespace: string
   readonly clock: Clock
   readonly tally: WatchTally
-  /** It reads as little as a client does that is busy with other things. */
+  /** Whether it reads slowly, like a busy client. */
   readonly isSlow: boolean
 }
 
-/** One watch that is read, resumed where it ends, and held against the numbers that its writer gives. */
+/**
+ * Reads one watch, resumes it when it ends, and compares its events with the numbers of the writer.
+ */
 export class WatchReader {
   readonly #of: WatchReaderOptions
   readonly #events: WatchEvents
   #since: string
-  /** Of the last write that was told. */
+  /** Number of the last received write. */
   #number = 0
   #socket: Socket | null = null
   #timer: Timer | null = null
   #closed = false
   #isSlow: boolean
 
-  /** @param since the version behind which it begins */
+  /** @param since revision from which it watches */
   constructor(of: WatchReaderOptions, since: string) {
     this.#of = of
     this.#since = since
@@ -60,12 +62,12 @@ export class WatchReader {
     })
   }
 
-  /** The last write that was told. */
+  /** Number of the last received write. */
   get number(): number {
     return this.#number
   }
 
-  /** Once its first answer has begun. @throws Error when it does not */
+  /** Resolves when the response has started. @throws Error when it does not */
   async open(): Promise<void> {
     const { endpoint, namespace } = this.#of
     const socket = await openSocket(endpoint, benchLimits.answerMsMax)
@@ -110,7 +112,7 @@ export class WatchReader {
     })
   }
 
-  /** A slow one, too, reads all that is there from now on. */
+  /** From now on a slow reader reads everything, too. */
   readFast(): void {
     this.#isSlow = false
     this.#timer?.cancel()
@@ -118,7 +120,11 @@ export class WatchReader {
     this.#socket?.resume()
   }
 
-  /** It is told no more: what it was not told by now is lost. @param upTo the number of the last write */
+  /**
+   * Stops; events that have not been received count as lost.
+   *
+   * @param upTo number of the last write
+   */
   giveUp(upTo: number): void {
     this.#of.tally.lost += Math.max(0, upTo - this.#number)
     this.close()
@@ -143,7 +149,7 @@ export class WatchReader {
     const { tally, clock } = this.#of
     const mark = parseMark(text)
     this.#since = resourceVersion
-    // A write that was repeated, as nobody knew whether it was done, is told twice.
+    // A write that was retried after an unknown outcome appears twice.
     if (mark === null || mark.number <= this.#number) return
     tally.lost += mark.number - this.#number - 1
     this.#number = mark.number
@@ -151,7 +157,7 @@ export class WatchReader {
     tally.delays.record(clock.monotonicMs() - mark.atMs)
   }
 
-  /** It ended by itself. */
+  /** The watch ended by itself. */
   #again(): void {
     this.#socket = null
     if (this.#closed) return

@@ -8,9 +8,9 @@ import { openSocket } from './socket.ts'
 export type WireAnswer = {
   readonly status: number
   readonly consistency: string | null
-  /** Of the body. */
+  /** Bytes of the body. */
   readonly bytes: number
-  /** The first bytes of the body, as many as were asked for. */
+  /** The first bytes of the body, as many as requested. */
   readonly start: string
 }
 
@@ -20,7 +20,10 @@ type Waiting = {
   readonly reject: (cause: Error) => void
 }
 
-/** One HTTP/1.1 connection that sends prepared bytes and reads no more of an answer than it must. One request at a time. */
+/**
+ * One HTTP/1.1 connection that sends prepared bytes and parses only response boundaries. One
+ * request at a time.
+ */
 export class WireConnection {
   readonly #socket: Socket
   readonly #reader: ResponseReader
@@ -39,7 +42,7 @@ export class WireConnection {
       end: () => this.#answered(),
     })
     socket.setTimeout(benchLimits.answerMsMax, () => {
-      // An idle connection is no failure.
+      // Closing an idle connection is not a failure.
       if (this.#waiting !== null) this.#fail(new Error(`no answer for ${benchLimits.answerMsMax / 1000} s`))
     })
     socket.on('data', (data: Buffer) => {
@@ -55,17 +58,17 @@ export class WireConnection {
     })
   }
 
-  /** @throws Error whatever keeps it from standing */
+  /** @throws Error when it cannot be opened */
   static async open(endpoint: Endpoint): Promise<WireConnection> {
     return new WireConnection(await openSocket(endpoint, benchLimits.answerMsMax))
   }
 
-  /** It may be asked once more. */
+  /** Whether it accepts another request. */
   get isOpen(): boolean {
     return !this.#broken
   }
 
-  /** @param keepBytes of the body are wanted @throws Error when there is no whole answer */
+  /** @param keepBytes number of body bytes to keep @throws Error when the response is incomplete */
   ask(request: Buffer, keepBytes = 0): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#broken) {

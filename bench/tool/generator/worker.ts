@@ -1,4 +1,4 @@
-/* One thread of the load generator: does what it is asked, one job after the other. */
+/* One thread of the load generator: runs one job after the other. */
 import { parentPort } from 'node:worker_threads'
 import { assertNever, present } from '../../../base/assert.ts'
 import { MachineClock } from '../../../src/host/machine-clock.ts'

@@ -1,13 +1,13 @@
 import { readFile, readdir, readlink } from 'node:fs/promises'
 
 /**
- * Which member is calling. All peers dial the same address, and what they say is encrypted; but on one machine the kernel
- * knows whose socket has which port: `/proc/net/tcp` gives the socket, `/proc/PID/fd` its owner. That needs no privilege for
- * processes of the same user.
+ * Identifies the member that opened a connection. All peers connect to the same address over TLS,
+ * but on one machine the kernel knows the owner of each port: `/proc/net/tcp` has the socket,
+ * `/proc/PID/fd` its process. This needs no privileges for processes of the same user.
  *
  * @param port of the caller, on a loopback address
- * @param pids of members that may be calling
- * @returns null when none of them has a socket of that port
+ * @param pids of the members
+ * @returns null when none of them has a socket with that port
  * @source proc(5), proc_pid_fd(5), proc_net_tcp(5)
  */
 export async function callerOf(port: number, pids: ReadonlyMap<string, number>): Promise<string | null> {
@@ -19,7 +19,11 @@ export async function callerOf(port: number, pids: ReadonlyMap<string, number>):
   return owners.find((name) => name !== null) ?? null
 }
 
-/** Of the socket with that local port on 127.0.0.0/8, that belongs to a process. @param table as in `/proc/net/tcp` */
+/**
+ * Returns the inode of the socket with that local port on 127.0.0.0/8.
+ *
+ * @param table as in `/proc/net/tcp`
+ */
 export function inodeOf(table: string, port: number): string | null {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
   for (const line of table.split('\n')) {
@@ -34,12 +38,12 @@ async function owns(pid: number, inode: string): Promise<boolean> {
   const directory = `/proc/${pid}/fd`
   try {
     for (const name of await readdir(directory)) {
-      // Descriptors come and go meanwhile.
+      // File descriptors come and go.
       const target = await readlink(`${directory}/${name}`).catch(() => '')
       if (target === `socket:[${inode}]`) return true
     }
   } catch {
-    // It ended.
+    // The process ended.
   }
   return false
 }

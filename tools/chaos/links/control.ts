@@ -10,14 +10,15 @@ import { parseRules } from './rules.ts'
 import type { LinkRule } from './rules.ts'
 
 /*
- * One line each way: all rules as JSON, then "ok" or what is wrong. Rules hold as long as the connection that brought them, so
- * whoever cut a link and died has healed it. One connection at a time, so that two runs do not undo each other.
+ * Control protocol, one line each way: all rules as JSON, then "ok" or an error. Rules are valid as
+ * long as the connection that sent them, so a client that dies reverts its faults. Only one
+ * connection at a time, so that two runs do not interfere.
  */
 
-/** Longest address of a unix socket, with its zero. @source unix(7) */
+/** Maximum length of a unix socket address, including the terminating zero. @source unix(7) */
 const pathBytesMax = 108
 
-/** Where the proxies are told what to do. */
+/** Control socket of the proxies. */
 export class ControlServer {
   readonly #server: Server
   readonly #path: string
@@ -30,10 +31,10 @@ export class ControlServer {
     this.#server = createServer((socket) => this.#accept(socket))
   }
 
-  /** @throws ChaosFailure `links`, or the system's error */
+  /** @throws ChaosFailure `links`, or the error of the system */
   static async open(path: string, onRules: (rules: readonly LinkRule[]) => void): Promise<ControlServer> {
     const control = new ControlServer(path, onRules)
-    // Of one that was killed: whoever calls this made sure that none runs.
+    // Removes the socket of a killed process; the caller has made sure that none is running.
     if (existsSync(path)) rmSync(path)
     control.#server.listen(shortest(path))
     await once(control.#server, 'listening')
@@ -52,7 +53,7 @@ export class ControlServer {
     socket.on('error', () => undefined)
     if (this.#master !== null) {
       socket.end('another run of chaos has these links\n')
-      // Unread, its end would never be noticed.
+      // Without reading, the end of the connection would not be noticed.
       socket.resume()
       return
     }
@@ -69,7 +70,7 @@ export class ControlServer {
   }
 }
 
-/** Tells the proxies what to do, for as long as it lives. */
+/** Client of the control socket. Its rules are valid while it is connected. */
 export class ControlClient {
   readonly #socket: Socket
   readonly #clock: Clock
@@ -83,7 +84,7 @@ export class ControlClient {
     eachLine(socket, (line) => this.#answer?.(line))
   }
 
-  /** @throws ChaosFailure `links` when nobody listens, or another run was first */
+  /** @throws ChaosFailure `links` when the proxies are not running, or another run is connected */
   static async open(path: string, clock: Clock): Promise<ControlClient> {
     const socket = connect(shortest(path))
     try {
@@ -97,7 +98,7 @@ export class ControlClient {
     return client
   }
 
-  /** These and no others. One call at a time. @throws ChaosFailure `links` */
+  /** Replaces all rules. One call at a time. @throws ChaosFailure `links` */
   async set(rules: readonly LinkRule[]): Promise<void> {
     const answered = new Promise<string>((resolve) => {
       const timer = this.#clock.after(chaosLimits.controlMsMax, () => resolve('no answer in time'))
@@ -137,7 +138,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** As few bytes as may be. @throws ChaosFailure `links` when they are too many */
+/** Returns the shortest form of the path. @throws ChaosFailure `links` when it is too long */
 function shortest(path: string): string {
   const near = relative(process.cwd(), path)
   const short = near.length < path.length ? near : path

@@ -4,10 +4,10 @@ import type { SeededRandom } from '../../../base/random.ts'
 import { chaosLimits } from '../limits.ts'
 import type { LinkState } from './rules.ts'
 
-/** What TCP waits at least before it sends a lost piece again. @source RFC 6298 with Linux' TCP_RTO_MIN */
+/** Minimum retransmission timeout of TCP. @source RFC 6298 with Linux' TCP_RTO_MIN */
 const resendMs = 200
 
-/** null: the connection's end. */
+/** null: end of the connection. */
 type Piece = { readonly bytes: Buffer | null; readonly dueMs: number }
 
 export type FlowOptions = {
@@ -19,9 +19,9 @@ export type FlowOptions = {
 }
 
 /**
- * The bytes of one direction of one connection, in order, late or held back as the link's state says. What is held back is
- * bounded: beyond it the sender is not read, as beyond a full window. A cut holds back the connection's end too, as the packet
- * that tells it would be lost with the others.
+ * One direction of a connection: forwards bytes in order, delayed or held back by the state of the
+ * link. The buffer is bounded: when it is full, the source is not read, as with a full TCP window.
+ * A cut also holds back the end of the connection, as the packet with it would be lost.
  */
 export class Flow {
   readonly #options: FlowOptions
@@ -38,7 +38,7 @@ export class Flow {
     const { source, sink } = options
     source.on('data', (bytes: Buffer) => this.#take(bytes))
     source.on('close', () => this.#take(null))
-    // The close that follows says the same.
+    // The `close` event follows.
     source.on('error', () => undefined)
     source.on('end', () => this.#take(null))
     sink.on('drain', () => {
@@ -52,7 +52,7 @@ export class Flow {
     source.resume()
   }
 
-  /** Nothing leads on from here any more. */
+  /** Whether the sink is closed. */
   get isOver(): boolean {
     return this.#options.sink.destroyed
   }
@@ -69,7 +69,7 @@ export class Flow {
     const { delayMs, lossPercent } = this.#state
     const late = delayMs === 0 ? 0 : delayMs + random.below(Math.floor(delayMs / 2) + 1)
     const resent = random.chance(lossPercent / 100) ? resendMs : 0
-    // Nothing overtakes.
+    // Chunks are never reordered.
     const before = this.#pieces.at(-1)?.dueMs ?? 0
     this.#pieces.push({ bytes, dueMs: Math.max(before, clock.monotonicMs() + late + resent) })
     this.#heldBytes += bytes?.length ?? 0
@@ -100,7 +100,7 @@ export class Flow {
     if (this.#heldBytes <= chaosLimits.heldBytesMax) source.resume()
   }
 
-  /** Forgets what is held back. */
+  /** Discards the buffer. */
   close(): void {
     this.#timer?.cancel()
     this.#ended = true

@@ -11,17 +11,18 @@ import { MemberProxy } from './member-proxy.ts'
 import type { ProxiedMember } from './member-proxy.ts'
 import type { LinkRule } from './rules.ts'
 
-/** In the directory of a cluster: who stands where, and where the proxies are told what to do. */
+/** Files in the directory of a cluster: the list of proxied members, and the control socket. */
 export const linksFile = 'links.json'
 export const controlFile = 'links.sock'
 
 const retryMs = 20
 
 /**
- * The proxies of a whole cluster, one for each member. The directory holds `links.json`, a list of seats, and for each member
- * `NAME/pid`.
+ * Runs the proxies of a cluster, one per member. The directory contains `links.json`, a list of
+ * members and ports, and `NAME/pid` for each member.
  *
- * @throws ChaosFailure `links` when the file is no good; the system's error when a port is taken
+ * @throws ChaosFailure `links` when the file is malformed; the error of the system when a port is
+ * in use
  */
 export async function serveLinks(
   directory: string,
@@ -34,7 +35,7 @@ export async function serveLinks(
     const endMs = clock.monotonicMs() + chaosLimits.callerMsMax
     for (;;) {
       const caller = await callerOf(port, pidsOf(directory))
-      // One that was just started may not be written down yet.
+      // The pid file of a member that has just started may not exist yet.
       if (caller !== null || clock.monotonicMs() > endMs) return caller
       await new Promise<void>((resolve) => {
         clock.after(retryMs, resolve)
@@ -81,14 +82,17 @@ function memberOf(value: unknown): ProxiedMember | null {
   return good ? { name, dialed, listens } : null
 }
 
-/** Of all members in the directory, also of those that came later and have no seat. */
+/**
+ * Returns the pids of all members in the directory, including those added later, which have no
+ * proxy.
+ */
 function pidsOf(directory: string): ReadonlyMap<string, number> {
   const pids = new Map<string, number>()
   for (const name of readdirSync(directory)) {
     try {
       pids.set(name, Number(readFileSync(join(directory, name, 'pid'), 'utf8')))
     } catch {
-      // No member, or it does not run.
+      // Not a member, or not running.
     }
   }
   return pids

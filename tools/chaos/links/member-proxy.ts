@@ -10,7 +10,7 @@ import type { LinkRule } from './rules.ts'
 
 export type ProxiedMember = {
   readonly name: string
-  /** On the loopback address: where peers dial, and where the member listens. */
+  /** Ports on the loopback address: peers connect to `dialed`, the member listens on `listens`. */
   readonly dialed: number
   readonly listens: number
 }
@@ -20,20 +20,20 @@ export type MemberProxyOptions = {
   readonly clock: Clock
   readonly random: SeededRandom
   readonly rules: () => readonly LinkRule[]
-  /** Which member has that port; null: none, or nobody knows. */
+  /** Returns the member that owns the port; null: unknown. */
   readonly findCaller: (port: number) => Promise<string | null>
 }
 
 type Connection = {
   readonly from: string
   readonly caller: Socket
-  /** null: not dialed, as the call does not come through. */
+  /** null: not connected, because a rule cuts the link. */
   flows: { readonly member: Socket; readonly inward: Flow; readonly outward: Flow } | null
 }
 
 const host = '127.0.0.1'
 
-/** Stands where a member's peers dial, and passes on what the rules let through. */
+/** Proxy in front of one member: forwards connections of its peers as the rules allow. */
 export class MemberProxy {
   readonly #options: MemberProxyOptions
   readonly #server: Server
@@ -48,7 +48,7 @@ export class MemberProxy {
     this.#server.maxConnections = chaosLimits.connectionsMax
   }
 
-  /** @throws Error of the system when the port is taken */
+  /** @throws the error of the system when the port is in use */
   static async open(options: MemberProxyOptions): Promise<MemberProxy> {
     const proxy = new MemberProxy(options)
     proxy.#server.listen(options.proxied.dialed, host)
@@ -56,7 +56,7 @@ export class MemberProxy {
     return proxy
   }
 
-  /** The rules are others now. */
+  /** Applies changed rules. */
   refresh(): void {
     for (const connection of this.#connections) this.#apply(connection)
   }
@@ -76,7 +76,7 @@ export class MemberProxy {
   async #accept(caller: Socket): Promise<void> {
     const port = caller.remotePort
     const from = port === undefined ? null : await this.#options.findCaller(port)
-    // Nobody that is known: a member that just ended, or somebody else.
+    // The caller is unknown: a member that just ended, or another program.
     if (from === null || caller.destroyed) {
       caller.destroy()
       return
@@ -110,7 +110,7 @@ export class MemberProxy {
     }
   }
 
-  /** Once neither side is there any more. */
+  /** Drops the connection once both sides are closed. */
   #forget(connection: Connection): void {
     const { caller, flows } = connection
     if (flows === null || (caller.destroyed && flows.inward.isOver)) this.#connections.delete(connection)

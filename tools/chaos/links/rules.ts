@@ -1,12 +1,12 @@
-/** What happens to the bytes from one member to another. */
+/** Rule for the bytes from one member to another. */
 export type LinkRule = {
   readonly from: string
   readonly to: string
-  /** No byte passes, nor does the end of a connection. */
+  /** No bytes pass, nor the end of a connection. */
   readonly cut: boolean
-  /** Ms, up to half as much again by chance. */
+  /** Delay in ms, randomized up to 1.5 times as much. */
   readonly delayMs: number
-  /** Of pieces that have to be sent again, 0 to 100. */
+  /** Percentage of chunks that wait for a retransmission, 0 to 100. */
   readonly lossPercent: number
 }
 
@@ -14,7 +14,7 @@ export type LinkState = Omit<LinkRule, 'from' | 'to'>
 
 const healthyLink: LinkState = Object.freeze({ cut: false, delayMs: 0, lossPercent: 0 })
 
-/** Rules of the same direction add up. */
+/** Combines all rules of one direction. */
 export function stateOf(rules: readonly LinkRule[], from: string, to: string): LinkState {
   return rules
     .filter((rule) => rule.from === from && rule.to === to)
@@ -28,7 +28,7 @@ export function stateOf(rules: readonly LinkRule[], from: string, to: string): L
     )
 }
 
-/** The same thing for every direction between one of `some` and one of `others`. */
+/** Returns one rule for every pair of `some` and `others`. */
 export function between(
   some: readonly string[],
   others: readonly string[],
@@ -45,7 +45,7 @@ export function between(
   )
 }
 
-/** Rules as the control socket carries them. @returns null when it is none */
+/** Parses rules from the control socket. @returns null when they are malformed */
 export function parseRules(value: unknown): readonly LinkRule[] | null {
   if (!Array.isArray(value)) return null
   const rules: LinkRule[] = []

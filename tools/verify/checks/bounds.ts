@@ -6,8 +6,9 @@ import type { Call } from '../history.ts'
 import { staleness } from './real-time.ts'
 
 /**
- * Bounds: an answer that may be so many ms behind shows whatever anybody had been told that long before it was asked for. By the
- * clock of the recording alone, as the server counts from later.
+ * Bounded staleness: a read with a bound of N ms returns at least the newest revision that any
+ * client had seen N ms before the read began. Uses the clock of the recording only; the server
+ * measures from a later point in time.
  */
 export function checkBounds(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -34,13 +35,13 @@ export function checkBounds(index: HistoryIndex): CheckReport {
     }))
   }
   const report = findings.report('bounds are kept', { examined: count(examined, 'answer'), count: examined })
-  // A server that does not offer them is not asked, and a short recording has nothing from before.
+  // Servers without this mode get no such reads, and a short recording has no earlier observations.
   return examined === 0 ? { ...report, verdict: 'not-applicable' } : report
 }
 
 type KnownRevision = { readonly atMs: number; readonly revision: number; readonly call: Call }
 
-/** By when a revision was known to exist: ascending in both, each with the call that told the newest. */
+/** Returns the calls that raised the highest known revision, ascending in time and revision. */
 function knownRevisions(calls: readonly Call[]): readonly KnownRevision[] {
   const all = calls
     .map((call) => ({ atMs: call.endMs, revision: revisionIn(call), call }))

@@ -7,18 +7,18 @@ import type { Answer, Call, Version } from '../history.ts'
 
 type Listed = Extract<Answer, { readonly kind: 'list' }>
 
-/** What a list, or the pages of one together, say about the state at a revision. */
+/** The state at a revision as returned by a list, or by all pages of one list together. */
 type ListedState = {
   readonly revision: number
   readonly versions: readonly Version[]
-  /** Nothing is said behind this name; null: it is all there is. */
+  /** The list covers names up to this one; null: all names. */
   readonly upTo: string | null
   readonly calls: readonly Call[]
 }
 
 /**
- * Lists: one at revision r is the state at r, whoever answers, in whatever mode; the pages of one list are one state,
- * nothing missed, nothing twice, and what they say is left is left.
+ * Lists: a list at revision r is the state at r, from any member and in any mode. The pages of one
+ * list form one state without gaps and duplicates, and `remainingItemCount` is correct.
  */
 export function checkLists(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -43,7 +43,7 @@ export function checkLists(index: HistoryIndex): CheckReport {
   })
 }
 
-/** Answered lists, each with its pages in order. */
+/** Returns the answered lists, each with its pages in order. */
 function listsOf(calls: readonly Call[]): readonly (readonly Call[])[] {
   const lists = new Map<string, Call[]>()
   for (const call of calls) {
@@ -56,7 +56,7 @@ function listsOf(calls: readonly Call[]): readonly (readonly Call[])[] {
   return [...lists.values()]
 }
 
-/** Puts pages together. @returns null when they do not fit */
+/** Combines the pages of a list. @returns null when they contradict each other */
 function listedStateOf(calls: readonly Call[], findings: Findings): ListedState | null {
   const answers = calls.map(({ answer }) => answer as Listed)
   const [first] = answers
@@ -126,11 +126,11 @@ type ListAnomaly = {
   readonly text: string
   readonly object: string | null
   readonly calls: readonly Call[]
-  /** Told once; the text when not given. */
+  /** Key for deduplication; the text when unset. */
   readonly of?: string
 }
 
-/** @param missed what should have been shown */
+/** @param missed the version that should have been returned */
 function addOlder(findings: Findings, what: ListAnomaly, missed: Version | null, index: HistoryIndex): void {
   const writer = missed === null ? undefined : index.writers.get(missed.token)
   const isLost = missed !== null && index.firstReadAt(missed.token) === null

@@ -4,7 +4,10 @@ import { Findings, count } from '../finding.ts'
 import type { CheckReport } from '../finding.ts'
 import type { Copy, History } from '../history.ts'
 
-/** Equal members: in the end all of them show the same objects at the same revision, byte for byte. */
+/**
+ * Equal members: at the end, all members return the same objects at the same revision, byte for
+ * byte.
+ */
 export function checkMembers({ copies, facts }: History): CheckReport {
   const check = 'members are equal in the end'
   const findings = new Findings()

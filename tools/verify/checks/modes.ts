@@ -6,8 +6,9 @@ import type { Call, Mode } from '../history.ts'
 import { isMissing, modeOf } from '../history.ts'
 
 /**
- * Modes: an exact list is of that revision, and an answer that may not be older than a revision is not. So a client that
- * names what it wrote or read last reads its own writes, and never goes back, on every member.
+ * Read modes: an exact list has the requested revision, and a not-older-than read is not older than
+ * its revision. A client that passes the revision of its last write or read therefore reads its own
+ * writes and never goes back in time, on every member.
  */
 export function checkModes(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -31,7 +32,7 @@ export function checkModes(index: HistoryIndex): CheckReport {
   return findings.report('modes are kept', { examined: count(examined, 'answer'), count: examined })
 }
 
-/** @returns null: right; undefined: it says nothing */
+/** @returns null: correct; undefined: the answer proves nothing */
 function judge(
   call: Call,
   mode: Extract<Mode, { readonly revision: number }>,

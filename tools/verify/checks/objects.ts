@@ -10,8 +10,9 @@ import type { ObjectCall } from '../register-calls.ts'
 import { minimizeCalls } from '../minimize-calls.ts'
 
 /**
- * Linearizability: writes and most recent reads of each object can be put in one order that explains every answer and
- * keeps real time. Objects are looked at one by one, which loses nothing: a history is linearizable if each is.
+ * Linearizability: the writes and most recent reads of each object have one order that explains
+ * every answer and respects real time. Checking each object separately is sufficient: a history is
+ * linearizable if each of its objects is.
  *
  * @source Herlihy and Wing, "Linearizability", 1990 (locality); Wing and Gong, 1993; Lowe, 2017
  */
@@ -51,7 +52,7 @@ function anomalyOf(name: string, all: readonly ObjectCall[], index: HistoryIndex
   }
 }
 
-/** Which of the known ways of going wrong it is. */
+/** Classifies a history that is not linearizable. */
 function anomalyKindOf(
   name: string,
   calls: readonly Call[],
@@ -80,7 +81,7 @@ function anomalyKindOf(
   return { kind: 'not-linearizable', text: `no order of these calls on ${name} explains their answers` }
 }
 
-/** Both replaced or deleted the same version, so they say. */
+/** Returns whether both calls report that they replaced or deleted the same version. */
 function replacesSameVersion(one: Call, other: Call): boolean {
   const [here, there] = [one, other].map(({ request, answer }) => {
     const isDone = answer.kind === 'object' || answer.kind === 'deleted'
@@ -89,7 +90,10 @@ function replacesSameVersion(one: Call, other: Call): boolean {
   return one !== other && here !== null && here === there
 }
 
-/** Acknowledged before the call that cannot be explained began, and never seen by anybody. */
+/**
+ * Returns whether the call was acknowledged before the unexplained call began, and its write was
+ * never read.
+ */
 function isLost({ request, answer, end }: Call, bad: Call, index: HistoryIndex): boolean {
   if (end >= bad.end) return false
   if (answer.kind === 'object' && 'token' in request) return index.firstReadAt(request.token) === null

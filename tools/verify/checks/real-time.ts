@@ -6,8 +6,8 @@ import type { Call } from '../history.ts'
 import { isLinearizable, isMissing, isWrite } from '../history.ts'
 
 /**
- * Real time: one line of revisions explains all objects together. A write gets a revision behind all that anybody had
- * been told when it was asked for, and a most recent read is of no state before that.
+ * Real time across objects: a write gets a revision above every revision that was observed before
+ * the write began, and a most recent read returns a state at or above that revision.
  */
 export function checkRealTime(index: HistoryIndex): CheckReport {
   const findings = new Findings()
@@ -30,7 +30,7 @@ type RealTimeAnomaly = {
   readonly kind: AnomalyKind
   readonly text: string
   readonly object: string | null
-  /** Told once: the same change missed by many reads is one anomaly. */
+  /** Key for deduplication: a change that many reads missed is one anomaly. */
   readonly of: string
 }
 
@@ -40,7 +40,12 @@ function isBound({ request }: Call): boolean {
   return 'mode' in request && isLinearizable(request.mode) && !isLater
 }
 
-/** What is older in an answer than it may be. @param floor the newest revision that had been told @returns null: nothing; undefined: it says nothing */
+/**
+ * Returns how an answer is older than allowed.
+ *
+ * @param floor the newest revision observed before the call
+ * @returns null: it is not; undefined: the answer proves nothing
+ */
 export function staleness(
   call: Call,
   floor: number,
@@ -68,7 +73,7 @@ export function staleness(
   if (!isMissing(call) || request.kind === 'create' || request.kind === 'list') return undefined
   const last = index.lastChangeUpTo(request.name, floor)
   if (last === null || last.deleted) return null
-  // It may have been deleted at any time until the answer.
+  // The object may have been deleted at any time until the answer.
   if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
   const text = `${member} found no ${request.name}, version ${last.revision} was made and nobody deleted it`
   const seen = index.firstReadAt(last.version.token) !== null

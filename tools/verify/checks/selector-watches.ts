@@ -6,15 +6,15 @@ import type { Version, Watch, WatchEvent } from '../history.ts'
 import { sideOf } from '../sides.ts'
 import type { Side } from '../sides.ts'
 
-/** Revisions of which some watch of everything told all changes, `from` not included. */
+/** Revisions of which a complete watch reported all changes, without `from` itself. */
 export type CoveredRange = {
   readonly from: number
   readonly upTo: number
-  /** Everything that was there at `from` is known too. */
+  /** The state at `from` is known as well. */
   readonly listed: boolean
 }
 
-/** @param whole watches of everything that left nothing out */
+/** @param complete watches of all objects that missed nothing */
 export function coveredRanges(complete: readonly Watch[]): readonly CoveredRange[] {
   const each = complete.map(({ after, events, resumed }) => {
     return { from: after, upTo: Math.max(after, ...events.map((event) => event.revision)), listed: !resumed }
@@ -29,7 +29,7 @@ export function coveredRanges(complete: readonly Watch[]): readonly CoveredRange
   return ranges
 }
 
-/** What contradicts a watch of one side. */
+/** A contradiction in a watch with a selector. */
 export type SelectedFault = {
   readonly kind: AnomalyKind
   readonly text: string
@@ -38,11 +38,12 @@ export type SelectedFault = {
 }
 
 /**
- * Filtered: a change within the selection is MODIFIED, one into it ADDED, one out of it DELETED, with the object as it last
- * belonged; what was and is outside is not told. Judged is only where it is known for certain what was there before.
+ * Watches with a selector: a change within the selection is MODIFIED, a change into it ADDED, a
+ * change out of it DELETED with the last selected content; all other changes are not reported. Only
+ * changes with a known previous state are checked.
  *
- * @param side what the watch selects
- * @returns what it told wrongly or left out, and how many changes were looked at
+ * @param side the selector of the watch
+ * @returns the wrong and missing events, and the number of changes that were checked
  */
 export function selectedFaults(
   watch: Watch,
@@ -86,12 +87,12 @@ export function selectedFaults(
 
 type ExpectedEvent = { readonly type: WatchEvent['type']; readonly version: Version } | null
 
-/** null: it does not concern the selection. */
+/** null: the change is outside of the selection. */
 function expectedEvent(change: Change, before: Change | null, side: Side): ExpectedEvent {
   const was = before !== null && !before.deleted && sideOf(before.version.token) === side
   const is = !change.deleted && sideOf(change.version.token) === side
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', version: change.version }
-  // As it last belonged, at the revision at which it left.
+  // The last selected content, at the revision at which the object left the selection.
   return was ? { type: 'DELETED', version: { ...before.version, revision: change.revision } } : null
 }
 
@@ -121,14 +122,15 @@ function faultOf(
     return { kind: 'dropped-event', text, object, witnesses }
   }
   const { type, version } = expected
-  // Of what left, whoever selects sees the content it had, which no other answer shows under this revision.
+  // An object that left the selection has its last selected content, which no other response
+  // returns under this revision.
   const isSame = type === 'DELETED' ? seen.token === version.token : equalVersions(seen, version)
   if (event.type === type && isSame) return null
   const text = `${watchText(watch)} told ${event.type} of ${versionText(seen)} instead of ${should}`
   return { kind: 'wrong-event', text, object, witnesses: [watchEvidence(watch), eventEvidence(watch, event)] }
 }
 
-/** What was there before is known: nothing can have happened in between that nobody was told. */
+/** Whether the previous state is known: no unobserved change is possible in between. */
 function isCertain(change: Change, before: Change | null, ranges: readonly CoveredRange[]): boolean {
   const range = rangeAt(change.revision, ranges)
   if (range === null) return false

@@ -6,11 +6,11 @@ import type { Call } from '../history.ts'
 import { modeOf } from '../history.ts'
 
 /**
- * Sessions: reads that may be answered from what a member happens to have never go back while a client stays on one
- * connection, since one process answers there and its state only goes on. Reads with a version are no part of it, as a
- * server may serve those from elsewhere.
+ * Sessions: reads of any version never go back in time on one connection, because one process
+ * serves it and its state only advances. Reads with a resourceVersion are excluded: a server may
+ * serve them from another source.
  *
- * @param balanced an endpoint may be several servers: nothing is promised then
+ * @param balanced an endpoint may be several servers, so nothing is guaranteed
  */
 export function checkSessions(
   index: HistoryIndex,
@@ -51,7 +51,11 @@ export function checkSessions(
   return findings.report(check, { examined: count(examined, 'read'), count: examined })
 }
 
-/** The first revision from `floor` on at which the answer is right. @returns null: it says nothing */
+/**
+ * Returns the first revision from `floor` on at which the answer is correct.
+ *
+ * @returns null: the answer proves nothing
+ */
 function pointOf({ request, answer }: Call, floor: number, index: HistoryIndex): number | 'none' | null {
   if (answer.kind === 'list') return answer.revision >= floor ? answer.revision : 'none'
   if (answer.kind !== 'object' || request.kind !== 'get') return null

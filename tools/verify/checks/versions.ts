@@ -6,14 +6,15 @@ import type { CheckReport, EvidenceLine } from '../finding.ts'
 import type { Call, Version } from '../history.ts'
 
 /**
- * Everything shown existed: one revision is one version of one object, written by the call whose token it carries, and a
- * conditional write replaced the version it names. Holds for reads of every mode and for watches.
+ * Everything that was returned had been written: one revision is one version of one object, written
+ * by the call whose token it carries, and a conditional write replaced the version in its
+ * precondition. Applies to reads of every mode and to watches.
  */
 export function checkVersions(index: HistoryIndex): CheckReport {
   const findings = new Findings()
   let examined = 0
   for (const { revision, one, other } of index.conflicts) {
-    // The one that nobody but its writer was shown was not kept, and its revision went to the other.
+    // The version that only its writer was shown was lost; its revision went to the other one.
     const lost = [one, other].find(({ token }) => index.firstReadAt(token) === null)
     const text = `revision ${revision} is ${versionText(one)} here and ${versionText(other)} there`
     findings.add(`revision ${revision}`, () => ({
@@ -45,7 +46,7 @@ export function checkVersions(index: HistoryIndex): CheckReport {
   })
 }
 
-/** A uid is of one life of one object. */
+/** A uid belongs to one incarnation of one object. */
 function checkUids(index: HistoryIndex, findings: Findings): void {
   const owners = new Map<string, Version>()
   for (const { changes } of index.objects.values()) {
@@ -87,7 +88,7 @@ function checkReplaced(call: Call, index: HistoryIndex, findings: Findings): voi
   })
 }
 
-/** Who was shown these versions first, each. */
+/** Returns the first call or event that returned each version. */
 function shownBy(
   index: HistoryIndex,
   versions: readonly Version[],

@@ -2,10 +2,10 @@ import { versionText, watchText } from '../describe.ts'
 import type { HistoryIndex } from '../history-index.ts'
 import type { Version, Watch, WatchEvent } from '../history.ts'
 
-/** What each watcher would hold, had it kept what it was told: by it every change shows as what it was. */
+/** The objects that each watcher knows from its events, used to check the type of each event. */
 export class WatchState {
   readonly #listed = new Map<number, readonly Version[]>()
-  /** By watcher; null: it missed something and knows no longer what is there. */
+  /** By watcher; null: it missed an event, so its state is unknown. */
   readonly #objects = new Map<string, Map<string, Version> | null>()
 
   constructor({ history }: HistoryIndex) {
@@ -15,7 +15,7 @@ export class WatchState {
     }
   }
 
-  /** Watches of one watcher come in the order in which it made them. @param isComplete nothing was left out */
+  /** Watches of one watcher must be passed in order. @param isComplete the watch missed nothing */
   check(watch: Watch, isComplete: boolean, wrong: (event: WatchEvent, text: string) => void): void {
     if (!watch.resumed) this.#begin(watch)
     const objects = this.#objects.get(watch.watcher) ?? null
@@ -41,7 +41,7 @@ export class WatchState {
   }
 }
 
-/** @returns what contradicts it; null: nothing */
+/** @returns what contradicts the event; null: nothing */
 function contradictionOf(before: Version | null, version: Version, type: WatchEvent['type']): string | null {
   if (type === 'ADDED') return before === null ? null : `, which was there as version ${before.revision}`
   if (before === null) return ', which was not there'

@@ -7,10 +7,10 @@ import { WatchState } from './watch-state.ts'
 import { selectedFaults, coveredRanges } from './selector-watches.ts'
 
 /**
- * Watches: ordered (revisions ascend), unique (nothing twice), atomic (a revision is told once and whole), reliable (no
- * change left out, up to the last told), resumable (also across a break, on another member), bookmarkable (a bookmark
- * comes behind all it covers), filtered (what comes into a selection and leaves it is told as that); and every change is told
- * as what it was.
+ * Watches: ordered (ascending revisions), unique (nothing twice), atomic (each revision once and
+ * complete), reliable (no missing change up to the last event), resumable (also after a disconnect,
+ * on another member), bookmarkable (a bookmark follows everything it covers), filtered (objects
+ * that enter or leave a selection are reported as such), and with the correct type for each event.
  */
 export function checkWatches(index: HistoryIndex): CheckReport {
   const { history } = index
@@ -44,7 +44,7 @@ export function checkWatches(index: HistoryIndex): CheckReport {
   })
 }
 
-/** @param whole watches that left nothing out @returns changes looked at */
+/** @param complete watches that missed nothing @returns the number of checked changes */
 function checkSelected(
   index: HistoryIndex,
   changes: readonly Change[],
@@ -82,10 +82,10 @@ function checkOrder(watch: Watch, findings: Findings): void {
   }
 }
 
-/** An event, and the furthest bookmark before it. */
+/** An event, and the highest bookmark before it. */
 type SeenEvent = { readonly event: WatchEvent; readonly marked: WatchEvent | null }
 
-/** @returns false when a change was left out */
+/** @returns false when a change is missing */
 function checkReliable(
   watch: Watch,
   changes: readonly Change[],
@@ -132,7 +132,7 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
   ]
   if (writer !== undefined) witnesses.push(callEvidence(writer))
   if (behind !== undefined) witnesses.push(eventEvidence(watch, behind))
-  // Where nobody at all was shown it, it is not the watch that lost it.
+  // If no client at all read the change, the write was lost, not the event.
   const text = isLost
     ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} went on to ${behind?.revision} without it`
     : `${watchText(watch)} never told ${what}${how}; it went on to ${behind?.revision}`
@@ -141,13 +141,13 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
   findings.add(of, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))
 }
 
-/** Watches that stood behind the end of the run, when everybody had time to catch up. */
+/** Returns the watches that had not caught up at the end of the run. */
 function noteOf({ history }: HistoryIndex): string {
   const { lastRevision, watches } = history
   if (lastRevision === null) return 'the recording did not come to its end, so the last events are not judged'
   const reached = new Map<string, number>()
   for (const { watcher, events, after, side } of watches) {
-    // Where the last change is not selected, one that selects says nothing of it.
+    // The last change may be outside of the selection.
     if (side !== null) continue
     const last = events.reduce((most, { revision }) => Math.max(most, revision), after)
     reached.set(watcher, Math.max(reached.get(watcher) ?? 0, last))
