@@ -7,7 +7,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { encoded, configMapKey, put, write } from '../../fixtures/store-kit.ts'
 import { realRegistry } from '../../fixtures/real-registry.ts'
 import { ADMIN, TestAuthority, serverAround } from '../../fixtures/server-fixture.ts'
-import { namesOf } from '../../src/api/names.ts'
+import { namesOf } from '../../src/api/metadata/names.ts'
 import type { Store } from '../../src/store/store.ts'
 
 export type Order =

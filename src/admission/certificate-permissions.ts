@@ -1,6 +1,6 @@
-import { forbidden } from '../api/api-errors.ts'
+import { forbidden } from '../api/errors/standard-errors.ts'
 import { equalJson, objectMember, textMember } from '../api/json.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'

@@ -1,5 +1,5 @@
-import { forbidden } from '../api/api-errors.ts'
-import type { Names } from '../api/names.ts'
+import { forbidden } from '../api/errors/standard-errors.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { AdmissionRequest } from '../registry/calls/admission.ts'
 import { resourceOf } from '../registry/kinds/definition.ts'
 import { NamespaceStates, namespaceRefusal } from '../registry/kinds/namespace-state.ts'

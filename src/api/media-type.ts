@@ -1,6 +1,6 @@
-import { badRequest, notAcceptable, unsupportedMediaType } from './api-errors.ts'
+import { badRequest, notAcceptable, unsupportedMediaType } from './errors/standard-errors.ts'
 import type { Encoding } from './codec/document.ts'
-import { namesOf } from './names.ts'
+import { namesOf } from './metadata/names.ts'
 
 /** One entry of an Accept header, or a Content-Type. */
 export type MediaType = {

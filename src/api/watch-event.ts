@@ -1,6 +1,6 @@
-import type { ApiError } from './api-error.ts'
+import type { ApiError } from './errors/api-error.ts'
 import type { JsonObject } from './json.ts'
-import { statusOf } from './status.ts'
+import { statusOf } from './errors/status.ts'
 
 /** @source spec 6.1; ERROR carries a `Status` and is the last */
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'

@@ -1,5 +1,5 @@
-import type { Finding } from './field-error.ts'
-import { fieldForbidden } from './field-error.ts'
+import type { Finding } from './errors/field-error.ts'
+import { fieldForbidden } from './errors/field-error.ts'
 import type { Path } from './schema/path.ts'
 
 /** What one check may still cost, in steps. */

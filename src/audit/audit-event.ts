@@ -1,8 +1,8 @@
 import type { Action, ResourceAction } from '../api/action.ts'
 import { jsonText } from '../api/codec/json-text.ts'
 import type { Json, JsonObject } from '../api/json.ts'
-import type { UserInfo } from '../api/object.ts'
-import { formatMicroTime } from '../api/time.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
+import { formatMicroTime } from '../api/metadata/time.ts'
 import type { AuditLevel, AuditStage } from './audit-policy.ts'
 
 /** What is known of a request at one of its stages. */

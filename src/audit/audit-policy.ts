@@ -1,5 +1,5 @@
 import type { Action, ResourceAction } from '../api/action.ts'
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 
 /** How much of a request is kept, from nothing to all. */
 export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const

@@ -1,5 +1,5 @@
 import type { Action } from '../api/action.ts'
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { limits } from '../config/limits.ts'
 import { eventLine } from './audit-event.ts'
 import type { AuditEvent, AuditNames } from './audit-event.ts'

@@ -1,4 +1,4 @@
-import { formatMicroTime, parseTimeMs } from '../api/time.ts'
+import { formatMicroTime, parseTimeMs } from '../api/metadata/time.ts'
 
 /** Full logs lie beside the one that is written: `audit.log` becomes `audit-2026-01-02T03-04-05.678.log`, UTC. */
 

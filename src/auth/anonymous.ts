@@ -1,4 +1,4 @@
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { ANONYMOUS_USER, GROUP_UNAUTHENTICATED } from './user.ts'
 
 /** Whoever shows nothing. @source spec 5 "Anonymous" */

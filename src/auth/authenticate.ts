@@ -1,4 +1,4 @@
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { anonymous } from './anonymous.ts'
 import { bearerToken } from './bearer-token.ts'
 import type { AuthenticationMethod, Credentials, Recognition } from './credentials.ts'

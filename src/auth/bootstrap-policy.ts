@@ -1,4 +1,4 @@
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { Subject } from './rules.ts'
 import type { ClusterRole, ClusterRoleBinding } from './static-rules.ts'
 import { GROUP_AUTHENTICATED, GROUP_JOINING, GROUP_MASTERS, GROUP_MONITORING } from './user.ts'

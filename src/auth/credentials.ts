@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto'
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 
 /** What a request brings along to prove who sends it. */
 export interface Credentials {

@@ -1,4 +1,4 @@
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import type { Action } from '../api/action.ts'
 import { allowed, noOpinion } from './decision.ts'
 import type { Authorizer } from './decision.ts'

@@ -1,4 +1,4 @@
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import type { Action, PathAction, ResourceAction } from '../api/action.ts'
 
 /** One permission of a role. All lists must match; an empty list matches nothing, but for names. */

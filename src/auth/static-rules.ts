@@ -1,5 +1,5 @@
 import { present } from '../../base/assert.ts'
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { subjectIs } from './rules.ts'
 import type { PolicyRule, RuleSource, Subject } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { bearerToken } from './bearer-token.ts'
 import { notRecognized } from './credentials.ts'
 import type { AuthenticationMethod, Credentials, Recognition } from './credentials.ts'

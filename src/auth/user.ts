@@ -1,4 +1,4 @@
-import type { UserInfo } from '../api/object.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 
 /** Users and groups with a meaning of their own. Their names do not depend on the cluster's domain. */
 export const ANONYMOUS_USER = 'system:anonymous'

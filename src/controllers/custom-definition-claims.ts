@@ -1,5 +1,5 @@
-import { setCondition } from '../api/conditions.ts'
-import type { Condition } from '../api/conditions.ts'
+import { setCondition } from '../api/metadata/conditions.ts'
+import type { Condition } from '../api/metadata/conditions.ts'
 import { textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { listKindOf } from '../registry/kinds/definition.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../base/clock.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { objectsOf } from './custom-definition-objects.ts'
 import { isEstablished } from './custom-definition-summary.ts'
 import type { DefinitionNames, KnownDefinition } from './custom-definition-summary.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { serviceUnavailable } from '../api/api-errors.ts'
+import { serviceUnavailable } from '../api/errors/standard-errors.ts'
 import { encode } from '../registry/kinds/encode.ts'
 import type { OtherRevision } from '../store/command.ts'
 import { keyOf } from '../store/key.ts'

@@ -1,5 +1,5 @@
-import { setCondition } from '../api/conditions.ts'
-import type { Condition } from '../api/conditions.ts'
+import { setCondition } from '../api/metadata/conditions.ts'
+import type { Condition } from '../api/metadata/conditions.ts'
 import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'

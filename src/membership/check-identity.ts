@@ -1,4 +1,4 @@
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { ClusterIdentity } from '../store/command.ts'
 import { StartFailure } from '../config/start-failure.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
-import { tooManyRequests } from '../api/api-errors.ts'
-import type { UserInfo } from '../api/object.ts'
+import { tooManyRequests } from '../api/errors/standard-errors.ts'
+import type { UserInfo } from '../api/metadata/object.ts'
 import { bearerToken } from '../auth/bearer-token.ts'
 import { notRecognized } from '../auth/credentials.ts'
 import type { AuthenticationMethod, Recognition } from '../auth/credentials.ts'

@@ -9,9 +9,15 @@ import type {
   MembershipPort,
   NodeId,
 } from '../../raft/index.ts'
-import { ApiError } from '../api/api-error.ts'
-import { conflict, forbidden, serviceUnavailable, timeout, tooManyRequests } from '../api/api-errors.ts'
-import type { Names } from '../api/names.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import {
+  conflict,
+  forbidden,
+  serviceUnavailable,
+  timeout,
+  tooManyRequests,
+} from '../api/errors/standard-errors.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { MembershipChange, MembershipChanges } from '../registry/shared/membership-changes.ts'
 
 export type MemberChangesParts = {

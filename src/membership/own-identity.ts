@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Joining, NodeId } from '../../raft/index.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { readFileIfThere, removeFile } from '../pki/files.ts'
 import { StartFailure } from '../config/start-failure.ts'
 import { hasLog } from '../data-dir/founding.ts'

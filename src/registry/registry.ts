@@ -1,5 +1,5 @@
-import { methodNotSupported, notConvertible } from '../api/api-errors.ts'
-import { ApiError } from '../api/api-error.ts'
+import { methodNotSupported, notConvertible } from '../api/errors/standard-errors.ts'
+import { ApiError } from '../api/errors/api-error.ts'
 import { StoreError } from '../store/store-errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { AdmissionContext } from './calls/admission-context.ts'

@@ -1,7 +1,7 @@
-import type { Findings } from '../api/findings.ts'
-import { invalid } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { invalid } from '../api/errors/field-error.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { part, struct } from '../api/schema/build.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
@@ -12,8 +12,8 @@ import {
   selfSubjectAccessReviewSpecSchema,
   subjectAccessReviewSpecSchema,
   subjectAccessReviewStatusSchema,
-} from './parts/access-review.ts'
-import { reviewBasics } from './parts/review.ts'
+} from './reviews/access-review.ts'
+import { reviewBasics } from './reviews/review-basics.ts'
 
 /** Whether the caller may do something. @source spec 2.12 */
 export function selfSubjectAccessReviewDefinition(names: Names): ResourceDefinition {

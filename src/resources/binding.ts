@@ -1,6 +1,6 @@
-import type { Findings } from '../api/findings.ts'
-import { conflict } from '../api/api-errors.ts'
-import { notSupported, required } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { conflict } from '../api/errors/standard-errors.ts'
+import { notSupported, required } from '../api/errors/field-error.ts'
 import type { JsonObject } from '../api/json.ts'
 import { objectMember, objectsMember, textMember } from '../api/json.ts'
 import { part, struct } from '../api/schema/build.ts'
@@ -13,7 +13,7 @@ import type {
   ResourceDefinition,
   WriteContext,
 } from '../registry/kinds/definition.ts'
-import { objectReferenceSchema } from './parts/object-reference.ts'
+import { objectReferenceSchema } from './common/object-reference.ts'
 
 const bindingSchema = struct(
   'core.v1.Binding',

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { bootstrapOperation } from '../registry/kinds/bootstrap-operation.ts'
 import type { Operation } from '../store/command.ts'
 import { namespaceDefinition } from './namespace.ts'

@@ -1,7 +1,7 @@
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { bindingBasics, bindingMembers } from './parts/role-bindings.ts'
+import { bindingBasics, bindingMembers } from './rbac/role-bindings.ts'
 
 /** Gives a cluster role to somebody in the whole cluster. @source spec 5.7 */
 export function clusterRoleBindingDefinition(names: Names): ResourceDefinition {

@@ -1,12 +1,12 @@
-import type { Findings } from '../api/findings.ts'
-import { required } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { required } from '../api/errors/field-error.ts'
 import { objectMember, objectsMember } from '../api/json.ts'
-import { checkPathSegment } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkPathSegment } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { listOf, maybe, struct } from '../api/schema/build.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './parts/rbac.ts'
-import { selectorSchema } from './parts/selector.ts'
+import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './rbac/policy-rule.ts'
+import { selectorSchema } from './common/selector.ts'
 
 /** What may be done in the whole cluster, or in any one namespace: a binding decides which. @source spec 5.7 */
 export function clusterRoleDefinition(names: Names): ResourceDefinition {

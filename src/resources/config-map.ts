@@ -1,6 +1,6 @@
-import type { Findings } from '../api/findings.ts'
-import { invalid, keyPath, tooLong } from '../api/field-error.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { invalid, keyPath, tooLong } from '../api/errors/field-error.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { utf8Length } from '../api/utf8.ts'
@@ -14,7 +14,7 @@ import {
   mapOf,
   textsOf,
   withoutEmptyMaps,
-} from './config-data.ts'
+} from './config-data/config-data.ts'
 
 /** Configuration for other objects to use. @source spec 2.2 */
 export const configMapDefinition: DefinitionFor = () =>

@@ -1,5 +1,5 @@
-import type { Findings } from '../api/findings.ts'
-import { duplicate, invalid, notSupported } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { duplicate, invalid, notSupported } from '../api/errors/field-error.ts'
 import {
   integerMember,
   isJsonObject,
@@ -10,15 +10,15 @@ import {
   textsMember,
 } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { flag, int64, listOf, part, struct, text, texts } from '../api/schema/build.ts'
 import { fieldAt, member } from '../api/schema/path.ts'
 import type { Path } from '../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkImmutable } from './parts/immutable.ts'
-import { textColumn } from './parts/text-column.ts'
+import { checkImmutable } from './common/immutable.ts'
+import { textColumn } from './common/text-column.ts'
 
 /** How the cluster has to deal with a storage driver. @source spec 2.10 */
 export function csiDriverDefinition(names: Names): ResourceDefinition {

@@ -1,16 +1,16 @@
-import type { Findings } from '../api/findings.ts'
-import { duplicate, invalid } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { duplicate, invalid } from '../api/errors/field-error.ts'
 import { objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import { checkDns1123Subdomain, checkQualifiedName } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain, checkQualifiedName } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { int32, listOf, maybe, part, struct, text, texts } from '../api/schema/build.ts'
 import { equalUnder } from '../api/schema/equal.ts'
 import { fieldAt } from '../api/schema/path.ts'
 import type { Path } from '../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkDriverName } from './parts/volume-csi.ts'
+import { checkDriverName } from './volumes/volume-csi.ts'
 
 /** Which storage drivers a node has; named as the node. */
 export function csiNodeDefinition(names: Names): ResourceDefinition {

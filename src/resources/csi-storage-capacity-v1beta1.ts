@@ -1,4 +1,4 @@
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 

@@ -1,21 +1,21 @@
 import { objectMember, textMember } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { isTrue } from './definitions/definition-conditions.ts'
+import { isTrue } from './crd/definition-conditions.ts'
 import { customKindsLevel } from '../store/machine/feature-level.ts'
-import { clientAliases } from './definitions/client-alias.ts'
-import { definitionSchema } from './definitions/definition-schema.ts'
+import { clientAliases } from './crd/client-alias.ts'
+import { definitionSchema } from './crd/definition-schema.ts'
 import {
   fillDefaults,
   onlyStatus,
   prepareForCreate,
   prepareForDelete,
   prepareForUpdate,
-} from './definitions/definition-life.ts'
-import { checkChangedDefinition, checkNewDefinition, checkStatus } from './definitions/definition-rules.ts'
-import { definitionWarnings } from './definitions/definition-warnings.ts'
-import { statusSubresource } from './parts/status.ts'
+} from './crd/definition-life.ts'
+import { checkChangedDefinition, checkNewDefinition, checkStatus } from './crd/definition-rules.ts'
+import { definitionWarnings } from './crd/definition-warnings.ts'
+import { statusSubresource } from './common/status-subresource.ts'
 
 /** Describes a kind that is served from then on. @source spec 1.1, 9; apiextensions/v1 */
 export function customResourceDefinitionDefinition(names: Names): ResourceDefinition {

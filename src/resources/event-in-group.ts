@@ -1,9 +1,9 @@
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { coreEventOf, eventConversion } from './event-conversion.ts'
-import { checkEvent, checkGroupedEventUpdate, checkNewGroupedEvent } from './event-rules.ts'
-import { betaEventSchema, groupedEventSchema } from './event-schema.ts'
+import { coreEventOf, eventConversion } from './events/event-conversion.ts'
+import { checkEvent, checkGroupedEventUpdate, checkNewGroupedEvent } from './events/event-rules.ts'
+import { betaEventSchema, groupedEventSchema } from './events/event-schema.ts'
 import { eventDefinition, referenceMembers } from './event.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { objectMember, textMember } from '../api/json.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { eventColumns } from './event-columns.ts'
-import { checkEvent } from './event-rules.ts'
-import { eventSchema } from './event-schema.ts'
+import { eventColumns } from './events/event-columns.ts'
+import { checkEvent } from './events/event-rules.ts'
+import { eventSchema } from './events/event-schema.ts'
 
 /** What happened to objects; events go by themselves, some time after they were last written. */
 export function eventDefinition(names: Names): ResourceDefinition {

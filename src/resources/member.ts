@@ -1,14 +1,14 @@
-import type { Findings } from '../api/findings.ts'
-import { fieldForbidden, invalid, required } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { fieldForbidden, invalid, required } from '../api/errors/field-error.ts'
 import { isJsonObject, memberOf, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import { checkDns1123Label } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Label } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { MembershipChange } from '../registry/shared/membership-changes.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
-import { memberColumns } from './member-columns.ts'
-import { memberSchema } from './member-schema.ts'
+import { memberColumns } from './members/member-columns.ts'
+import { memberSchema } from './members/member-schema.ts'
 
 /** Announced and not there yet. Each goes after a day, so more than these are a mistake. */
 const pendingMax = 8

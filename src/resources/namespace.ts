@@ -1,15 +1,15 @@
-import type { Findings } from '../api/findings.ts'
+import type { Findings } from '../api/errors/findings.ts'
 import { equalJson, isJsonObject, memberOf } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
-import { fieldForbidden, invalid } from '../api/field-error.ts'
-import { checkDns1123Label, checkQualifiedName } from '../api/name-rules.ts'
-import type { ObjectMeta } from '../api/object.ts'
-import type { Names } from '../api/names.ts'
+import { fieldForbidden, invalid } from '../api/errors/field-error.ts'
+import { checkDns1123Label, checkQualifiedName } from '../api/metadata/name-rules.ts'
+import type { ObjectMeta } from '../api/metadata/object.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
-import { shortJson } from '../api/short-text.ts'
+import { shortJson } from '../api/errors/short-text.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { selectableName } from './parts/selectable-name.ts'
+import { selectableName } from './common/selectable-name.ts'
 
 /**
  * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and with the

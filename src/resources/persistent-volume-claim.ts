@@ -1,19 +1,19 @@
-import type { Findings } from '../api/findings.ts'
-import { fieldForbidden, invalid, keyPath } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { fieldForbidden, invalid, keyPath } from '../api/errors/field-error.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { listOf, part, quantities, struct, text, time } from '../api/schema/build.ts'
 import { equalUnder } from '../api/schema/equal.ts'
 import { compareQuantities, parseQuantity } from '../api/schema/quantity.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkNoneNegative } from './parts/amounts.ts'
-import { persistentVolumeClaimSpecSchema } from './parts/persistent-volume-claim-spec.ts'
-import { selectableName } from './parts/selectable-name.ts'
-import { textColumn } from './parts/text-column.ts'
-import { keeping, statusSubresource } from './parts/status.ts'
+import { checkNoneNegative } from './common/amounts.ts'
+import { persistentVolumeClaimSpecSchema } from './volumes/persistent-volume-claim-spec.ts'
+import { selectableName } from './common/selectable-name.ts'
+import { textColumn } from './common/text-column.ts'
+import { keeping, statusSubresource } from './common/status-subresource.ts'
 import {
   classAnnotation,
   shortAccessModes,
@@ -21,8 +21,8 @@ import {
   storageAmount,
   storageClassOf,
   volumeModeColumn,
-} from './parts/volume-cells.ts'
-import { accessModes } from './parts/volume-modes.ts'
+} from './volumes/volume-cells.ts'
+import { accessModes } from './volumes/volume-modes.ts'
 
 /** Asks for a volume, and is bound to one. @source spec 2.6 */
 export function persistentVolumeClaimDefinition(names: Names): ResourceDefinition {

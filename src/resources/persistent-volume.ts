@@ -1,27 +1,27 @@
-import type { Findings } from '../api/findings.ts'
-import { fieldForbidden } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { fieldForbidden } from '../api/errors/field-error.ts'
 import { memberOf, objectMember, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { part, struct, text } from '../api/schema/build.ts'
 import { equalUnder } from '../api/schema/equal.ts'
 import { member } from '../api/schema/path.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { selectableName } from './parts/selectable-name.ts'
-import { checkImmutable } from './parts/immutable.ts'
-import { persistentVolumeSourceSchema, persistentVolumeSpecSchema } from './parts/persistent-volume-spec.ts'
-import { keeping, statusSubresource } from './parts/status.ts'
-import { textColumn } from './parts/text-column.ts'
+import { selectableName } from './common/selectable-name.ts'
+import { checkImmutable } from './common/immutable.ts'
+import { persistentVolumeSourceSchema, persistentVolumeSpecSchema } from './volumes/persistent-volume-spec.ts'
+import { keeping, statusSubresource } from './common/status-subresource.ts'
+import { textColumn } from './common/text-column.ts'
 import {
   shortAccessModes,
   shownPhase,
   storageAmount,
   storageClassOf,
   volumeModeColumn,
-} from './parts/volume-cells.ts'
-import { checkFlexOptions } from './parts/volume.ts'
+} from './volumes/volume-cells.ts'
+import { checkFlexOptions } from './volumes/volume.ts'
 
 /** Storage of the cluster, made by hand or by a provisioner, that a claim can be bound to. @source spec 2.7 */
 export function persistentVolumeDefinition(names: Names): ResourceDefinition {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../api/json.ts'
 import { objectMember, objectsMember, textMember } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { part, struct } from '../api/schema/build.ts'
 import { nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
@@ -10,8 +10,8 @@ import {
   fillPodTemplate,
   podTemplateSpecSchema,
   podTemplateWarnings,
-} from './parts/pod-template-spec.ts'
-import { textColumn } from './parts/text-column.ts'
+} from './pods/pod-template-spec.ts'
+import { textColumn } from './common/text-column.ts'
 
 /** A template that is kept for itself; nothing is made of it by the server. */
 export function podTemplateDefinition(names: Names): ResourceDefinition {

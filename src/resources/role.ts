@@ -1,8 +1,8 @@
-import { checkPathSegment } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkPathSegment } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './parts/rbac.ts'
+import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './rbac/policy-rule.ts'
 
 /** What may be done within one namespace; a binding gives it to somebody. @source spec 5.7 */
 export function roleDefinition(names: Names): ResourceDefinition {

@@ -1,10 +1,10 @@
-import { badRequest, internal } from '../api/api-errors.ts'
+import { badRequest, internal } from '../api/errors/standard-errors.ts'
 import { numberMember, objectMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import { int32, part, struct, text } from '../api/schema/build.ts'
 import type { AnyObject, ViewSubresource } from '../registry/kinds/definition.ts'
-import { valueAt, withValueAt } from './definitions/scale-path.ts'
-import type { ScalePath } from './definitions/scale-path.ts'
+import { valueAt, withValueAt } from './crd/scale-path.ts'
+import type { ScalePath } from './crd/scale-path.ts'
 
 export type ScalePaths = {
   readonly specReplicas: ScalePath

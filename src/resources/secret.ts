@@ -1,14 +1,14 @@
-import type { Findings } from '../api/findings.ts'
-import { invalid, keyPath, required, tooLong } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { invalid, keyPath, required, tooLong } from '../api/errors/field-error.ts'
 import { isJsonObject, memberOf, setMember, textMember } from '../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { base64Bytes } from '../api/schema/scalar.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkBootstrapToken } from './bootstrap-token.ts'
+import { checkBootstrapToken } from './config-data/bootstrap-token.ts'
 import {
   checkImmutable,
   checkKeys,
@@ -17,7 +17,7 @@ import {
   mapOf,
   textsOf,
   withoutEmptyMaps,
-} from './config-data.ts'
+} from './config-data/config-data.ts'
 
 /** Confidential data of a limited size. @source spec 2.3, 2.4 */
 export function secretDefinition(names: Names): ResourceDefinition {

@@ -1,10 +1,10 @@
-import { badRequest } from '../api/api-errors.ts'
+import { badRequest } from '../api/errors/standard-errors.ts'
 import { objectMember, textMember } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { flag, listOf, part, struct, text, texts } from '../api/schema/build.ts'
 import type { AnyObject, ReviewContext, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { reviewBasics } from './parts/review.ts'
+import { reviewBasics } from './reviews/review-basics.ts'
 
 /** What the caller may do in a namespace, as far as that can be listed. @source spec 2.12 */
 export function selfSubjectRulesReviewDefinition(names: Names): ResourceDefinition {

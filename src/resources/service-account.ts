@@ -1,11 +1,11 @@
 import { objectsMember, textMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import { checkDns1123Subdomain } from '../api/name-rules.ts'
+import { checkDns1123Subdomain } from '../api/metadata/name-rules.ts'
 import { flag, listOf, struct } from '../api/schema/build.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, DefinitionFor, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { localObjectReferenceSchema } from './parts/local-object-reference.ts'
-import { objectReferenceSchema } from './parts/object-reference.ts'
+import { localObjectReferenceSchema } from './common/local-object-reference.ts'
+import { objectReferenceSchema } from './common/object-reference.ts'
 
 /** Who a program is: pods act as the account that they name. @source spec 5.6 */
 export const serviceAccountDefinition: DefinitionFor = () =>

@@ -1,17 +1,17 @@
-import type { Findings } from '../api/findings.ts'
-import { duplicate, fieldForbidden, invalid, tooLong, tooMany } from '../api/field-error.ts'
+import type { Findings } from '../api/errors/findings.ts'
+import { duplicate, fieldForbidden, invalid, tooLong, tooMany } from '../api/errors/field-error.ts'
 import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import { checkDns1123Subdomain, checkQualifiedName } from '../api/name-rules.ts'
-import type { Names } from '../api/names.ts'
+import { checkDns1123Subdomain, checkQualifiedName } from '../api/metadata/name-rules.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { flag, listOf, struct, text, textMap, texts } from '../api/schema/build.ts'
 import type { Path } from '../api/schema/path.ts'
 import { fieldAt } from '../api/schema/path.ts'
 import { utf8Length } from '../api/utf8.ts'
 import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkImmutable, isChanged } from './parts/immutable.ts'
-import { textColumn } from './parts/text-column.ts'
+import { checkImmutable, isChanged } from './common/immutable.ts'
+import { textColumn } from './common/text-column.ts'
 
 /** How volumes are made for claims that ask for this class. @source spec 2.8 */
 export function storageClassDefinition(names: Names): ResourceDefinition {

@@ -1,13 +1,13 @@
-import { badRequest } from '../api/api-errors.ts'
+import { badRequest } from '../api/errors/standard-errors.ts'
 import { objectMember, textMember, textsMember } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { flag, part, struct, text, texts } from '../api/schema/build.ts'
 import type { ObjectSchema } from '../api/schema/schema.ts'
 import type { AnyObject, ReviewContext, ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { TokenReviewResult } from '../registry/kinds/access-reviewer.ts'
-import { reviewBasics } from './parts/review.ts'
-import { userInfoObject, userInfoSchema } from './parts/user-info.ts'
+import { reviewBasics } from './reviews/review-basics.ts'
+import { userInfoObject, userInfoSchema } from './reviews/user-info.ts'
 
 /** Whose token that is: for others who are shown one. The token is told to nobody else. @source spec 2.12, 5.2 */
 export function tokenReviewDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {

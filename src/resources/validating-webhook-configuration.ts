@@ -1,7 +1,7 @@
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkWebhook, webhookConfigurationBasics, webhookFields } from './parts/webhook.ts'
+import { checkWebhook, webhookConfigurationBasics, webhookFields } from './webhooks/webhook.ts'
 
 /** Who may refuse requests besides this server. @source spec 4.6 */
 export function validatingWebhookConfigurationDefinition(names: Names): ResourceDefinition {

@@ -1,6 +1,6 @@
 import { constants } from 'node:http2'
-import type { ApiError } from '../api/api-error.ts'
-import { tooManyRequests } from '../api/api-errors.ts'
+import type { ApiError } from '../api/errors/api-error.ts'
+import { tooManyRequests } from '../api/errors/standard-errors.ts'
 import type { WatchStream } from '../registry/calls/verb.ts'
 import { cutOff } from './answer-stream.ts'
 import type { Call } from './call.ts'

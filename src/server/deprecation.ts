@@ -1,4 +1,4 @@
-import { formatGroupVersion } from '../api/group-version.ts'
+import { formatGroupVersion } from '../api/metadata/group-version.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 
 /**

@@ -2,10 +2,16 @@ import type { NoRoute } from './no-route.ts'
 import type { ServerLog } from './server-log.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import { sendError, baseHeaders, JSON_TYPE, sendBytes } from './wire.ts'
-import { ApiError } from '../api/api-error.ts'
-import { internal, badRequest, pathNotFound, tooLarge, unsupportedMediaType } from '../api/api-errors.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import {
+  internal,
+  badRequest,
+  pathNotFound,
+  tooLarge,
+  unsupportedMediaType,
+} from '../api/errors/standard-errors.ts'
 import { jsonText } from '../api/codec/json-text.ts'
-import { statusOf } from '../api/status.ts'
+import { statusOf } from '../api/errors/status.ts'
 import type { RawReply } from './raw-http.ts'
 import { BrokenInvariant } from '../../base/assert.ts'
 import { apiErrorOf } from '../registry/shared/store-error-mapping.ts'

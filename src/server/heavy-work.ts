@@ -1,6 +1,6 @@
 import { Deferred } from '../../base/deferred.ts'
 import type { Clock } from '../../base/clock.ts'
-import { tooManyRequests } from '../api/api-errors.ts'
+import { tooManyRequests } from '../api/errors/standard-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { WatchStream } from '../registry/calls/verb.ts'
 

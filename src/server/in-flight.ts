@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { ApiError } from '../api/api-error.ts'
-import { timeout } from '../api/api-errors.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { timeout } from '../api/errors/standard-errors.ts'
 import { limits } from '../config/limits.ts'
 import type { Call } from './call.ts'
 import type { OutgoingBytes } from './outgoing-bytes.ts'

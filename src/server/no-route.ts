@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
-import { methodNotAllowed, pathNotFound } from '../api/api-errors.ts'
-import type { ApiError } from '../api/api-error.ts'
+import { methodNotAllowed, pathNotFound } from '../api/errors/standard-errors.ts'
+import type { ApiError } from '../api/errors/api-error.ts'
 import { EVERY_METHOD } from './fastify-types.ts'
 import type { RequestInfo } from './request-info.ts'
 

@@ -1,7 +1,7 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import type { Names } from '../api/names.ts'
+import type { Names } from '../api/metadata/names.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import type { Health } from '../health/health.ts'

@@ -1,4 +1,4 @@
-import { badRequest } from '../api/api-errors.ts'
+import { badRequest } from '../api/errors/standard-errors.ts'
 
 /** Decoded query parameters; a name may repeat. */
 export type Query = ReadonlyMap<string, readonly string[]>

@@ -1,4 +1,4 @@
-import { badRequest } from '../api/api-errors.ts'
+import { badRequest } from '../api/errors/standard-errors.ts'
 import type { Action } from '../api/action.ts'
 import { emptyQuery, firstOf, isSet, parseQuery } from './query.ts'
 import type { Query } from './query.ts'

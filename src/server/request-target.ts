@@ -1,4 +1,4 @@
-import { badRequest } from '../api/api-errors.ts'
+import { badRequest } from '../api/errors/standard-errors.ts'
 
 /**
  * A target as most requests have it: `/path?query`. One that names the server as well, as for a proxy, is stripped of

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ApiError } from '../api/api-error.ts'
-import { badRequest } from '../api/api-errors.ts'
-import { httpCodeOf, statusOf } from '../api/status.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { badRequest } from '../api/errors/standard-errors.ts'
+import { httpCodeOf, statusOf } from '../api/errors/status.ts'
 import { limits } from '../config/limits.ts'
 import { JSON_TYPE, sendError } from './wire.ts'
 

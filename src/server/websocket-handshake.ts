@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { ApiError } from '../api/api-error.ts'
-import { badRequest, unauthorized } from '../api/api-errors.ts'
+import { ApiError } from '../api/errors/api-error.ts'
+import { badRequest, unauthorized } from '../api/errors/standard-errors.ts'
 
 /** What a request that asks for a WebSocket brings along. */
 export type WebSocketOffer = {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { namesOf } from '../../src/api/names.ts'
+import { namesOf } from '../../src/api/metadata/names.ts'
 import { apiVersionOf } from '../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../src/resources/index.ts'
 import { Kubectl } from '../support/drivers/kubectl.ts'

@@ -1,5 +1,5 @@
-import { namesOf } from '../../src/api/names.ts'
-import type { ApiDomain } from '../../src/api/names.ts'
+import { namesOf } from '../../src/api/metadata/names.ts'
+import type { ApiDomain } from '../../src/api/metadata/names.ts'
 import {
   deleteOptionsSchema,
   partialObjectMetadataSchema,

@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from '../../src/api/names.ts'
+import { namesOf } from '../../src/api/metadata/names.ts'
 import { objectMember, objectsMember, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import { isStored } from '../../src/registry/kinds/definition.ts'

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { InjectOptions } from 'fastify'
 import { BrokenInvariant } from '../../base/assert.ts'
-import { ApiError } from '../../src/api/api-error.ts'
+import { ApiError } from '../../src/api/errors/api-error.ts'
 import { FakeRegistry } from '../support/fakes/fake-registry.ts'
 import { ADMIN, NOBODY, serverAround, serverLimits } from '../../fixtures/server-fixture.ts'
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from '../../src/api/names.ts'
+import { namesOf } from '../../src/api/metadata/names.ts'
 import { authorizerFor } from '../../src/auth/authorize.ts'
 import { bootstrapPolicy } from '../../src/auth/bootstrap-policy.ts'
 import { staticRules } from '../../src/auth/static-rules.ts'

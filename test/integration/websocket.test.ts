@@ -10,7 +10,7 @@ import { IncomingMessage } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { ApiError } from '../../src/api/api-error.ts'
+import { ApiError } from '../../src/api/errors/api-error.ts'
 import { FakeWatch } from '../support/fakes/fake-registry.ts'
 import {
   CM,

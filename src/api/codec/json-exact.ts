@@ -1,4 +1,4 @@
-import { badRequest } from '../api-errors.ts'
+import { badRequest } from '../errors/standard-errors.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
 import { setMember } from '../json.ts'
 import { listIndex, member, spellPath } from '../schema/path.ts'

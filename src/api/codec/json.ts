@@ -1,5 +1,5 @@
-import type { ApiError } from '../api-error.ts'
-import { badRequest, tooLarge } from '../api-errors.ts'
+import type { ApiError } from '../errors/api-error.ts'
+import { badRequest, tooLarge } from '../errors/standard-errors.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import { bodyLimits } from '../limits.ts'

@@ -1,7 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import { memberOf, setMember } from '../json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
-import type { ApiObject } from '../object.ts'
+import type { ApiObject } from '../metadata/object.ts'
 import { utf8Length } from '../utf8.ts'
 import { jsonText } from './json-text.ts'
 

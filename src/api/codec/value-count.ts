@@ -1,5 +1,5 @@
-import { tooLarge } from '../api-errors.ts'
-import type { ApiError } from '../api-error.ts'
+import { tooLarge } from '../errors/standard-errors.ts'
+import type { ApiError } from '../errors/api-error.ts'
 import { bodyLimits } from '../limits.ts'
 
 /** What a JSON text holds, found without parsing it. What stands in strings does not count. */

@@ -1,5 +1,5 @@
 import { Lexer } from 'yaml'
-import { tooLarge } from '../api-errors.ts'
+import { tooLarge } from '../errors/standard-errors.ts'
 
 /**
  * What reading a YAML body may cost: one for each character, eight more for each line of a text, 32 more for each token, which

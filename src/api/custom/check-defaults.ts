@@ -1,5 +1,5 @@
-import { formatFindings, invalid } from '../field-error.ts'
-import { Findings } from '../findings.ts'
+import { formatFindings, invalid } from '../errors/field-error.ts'
+import { Findings } from '../errors/findings.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { mapKey, member } from '../schema/path.ts'

@@ -1,7 +1,7 @@
-import { fieldForbidden, required } from '../field-error.ts'
+import { fieldForbidden, required } from '../errors/field-error.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, listIndex, mapKey, member, spellPath } from '../schema/path.ts'
-import type { Findings } from '../findings.ts'
+import type { Findings } from '../errors/findings.ts'
 import { saysOnly } from './says-only.ts'
 import type { MarkerNames, Structural } from './structural.ts'
 

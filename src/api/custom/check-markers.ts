@@ -1,9 +1,9 @@
-import { fieldForbidden, invalid, notSupported, required } from '../field-error.ts'
+import { fieldForbidden, invalid, notSupported, required } from '../errors/field-error.ts'
 import { isJsonList, isJsonObject, memberOf, objectMember, textMember, textsMember } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
-import type { Findings } from '../findings.ts'
+import type { Findings } from '../errors/findings.ts'
 import type { MarkerNames } from './structural.ts'
 
 /** What the markers of one schema need of it. @source as `checkKeywords` */

@@ -1,5 +1,5 @@
-import { fieldForbidden, invalid } from '../field-error.ts'
-import type { Findings } from '../findings.ts'
+import { fieldForbidden, invalid } from '../errors/field-error.ts'
+import type { Findings } from '../errors/findings.ts'
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Path } from '../schema/path.ts'

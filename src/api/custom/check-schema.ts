@@ -7,7 +7,7 @@ import { checkKeywords } from './check-keywords.ts'
 import { checkRoot } from './check-root.ts'
 import { checkSize } from './check-size.ts'
 import { checkStructure } from './check-structure.ts'
-import { Findings } from '../findings.ts'
+import { Findings } from '../errors/findings.ts'
 import { readStructural } from './structural.ts'
 import type { MarkerNames } from './structural.ts'
 

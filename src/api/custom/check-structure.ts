@@ -1,8 +1,8 @@
-import { fieldForbidden, invalid, required } from '../field-error.ts'
+import { fieldForbidden, invalid, required } from '../errors/field-error.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
 import { checkJunctors } from './check-junctors.ts'
-import type { Findings } from '../findings.ts'
+import type { Findings } from '../errors/findings.ts'
 import { saysOnly } from './says-only.ts'
 import type { MarkerNames, Structural } from './structural.ts'
 

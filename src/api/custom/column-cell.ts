@@ -1,6 +1,6 @@
 import { jsonText } from '../codec/json-text.ts'
 import type { Json } from '../json.ts'
-import { parseTimeMs } from '../time.ts'
+import { parseTimeMs } from '../metadata/time.ts'
 import { customLimits } from './limits.ts'
 
 /** As `additionalPrinterColumns` say it. */

@@ -1,4 +1,4 @@
-import { tooLarge } from '../api-errors.ts'
+import { tooLarge } from '../errors/standard-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'

@@ -1,5 +1,5 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
-import { parseTime } from '../time.ts'
+import { parseTime } from '../metadata/time.ts'
 import { utf8Length } from '../utf8.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { Findings } from '../findings.ts'
+import type { Findings } from '../errors/findings.ts'
 import type { JsonObject } from '../json.ts'
-import type { Names } from '../names.ts'
+import type { Names } from '../metadata/names.ts'
 import type { Conformed } from '../schema/conform.ts'
 import type { Path } from '../schema/path.ts'
 import type { ObjectSchema } from '../schema/schema.ts'

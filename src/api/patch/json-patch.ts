@@ -1,5 +1,5 @@
 import { assertNever } from '../../../base/assert.ts'
-import { tooLarge } from '../api-errors.ts'
+import { tooLarge } from '../errors/standard-errors.ts'
 import { jsonText } from '../codec/json-text.ts'
 import { checkBuilt } from '../codec/json.ts'
 import type { Json, JsonObject } from '../json.ts'

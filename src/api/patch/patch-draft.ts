@@ -1,4 +1,4 @@
-import { tooLarge } from '../api-errors.ts'
+import { tooLarge } from '../errors/standard-errors.ts'
 import type { Json, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf, setMember } from '../json.ts'
 import type { Pointer } from './json-pointer.ts'

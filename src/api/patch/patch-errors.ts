@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.ts'
-import { badRequest } from '../api-errors.ts'
+import { ApiError } from '../errors/api-error.ts'
+import { badRequest } from '../errors/standard-errors.ts'
 
 /** A patch that is no patch: 400. */
 export function malformedPatch(why: string): ApiError {

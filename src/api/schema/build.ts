@@ -1,6 +1,6 @@
 import { assert } from '../../../base/assert.ts'
 import type { Json } from '../json.ts'
-import type { NameRule } from '../name-rules.ts'
+import type { NameRule } from '../metadata/name-rules.ts'
 import type {
   BooleanSchema,
   InlinePart,

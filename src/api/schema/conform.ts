@@ -1,6 +1,6 @@
 import { assertNever } from '../../../base/assert.ts'
-import { badRequest } from '../api-errors.ts'
-import type { ApiError } from '../api-error.ts'
+import { badRequest } from '../errors/standard-errors.ts'
+import type { ApiError } from '../errors/api-error.ts'
 import { NO_FRACTIONS } from '../codec/json-exact.ts'
 import type { Fractions } from '../codec/json-exact.ts'
 import { nameOfType } from '../codec/json.ts'

@@ -1,5 +1,5 @@
 import { findingLimits } from '../limits.ts'
-import { shortText } from '../short-text.ts'
+import { shortText } from '../errors/short-text.ts'
 
 /** Where in an object a walk is; made per container and spelled only when something is wrong there. */
 export type Path = {

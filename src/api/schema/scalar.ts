@@ -1,7 +1,7 @@
 import { assertNever } from '../../../base/assert.ts'
 import { exactNumber } from '../codec/json-exact.ts'
 import type { Json } from '../json.ts'
-import { canonicalMicroTime, canonicalTime } from '../time.ts'
+import { canonicalMicroTime, canonicalTime } from '../metadata/time.ts'
 import { canonicalQuantity, QUANTITY_WORDS } from './quantity.ts'
 import type {
   AnySchema,

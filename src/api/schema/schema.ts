@@ -1,6 +1,6 @@
-import type { Findings } from '../findings.ts'
+import type { Findings } from '../errors/findings.ts'
 import type { Json, JsonObject } from '../json.ts'
-import type { NameRule } from '../name-rules.ts'
+import type { NameRule } from '../metadata/name-rules.ts'
 import type { Path } from './path.ts'
 
 /**

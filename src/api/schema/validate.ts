@@ -1,6 +1,6 @@
 import { assertNever } from '../../../base/assert.ts'
-import type { Findings } from '../findings.ts'
-import { invalid, notSupported, required, tooLong, tooMany } from '../field-error.ts'
+import type { Findings } from '../errors/findings.ts'
+import { invalid, notSupported, required, tooLong, tooMany } from '../errors/field-error.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { isJsonList, isJsonObject, memberOf } from '../json.ts'
 import { utf8Length } from '../utf8.ts'

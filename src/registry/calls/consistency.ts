@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { readText } from './query-options.ts'
 import type { Query, WantedRevision } from './query-options.ts'
 

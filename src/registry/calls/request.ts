@@ -1,6 +1,6 @@
-import { notFound } from '../../api/api-errors.ts'
+import { notFound } from '../../api/errors/standard-errors.ts'
 import type { Json } from '../../api/json.ts'
-import type { UserInfo } from '../../api/object.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
 import { keyOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { ReadProof } from './consistency.ts'

@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import { pathNotFound, serviceUnavailable } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { pathNotFound, serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import type { VerbResponse, VerbRequest } from './verb.ts'
 import type { Catalog } from '../kinds/catalog.ts'

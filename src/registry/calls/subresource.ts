@@ -1,4 +1,4 @@
-import { methodNotSupported, pathNotFound } from '../../api/api-errors.ts'
+import { methodNotSupported, pathNotFound } from '../../api/errors/standard-errors.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type {
   OperationSubresource,

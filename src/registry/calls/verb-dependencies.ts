@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import { wholeObject } from '../../api/schema/shared.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { ObjectStore } from '../../store/object-store.ts'

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../api/api-error.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
 import type { OtherRevision } from '../../store/command.ts'
 import type { AdmissionContext } from './admission-context.ts'
 import type { Catalog } from '../kinds/catalog.ts'

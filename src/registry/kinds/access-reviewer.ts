@@ -1,5 +1,5 @@
 import type { Action } from '../../api/action.ts'
-import type { UserInfo } from '../../api/object.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
 
 export type AccessDecision = {
   readonly allowed: boolean

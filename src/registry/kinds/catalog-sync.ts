@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import { tooManyRequests } from '../../api/api-errors.ts'
+import { tooManyRequests } from '../../api/errors/standard-errors.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
 import type { RegistryLimits } from '../shared/registry-limits.ts'
 import { fromRead } from '../shared/store-error-mapping.ts'

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
-import { generateName } from '../../api/generate-name.ts'
-import type { ObjectMeta } from '../../api/object.ts'
-import { formatTime, parseTimeMs } from '../../api/time.ts'
+import { generateName } from '../../api/metadata/generate-name.ts'
+import type { ObjectMeta } from '../../api/metadata/object.ts'
+import { formatTime, parseTimeMs } from '../../api/metadata/time.ts'
 import { equalJson } from '../../api/json.ts'
 import type { AnyObject, ResourceDefinition } from './definition.ts'
 

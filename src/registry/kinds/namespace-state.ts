@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import { forbidden, notFound } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { forbidden, notFound } from '../../api/errors/standard-errors.ts'
 import { keyOf } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import { resourceOf } from './definition.ts'

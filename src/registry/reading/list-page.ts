@@ -1,4 +1,4 @@
-import { expiredContinueToken, serviceUnavailable } from '../../api/api-errors.ts'
+import { expiredContinueToken, serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import { StoreError } from '../../store/store-errors.ts'
 import type { Key } from '../../store/key.ts'
 import type { ListSlice, ObjectStore, StoredObject } from '../../store/object-store.ts'

@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import { internal } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { internal } from '../../api/errors/standard-errors.ts'
 import { BrokenInvariant } from '../../../base/assert.ts'
 import type { Clock, Timer } from '../../../base/clock.ts'
 import { StoreError } from '../../store/store-errors.ts'

@@ -1,6 +1,6 @@
 import { assertNever } from '../../../base/assert.ts'
-import { ApiError } from '../../api/api-error.ts'
-import { badRequest } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { StoreError } from '../../store/store-errors.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { ProvenMode, ReadMode } from '../calls/consistency.ts'

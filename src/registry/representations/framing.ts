@@ -1,4 +1,4 @@
-import type { ApiError } from '../../api/api-error.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { yamlText } from '../../api/codec/yaml-writer.ts'
 import { encodeProtobuf } from '../../api/codec/protobuf-envelope.ts'
@@ -6,7 +6,7 @@ import { protobufWatchFrame } from '../../api/codec/protobuf-watch.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { statusSchema } from '../../api/schema/shared.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
-import { statusOf } from '../../api/status.ts'
+import { statusOf } from '../../api/errors/status.ts'
 import {
   WATCH_EVENT_PREFIXES,
   WATCH_EVENT_SUFFIX,

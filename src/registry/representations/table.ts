@@ -1,10 +1,10 @@
 import { assert } from '../../../base/assert.ts'
-import { ageText } from '../../api/age.ts'
+import { ageText } from '../../api/metadata/age.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import { parseOwnJson } from '../../api/codec/json.ts'
 import { isJsonObject } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { parseTimeMs } from '../../api/time.ts'
+import { parseTimeMs } from '../../api/metadata/time.ts'
 import { columnsOf } from '../kinds/columns.ts'
 import type { AnyObject, Cell, ResourceDefinition } from '../kinds/definition.ts'
 

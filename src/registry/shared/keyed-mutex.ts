@@ -1,4 +1,4 @@
-import { timeout } from '../../api/api-errors.ts'
+import { timeout } from '../../api/errors/standard-errors.ts'
 import { Deferred } from '../../../base/deferred.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Key } from '../../store/key.ts'

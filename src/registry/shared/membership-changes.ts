@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import type { ApiErrorDetails } from '../../api/api-error.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import type { ApiErrorDetails } from '../../api/errors/api-error.ts'
 
 /**
  * A change of the cluster's membership, which objects of kind Member show but do not decide. It is requested from consensus

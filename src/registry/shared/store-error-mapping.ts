@@ -1,7 +1,7 @@
-import type { ApiError, ApiErrorCause, ApiErrorDetails } from '../../api/api-error.ts'
-import { ApiError as Refusal } from '../../api/api-error.ts'
-import { expired, serviceUnavailable, tooLarge, tooManyRequests } from '../../api/api-errors.ts'
-import { tooLargeResourceVersion } from '../../api/api-errors.ts'
+import type { ApiError, ApiErrorCause, ApiErrorDetails } from '../../api/errors/api-error.ts'
+import { ApiError as Refusal } from '../../api/errors/api-error.ts'
+import { expired, serviceUnavailable, tooLarge, tooManyRequests } from '../../api/errors/standard-errors.ts'
+import { tooLargeResourceVersion } from '../../api/errors/standard-errors.ts'
 import { StoreError } from '../../store/store-errors.ts'
 import type { Revision } from '../../store/revision.ts'
 

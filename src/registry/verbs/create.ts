@@ -1,11 +1,11 @@
-import { ApiError } from '../../api/api-error.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
 import {
   alreadyExists,
   badRequest,
   generateNameConflict,
   methodNotSupported,
   serviceUnavailable,
-} from '../../api/api-errors.ts'
+} from '../../api/errors/standard-errors.ts'
 import type { Condition } from '../../store/command.ts'
 import { keyOf, prefixOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'

@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import { deletedCollectionStatus } from '../../api/status.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { deletedCollectionStatus } from '../../api/errors/status.ts'
 import { partsOf } from '../../store/key.ts'
 import type { Key } from '../../store/key.ts'
 import type { StoredObject } from '../../store/object-store.ts'

@@ -1,5 +1,10 @@
-import { methodNotSupported, notFound, revisionConflict, uidConflict } from '../../api/api-errors.ts'
-import { deletedStatus } from '../../api/status.ts'
+import {
+  methodNotSupported,
+  notFound,
+  revisionConflict,
+  uidConflict,
+} from '../../api/errors/standard-errors.ts'
+import { deletedStatus } from '../../api/errors/status.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'

@@ -1,4 +1,4 @@
-import { notFound } from '../../api/api-errors.ts'
+import { notFound } from '../../api/errors/standard-errors.ts'
 import type { VerbResponse, VerbRequest } from '../calls/verb.ts'
 import { wantedBy } from '../calls/consistency.ts'
 import { resourceOf } from '../kinds/definition.ts'

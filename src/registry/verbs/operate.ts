@@ -1,7 +1,7 @@
 import { assert, assertNever } from '../../../base/assert.ts'
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { applyDefaults } from '../../api/schema/default.ts'
-import { successStatus } from '../../api/status.ts'
+import { successStatus } from '../../api/errors/status.ts'
 import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'
 import { checkNamespace, decodeObject, reshapeObject } from '../writing/decode.ts'
 import type {

@@ -1,5 +1,5 @@
 import { assert } from '../../../base/assert.ts'
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { checkBuilt, parseJson, parseJsonObject } from '../../api/codec/json.ts'
 import { checkJsonValues } from '../../api/codec/value-count.ts'
 import { isJsonObject } from '../../api/json.ts'

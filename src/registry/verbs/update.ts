@@ -1,4 +1,4 @@
-import { notFound, uidConflict } from '../../api/api-errors.ts'
+import { notFound, uidConflict } from '../../api/errors/standard-errors.ts'
 import type { VerbResponse, WriteRequest } from '../calls/verb.ts'
 import { draftCreate, Stamps } from './create.ts'
 import { checkNames, decodeObject } from '../writing/decode.ts'

@@ -1,5 +1,5 @@
-import { forbidden, serviceUnavailable } from '../../api/api-errors.ts'
-import { refusalText } from '../../api/refusal-text.ts'
+import { forbidden, serviceUnavailable } from '../../api/errors/standard-errors.ts'
+import { refusalText } from '../../api/errors/refusal-text.ts'
 import type { WriteRequest } from '../calls/verb.ts'
 import { resourceOf } from '../kinds/definition.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { duplicateFields, duplicateFieldWords } from '../../api/codec/json-strict.ts'
 import type { Encoding } from '../../api/codec/document.ts'
 import { NO_FRACTIONS } from '../../api/codec/json-exact.ts'

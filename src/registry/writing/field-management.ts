@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../../api/object.ts'
+import type { ObjectMeta } from '../../api/metadata/object.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { conflict } from '../../api/api-errors.ts'
-import type { ApiError } from '../../api/api-error.ts'
+import { conflict } from '../../api/errors/standard-errors.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
 import type { Condition } from '../../store/command.ts'
 import { prefixOf } from '../../store/key.ts'
 import type { Revision } from '../../store/revision.ts'

@@ -1,6 +1,6 @@
 import { assertNever } from '../../../base/assert.ts'
-import { ApiError } from '../../api/api-error.ts'
-import { modifiedConflict, serviceUnavailable } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { modifiedConflict, serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import type { Condition, Operation } from '../../store/command.ts'
 import type { Key } from '../../store/key.ts'
 import type { VerbResponse, VerbRequest, WriteRequest } from '../calls/verb.ts'

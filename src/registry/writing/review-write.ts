@@ -1,4 +1,4 @@
-import { serviceUnavailable } from '../../api/api-errors.ts'
+import { serviceUnavailable } from '../../api/errors/standard-errors.ts'
 import { jsonText } from '../../api/codec/json-text.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { WriteRequest } from '../calls/verb.ts'

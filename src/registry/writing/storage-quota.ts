@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import { forbidden, tooLarge } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { forbidden, tooLarge } from '../../api/errors/standard-errors.ts'
 import { spellPath } from '../../api/schema/path.ts'
 import { wholeObject } from '../../api/schema/shared.ts'
 import type { Operation, Outcome } from '../../store/command.ts'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/api-error.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
 import { jsonValues, tooManyValues } from '../../api/codec/value-count.ts'
 import { bodyLimits } from '../../api/limits.ts'
 import type { WriteRequest } from '../calls/verb.ts'

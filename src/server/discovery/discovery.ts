@@ -1,4 +1,4 @@
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { Catalog } from '../../registry/kinds/catalog.ts'
 import { contentHash } from '../content-hash.ts'
 import { jsonBytes } from '../json-reply.ts'

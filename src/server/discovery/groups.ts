@@ -1,4 +1,4 @@
-import { compareVersions } from '../../api/group-version.ts'
+import { compareVersions } from '../../api/metadata/group-version.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /** A group with its versions, the preferred one first. */

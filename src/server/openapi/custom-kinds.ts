@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { Schema } from '../../api/schema/schema.ts'
 import { listMetaSchema, partialObjectMetadataSchema } from '../../api/schema/shared.ts'
 import { listKindOf } from '../../registry/kinds/definition.ts'

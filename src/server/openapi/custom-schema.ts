@@ -3,7 +3,7 @@ import { withChildren } from '../../api/custom/schema-children.ts'
 import { markerNames } from '../../api/custom/structural.ts'
 import { memberOf, objectMember, setMember } from '../../api/json.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { Dialect } from './definitions.ts'
 
 /** What objects have whatever their author says of them. */

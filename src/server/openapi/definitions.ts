@@ -1,7 +1,7 @@
 import { assert, assertNever } from '../../../base/assert.ts'
 import { equalJson } from '../../api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type {
   AnySchema,
   ListSchema,

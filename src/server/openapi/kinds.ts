@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { deleteOptionsSchema, listMetaSchema, statusSchema, wholeObject } from '../../api/schema/shared.ts'
 import type { BodyKind, ResourceDefinition } from '../../registry/kinds/definition.ts'

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 
 /**
  * Vendor extensions in the domain's spelling, and in the one that existing clients look for where they

@@ -1,5 +1,5 @@
-import type { Names } from '../../api/names.ts'
-import { formatGroupVersion } from '../../api/group-version.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import { formatGroupVersion } from '../../api/metadata/group-version.ts'
 import type { BodyKind, PartVerb, ResourceDefinition, Verb } from '../../registry/kinds/definition.ts'
 import { hasProtobuf } from '../../registry/representations/representation.ts'
 import * as parameters from './parameters.ts'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { Catalog } from '../../registry/kinds/catalog.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { StaticDocument } from '../static-document.ts'

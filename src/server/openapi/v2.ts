@@ -1,5 +1,5 @@
 import type { Json, JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { Definitions } from './definitions.ts'
 import { addBody, addCommon, addKind } from './kinds.ts'

@@ -1,6 +1,6 @@
-import { formatGroupVersion } from '../../api/group-version.ts'
+import { formatGroupVersion } from '../../api/metadata/group-version.ts'
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { Definitions } from './definitions.ts'
 import { addBody, addCommon, addKind } from './kinds.ts'

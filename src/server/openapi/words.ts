@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../api/json.ts'
 import { patchMediaType } from '../../api/media-type.ts'
-import type { Names } from '../../api/names.ts'
+import type { Names } from '../../api/metadata/names.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { Operation } from './operations.ts'
 

@@ -1,4 +1,4 @@
-import { internal } from '../../api/api-errors.ts'
+import { internal } from '../../api/errors/standard-errors.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { AuditedCall } from '../audited-call.ts'

@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/api-error.ts'
-import { tooLarge } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { tooLarge } from '../../api/errors/standard-errors.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import type { RawRequest } from '../raw-http.ts'
 

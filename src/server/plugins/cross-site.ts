@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { ApiError } from '../../api/api-error.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
 import { bearerToken } from '../../auth/bearer-token.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'

@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { parseDuration } from '../duration.ts'

@@ -1,4 +1,4 @@
-import { tooManyRequests } from '../../api/api-errors.ts'
+import { tooManyRequests } from '../../api/errors/standard-errors.ts'
 import { limits as constants } from '../../config/limits.ts'
 import { BodyMemory, bodyMemoryBytes, bodyMemoryBytesMin } from '../body-memory.ts'
 import type { Call } from '../call.ts'

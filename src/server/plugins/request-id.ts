@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { Call } from '../call.ts'
 import type { App } from '../fastify-types.ts'
 import { requestInfo } from '../request-info.ts'

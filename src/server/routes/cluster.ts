@@ -1,5 +1,5 @@
-import type { ApiError } from '../../api/api-error.ts'
-import { badRequest, serviceUnavailable, timeout } from '../../api/api-errors.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
+import { badRequest, serviceUnavailable, timeout } from '../../api/errors/standard-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import { MembersFailure } from '../../membership/members.ts'
 import type { Members } from '../../membership/members.ts'

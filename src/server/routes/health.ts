@@ -1,5 +1,5 @@
 import type { HealthCheck, Health } from '../../health/health.ts'
-import { pathNotFound } from '../../api/api-errors.ts'
+import { pathNotFound } from '../../api/errors/standard-errors.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import { sendText } from '../wire.ts'

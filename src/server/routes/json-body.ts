@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/api-errors.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { ConfigFailure } from '../../config/errors.ts'

@@ -1,8 +1,8 @@
 import { nodeId } from '../../../raft/index.ts'
 import type { NodeId } from '../../../raft/index.ts'
-import { badRequest, forbidden } from '../../api/api-errors.ts'
+import { badRequest, forbidden } from '../../api/errors/standard-errors.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { formatTime } from '../../api/time.ts'
+import { formatTime } from '../../api/metadata/time.ts'
 import { JOIN_TOKEN_EXTRA } from '../../auth/user.ts'
 import type {
   IssuedToken,

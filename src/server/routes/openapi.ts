@@ -1,4 +1,4 @@
-import { pathNotFound } from '../../api/api-errors.ts'
+import { pathNotFound } from '../../api/errors/standard-errors.ts'
 import { negotiate } from '../../api/media-type.ts'
 import type { Registry } from '../../registry/calls/verb.ts'
 import { callOf } from '../fastify-types.ts'

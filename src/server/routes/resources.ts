@@ -1,4 +1,4 @@
-import { badRequest, pathNotFound } from '../../api/api-errors.ts'
+import { badRequest, pathNotFound } from '../../api/errors/standard-errors.ts'
 import type { ResourceAction } from '../../api/action.ts'
 import type {
   VerbResponse,

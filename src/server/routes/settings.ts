@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { ApiError } from '../../api/api-error.ts'
-import { badRequest } from '../../api/api-errors.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { badRequest } from '../../api/errors/standard-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import { settingNames, settingsBounds, settingText } from '../../config/settings-bounds.ts'
 import type { SettingName } from '../../config/settings-bounds.ts'

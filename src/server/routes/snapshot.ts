@@ -1,5 +1,5 @@
 import type { SnapshotSource } from '../../../raft/index.ts'
-import { tooManyRequests } from '../../api/api-errors.ts'
+import { tooManyRequests } from '../../api/errors/standard-errors.ts'
 import { limits } from '../../config/limits.ts'
 import { fromRead } from '../../registry/shared/store-error-mapping.ts'
 import { answerPieces } from '../answer-stream.ts'

@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../../../base/random.ts'
-import { namesOf } from '../../../src/api/names.ts'
+import { namesOf } from '../../../src/api/metadata/names.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import type { Life } from '../life.ts'

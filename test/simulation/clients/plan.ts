@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../../../base/random.ts'
-import type { ApiDomain } from '../../../src/api/names.ts'
+import type { ApiDomain } from '../../../src/api/metadata/names.ts'
 import { defaultStoreLimits } from '../../../src/store/store-limits.ts'
 import type { Settings } from '../../../src/store/command.ts'
 import { storageBytesDefault } from '../../../src/store/machine/storage-rules.ts'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/api/api-error.ts'
+import { ApiError } from '../../../src/api/errors/api-error.ts'
 import { apiVersionOf } from '../../../src/registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'
 import type { VerbResponse as Served200, VerbRequest } from '../../../src/registry/calls/verb.ts'

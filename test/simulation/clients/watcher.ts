@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/api/api-error.ts'
+import { ApiError } from '../../../src/api/errors/api-error.ts'
 import type { SeededRandom } from '../../../base/random.ts'
 import type { WatchStream } from '../../../src/registry/calls/verb.ts'
 import type { ReadProof } from '../../../src/registry/calls/consistency.ts'

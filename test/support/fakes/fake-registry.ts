@@ -1,5 +1,5 @@
-import type { ApiError } from '../../../src/api/api-error.ts'
-import { notFound } from '../../../src/api/api-errors.ts'
+import type { ApiError } from '../../../src/api/errors/api-error.ts'
+import { notFound } from '../../../src/api/errors/standard-errors.ts'
 import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../src/registry/calls/verb.ts'
 import { Catalog } from '../../../src/registry/kinds/catalog.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'

@@ -2,7 +2,7 @@ import { assertNever } from '../../../base/assert.ts'
 import { SeededRandom } from '../../../base/random.ts'
 import { setMember } from '../../../src/api/json.ts'
 import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts'
-import type { Names } from '../../../src/api/names.ts'
+import type { Names } from '../../../src/api/metadata/names.ts'
 import type {
   IntegerSchema,
   ListSchema,

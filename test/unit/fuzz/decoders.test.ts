@@ -24,7 +24,7 @@ import {
   encodeSnapshotFrame,
   encodeWelcome,
 } from '../../../raft/transport/frame-codec.ts'
-import { ApiError } from '../../../src/api/api-error.ts'
+import { ApiError } from '../../../src/api/errors/api-error.ts'
 import { encodeProtobuf } from '../../../src/api/codec/protobuf-envelope.ts'
 import { decodeProtobuf } from '../../../src/api/codec/protobuf.ts'
 import { equalJson } from '../../../src/api/json.ts'

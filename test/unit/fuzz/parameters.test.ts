@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../base/random.ts'
-import { ApiError } from '../../../src/api/api-error.ts'
-import { parseFieldSelector } from '../../../src/api/select/field-selector.ts'
-import { parseLabelSelector } from '../../../src/api/select/label-selector.ts'
+import { ApiError } from '../../../src/api/errors/api-error.ts'
+import { parseFieldSelector } from '../../../src/api/selectors/field-selector.ts'
+import { parseLabelSelector } from '../../../src/api/selectors/label-selector.ts'
 import { readContinueToken, writeContinueToken } from '../../../src/registry/calls/continue-token.ts'
 import {
   readGetOptions,

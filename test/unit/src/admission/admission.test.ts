@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forbidden } from '../../../../src/api/api-errors.ts'
+import { forbidden } from '../../../../src/api/errors/standard-errors.ts'
 import { admissionChain } from '../../../../src/admission/chain.ts'
 import type { AdmissionPlugin } from '../../../../src/admission/chain.ts'
 import { Fixture, refused } from '../registry/fixture.ts'

@@ -2,7 +2,7 @@
 // send.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { bodyFormatOf, JSON_SERVED, negotiate, patchFormatOf } from '../../../../src/api/media-type.ts'
 
 const jsonAndPlain = [...JSON_SERVED, { type: 'text/plain' }]

@@ -2,18 +2,22 @@
 // against Date.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { expired, notFound, tooLargeResourceVersion } from '../../../../src/api/api-errors.ts'
-import { compareVersions, formatGroupVersion, parseGroupVersion } from '../../../../src/api/group-version.ts'
-import { namesOf } from '../../../../src/api/names.ts'
+import { expired, notFound, tooLargeResourceVersion } from '../../../../src/api/errors/standard-errors.ts'
+import {
+  compareVersions,
+  formatGroupVersion,
+  parseGroupVersion,
+} from '../../../../src/api/metadata/group-version.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { canonicalQuantity, compareQuantities, parseQuantity } from '../../../../src/api/schema/quantity.ts'
-import { deletedStatus, statusOf } from '../../../../src/api/status.ts'
+import { deletedStatus, statusOf } from '../../../../src/api/errors/status.ts'
 import {
   canonicalMicroTime,
   formatMicroTime,
   formatTime,
   parseTime,
   parseTimeMs,
-} from '../../../../src/api/time.ts'
+} from '../../../../src/api/metadata/time.ts'
 import { utf8Length } from '../../../../src/api/utf8.ts'
 import { bookmarkEvent, errorEvent } from '../../../../src/api/watch-event.ts'
 import { fc } from '../../../support/generators/fast-check.ts'

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Action, ResourceAction } from '../../../../src/api/action.ts'
-import { namesOf } from '../../../../src/api/names.ts'
-import type { UserInfo } from '../../../../src/api/object.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import type { UserInfo } from '../../../../src/api/metadata/object.ts'
 import { auditDecision, isAtLeast } from '../../../../src/audit/audit-policy.ts'
 import { AuditPolicyMalformed, parseAuditPolicy } from '../../../../src/audit/policy-file.ts'
 

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { SeededRandom } from '../../../../base/random.ts'
-import { ApiError } from '../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import {
   definitionKey,
   definitionsPrefix,

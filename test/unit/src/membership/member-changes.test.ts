@@ -13,9 +13,9 @@ import type {
   MemberChange,
   MembersChanged,
 } from '../../../../raft/index.ts'
-import { ApiError } from '../../../../src/api/api-error.ts'
-import { namesOf } from '../../../../src/api/names.ts'
-import { httpCodeOf } from '../../../../src/api/status.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import { httpCodeOf } from '../../../../src/api/errors/status.ts'
 import { MemberChanges } from '../../../../src/membership/member-changes.ts'
 import type { MembershipChange } from '../../../../src/registry/shared/membership-changes.ts'
 import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import type { UserInfo } from '../../../../src/api/object.ts'
+import type { UserInfo } from '../../../../src/api/metadata/object.ts'
 import { authorizerFor, firstOpinion } from '../../../../src/auth/authorize.ts'
 import type { Authorizer } from '../../../../src/auth/decision.ts'
 import { rbac } from '../../../../src/auth/rbac.ts'

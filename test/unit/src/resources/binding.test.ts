@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { objectMember, objectsMember, textMember } from '../../../../src/api/json.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Call } from '../registry/fixture.ts'
-import { createPod, updateStatus } from './pod-samples.ts'
+import { createPod, updateStatus } from './pods/pod-samples.ts'
 
 const pod = { kind: 'Pod', name: 'a' }
 const done = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { Fixture } from '../registry/fixture.ts'
-import { cells, refusesChange, refusesNew } from './parts/broken-rules.ts'
+import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 const kind = 'CSINode'
 const name = 'n'

@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import type { ApiDomain } from '../../../../src/api/names.ts'
+import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
 import { storageVersionHash } from '../../../../src/server/discovery/storage-version-hash.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
-import { cells, refusesChange, refusesNew } from './parts/broken-rules.ts'
+import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 type Kinds = {
   readonly api: Fixture

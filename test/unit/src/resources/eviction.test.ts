@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { numberMember, objectMember } from '../../../../src/api/json.ts'
 import { Fixture, causes, details, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
-import { createPod } from './pod-samples.ts'
+import { createPod } from './pods/pod-samples.ts'
 
 const pod = { kind: 'Pod', name: 'a' }
 const placed = { nodeName: 'm1' }

@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causesOf } from '../../../../src/api/findings.ts'
+import { causesOf } from '../../../../src/api/errors/findings.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { decodeProtobufMessage } from '../../../../src/api/codec/protobuf-decode.ts'
 import { encodeProtobufMessage } from '../../../../src/api/codec/protobuf-encode.ts'
 import { conform } from '../../../../src/api/schema/conform.ts'
 import type { ObjectSchema } from '../../../../src/api/schema/schema.ts'
 import { validateSchema } from '../../../../src/api/schema/validate.ts'
-import { admissionReviewSchema } from '../../../../src/resources/parts/admission-review.ts'
-import { execCredentialSchema } from '../../../../src/resources/parts/exec-credential.ts'
+import { admissionReviewSchema } from '../../../../src/resources/reviews/admission-review.ts'
+import { execCredentialSchema } from '../../../../src/resources/certificates/exec-credential.ts'
 
 const pod = { group: '', version: 'v1', kind: 'Pod' }
 const pods = { group: '', version: 'v1', resource: 'pods' }

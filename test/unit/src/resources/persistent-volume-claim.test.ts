@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { textMember } from '../../../../src/api/json.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { Fixture } from '../registry/fixture.ts'
-import { cells, refusesChange, refusesNew } from './parts/broken-rules.ts'
+import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 const kind = 'PersistentVolumeClaim'
 const name = 'c'

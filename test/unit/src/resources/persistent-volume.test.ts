@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import { persistentVolumeSources } from '../../../../src/resources/parts/persistent-volume-spec.ts'
-import { volumeSources } from '../../../../src/resources/parts/volume.ts'
+import { persistentVolumeSources } from '../../../../src/resources/volumes/persistent-volume-spec.ts'
+import { volumeSources } from '../../../../src/resources/volumes/volume.ts'
 import { Fixture } from '../registry/fixture.ts'
-import { cells, refusesChange, refusesNew } from './parts/broken-rules.ts'
+import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 const kind = 'PersistentVolume'
 const name = 'v'

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { objectMember, objectsMember } from '../../../../src/api/json.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
-import { container } from './pod-samples.ts'
+import { container } from './pods/pod-samples.ts'
 
 const kind = 'PodTemplate'
 

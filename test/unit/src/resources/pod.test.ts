@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../../src/api/json.ts'
 import { numberMember, objectMember, objectsMember } from '../../../../src/api/json.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Got } from '../registry/fixture.ts'
-import { container, createPod, podBody, updateStatus } from './pod-samples.ts'
+import { container, createPod, podBody, updateStatus } from './pods/pod-samples.ts'
 
 const kind = 'Pod'
 const pod = { kind, name: 'a' }

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../../../../src/api/json.ts'
-import { namesOf } from '../../../../src/api/names.ts'
-import type { ApiDomain } from '../../../../src/api/names.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
+import type { ApiDomain } from '../../../../src/api/metadata/names.ts'
 import { Fixture, causes, refused } from '../registry/fixture.ts'
 
 const domains: readonly ApiDomain[] = ['orch.io', 'k8s.io']

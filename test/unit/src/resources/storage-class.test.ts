@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fixture } from '../registry/fixture.ts'
-import { cells, refusesChange, refusesNew } from './parts/broken-rules.ts'
+import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 const kind = 'StorageClass'
 const name = 'fast'

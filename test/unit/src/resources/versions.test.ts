@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareVersions } from '../../../../src/api/group-version.ts'
-import { namesOf } from '../../../../src/api/names.ts'
+import { compareVersions } from '../../../../src/api/metadata/group-version.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
 import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'
 import { Fixture } from '../registry/fixture.ts'

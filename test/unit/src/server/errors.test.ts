@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import type { Reply, Request } from '../../../../src/server/fastify-types.ts'
 import type { RawReply } from '../../../../src/server/raw-http.ts'
 import type { ErrorParts } from '../../../../src/server/error-reply.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from '../../../../src/api/names.ts'
+import { namesOf } from '../../../../src/api/metadata/names.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import { Catalog } from '../../../../src/registry/kinds/catalog.ts'
 import { definitionsFor } from '../../../../src/resources/index.ts'

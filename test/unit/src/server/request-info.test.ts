@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { requestInfo } from '../../../../src/server/request-info.ts'
 
 type Wanted = {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { ApiError } from '../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../src/api/errors/api-error.ts'
 import { FrameReader, closeFrame, eventFrames, pongFrame } from '../../../../src/server/websocket-frames.ts'
 import type { ClientFrame } from '../../../../src/server/websocket-frames.ts'
 import {

@@ -1,8 +1,8 @@
 // Goal: bodies are read within bounds, and mean what clients meant. Method: tables of texts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../../src/api/api-error.ts'
-import type { ApiErrorReason } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
+import type { ApiErrorReason } from '../../../../../src/api/errors/api-error.ts'
 import { duplicateFields } from '../../../../../src/api/codec/json-strict.ts'
 import { JSON_DEPTH_MAX, parseJsonObject } from '../../../../../src/api/codec/json.ts'
 import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { mayLoseDigits, parseJson, parseJsonObject, parseOwnJson } from '../../../../../src/api/codec/json.ts'
 import { jsonText } from '../../../../../src/api/codec/json-text.ts'
 import { duplicateFields } from '../../../../../src/api/codec/json-strict.ts'

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { parseSpelledObject } from '../../../../../src/api/codec/json.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'
 import { int32, intOrString, listOf, mapOf, quantity, struct } from '../../../../../src/api/schema/build.ts'

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../base/random.ts'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { jsonErrorPlace } from '../../../../../src/api/codec/json-error.ts'
 import { parseJson } from '../../../../../src/api/codec/json.ts'
 import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'

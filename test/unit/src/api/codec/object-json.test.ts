@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeObject } from '../../../../../src/api/codec/object-json.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import type { ApiObject } from '../../../../../src/api/object.ts'
+import type { ApiObject } from '../../../../../src/api/metadata/object.ts'
 
 type Object = ApiObject & JsonObject
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 import { all, body, bytes, nested, text, tree, varint } from './protobuf-bodies.ts'

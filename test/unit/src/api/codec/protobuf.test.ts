@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { encodeProtobuf } from '../../../../../src/api/codec/protobuf-envelope.ts'
 import { decodeProtobuf } from '../../../../../src/api/codec/protobuf.ts'
 import { checkBuilt } from '../../../../../src/api/codec/json.ts'
@@ -16,7 +16,7 @@ import type { Json } from '../../../../../src/api/json.ts'
 import { bodyLimits } from '../../../../../src/api/limits.ts'
 import { wholeObject } from '../../../../../src/api/schema/shared.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 
 const { valuesMax, valuesAddedMax } = bodyLimits
 const TOO_MANY = /limit is [0-9]+ values \(members and elements, of which empty .* count twice\), and the/

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { YAML_ANCHORS_MAX, YAML_COST_MAX, withoutTraces } from '../../../../../src/api/codec/yaml-cost.ts'
 import { parseYamlObject } from '../../../../../src/api/codec/yaml.ts'
 

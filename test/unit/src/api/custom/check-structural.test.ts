@@ -6,13 +6,13 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { causesOf } from '../../../../../src/api/findings.ts'
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
 import { findingLimits } from '../../../../../src/api/limits.ts'
 import { newCheckBudget } from '../../../../../src/api/custom/check-budget.ts'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
 import { checkStructural } from '../../../../../src/api/custom/structural-schema.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import { member } from '../../../../../src/api/schema/path.ts'
 
 const at = member(null, 's')

@@ -5,13 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
-import { causesOf } from '../../../../../src/api/findings.ts'
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
 import type { CompiledSchema } from '../../../../../src/api/custom/structural-schema.ts'
 import { parseJsonObject } from '../../../../../src/api/codec/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 
 const names = namesOf('orch.io')
 const HEAD = { apiVersion: 'example.com/v1', kind: 'Thing' }

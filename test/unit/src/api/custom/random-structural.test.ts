@@ -6,9 +6,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causesOf } from '../../../../../src/api/findings.ts'
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
 import { SeededRandom } from '../../../../../base/random.ts'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import { jsonText } from '../../../../../src/api/codec/json-text.ts'
 import { parseJsonObject } from '../../../../../src/api/codec/json.ts'
 import { publishV2 } from '../../../../../src/api/custom/publish.ts'
@@ -17,7 +17,7 @@ import type { CompiledSchema } from '../../../../../src/api/custom/structural-sc
 import { markerNames } from '../../../../../src/api/custom/structural.ts'
 import { equalJson, isJsonObject } from '../../../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import { member } from '../../../../../src/api/schema/path.ts'
 import {
   randomGarbage,

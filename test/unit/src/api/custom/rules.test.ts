@@ -7,10 +7,10 @@ import { describe, test } from 'node:test'
 import { customLimits } from '../../../../../src/api/custom/limits.ts'
 import { compilePattern, estimatedSize } from '../../../../../src/api/custom/pattern.ts'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
-import { causesOf } from '../../../../../src/api/findings.ts'
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
 import { findingLimits } from '../../../../../src/api/limits.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 
 /** @returns reasons, fields and messages of what is wrong with an object that says `a` */
 function wrong(a: JsonObject, value: Json, names = namesOf('orch.io')): readonly string[] {

@@ -9,7 +9,7 @@ import { publishV2 } from '../../../../../src/api/custom/publish.ts'
 import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
 import { markerNames } from '../../../../../src/api/custom/structural.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import type { Schema } from '../../../../../src/api/schema/schema.ts'
 
 const text = { type: 'string' }

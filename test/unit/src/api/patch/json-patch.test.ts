@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import oracle from 'fast-json-patch'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import type { Json } from '../../../../../src/api/json.ts'
 import { applyJsonPatch } from '../../../../../src/api/patch/json-patch.ts'
 import { fc } from '../../../../support/generators/fast-check.ts'

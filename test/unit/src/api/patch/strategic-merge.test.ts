@@ -2,7 +2,7 @@
 // of list.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import { strategicMerge } from '../../../../../src/api/patch/strategic-merge.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'

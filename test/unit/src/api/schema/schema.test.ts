@@ -1,9 +1,9 @@
 // Goal: what decoding, defaulting and validating make of an object. Method: one small schema with every type.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApiErrorCause } from '../../../../../src/api/api-error.ts'
-import { causesOf } from '../../../../../src/api/findings.ts'
-import { ApiError } from '../../../../../src/api/api-error.ts'
+import type { ApiErrorCause } from '../../../../../src/api/errors/api-error.ts'
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
 import type { JsonObject } from '../../../../../src/api/json.ts'
 import {
   flag,

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
 import { columnsOf, defaultColumns } from '../../../../../src/registry/kinds/columns.ts'
 import { defaultRegistryLimits } from '../../../../../src/registry/shared/registry-limits.ts'

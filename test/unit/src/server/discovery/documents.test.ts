@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from '../../../../../src/api/names.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
 import { aggregatedDocument } from '../../../../../src/server/discovery/aggregated.ts'

@@ -1,0 +1,133 @@
+import { ApiError } from './api-error.ts'
+import type { ApiErrorCause } from './api-error.ts'
+import type { Json } from '../json.ts'
+import { errorLimits, findingLimits } from '../limits.ts'
+import type { Path } from '../schema/path.ts'
+import { cutStep, spellPath } from '../schema/path.ts'
+import { shortJson, shortText } from './short-text.ts'
+
+/**
+ * One rule that does not hold, not formatted yet: most findings of a body full of mistakes are never shown. Paths and
+ * values are those of the object.
+ */
+export type Finding = {
+  readonly reason: string
+  readonly field: FieldPlace
+  /** What the message begins with, such as `Invalid value`. */
+  readonly words: string
+  /** Shown after the words. Unset: nothing is. */
+  readonly value?: { readonly of: Json | undefined }
+  /** Empty: there is none. @param field as it is spelled */
+  readonly detail: string | ((field: string) => string)
+}
+
+/** A field that is spelled already, or its path; null: the whole object. */
+export type FieldPlace = string | Path | null
+
+/** @source apimachinery `pkg/util/validation/field/errors.go`, for reasons and the form of messages */
+
+export function required(field: FieldPlace, detail = ''): Finding {
+  return { reason: 'FieldValueRequired', field, words: 'Required value', detail }
+}
+
+export function invalid(field: FieldPlace, value: Json | undefined, detail: Finding['detail']): Finding {
+  return { reason: 'FieldValueInvalid', field, words: 'Invalid value', value: { of: value }, detail }
+}
+
+export function notSupported(
+  field: FieldPlace,
+  value: Json | undefined,
+  supported: readonly string[],
+): Finding {
+  const detail = (): string => `supported values: ${supported.map((text) => JSON.stringify(text)).join(', ')}`
+  return {
+    reason: 'FieldValueNotSupported',
+    field,
+    words: 'Unsupported value',
+    value: { of: value },
+    detail: supported.length === 0 ? '' : detail,
+  }
+}
+
+export function duplicate(field: FieldPlace, value: Json): Finding {
+  return {
+    reason: 'FieldValueDuplicate',
+    field,
+    words: 'Duplicate value',
+    value: { of: value },
+    detail: '',
+  }
+}
+
+/** Names something that is not there. */
+export function fieldNotFound(field: FieldPlace, value: Json): Finding {
+  return { reason: 'FieldValueNotFound', field, words: 'Not found', value: { of: value }, detail: '' }
+}
+
+export function fieldForbidden(field: FieldPlace, detail: string): Finding {
+  return { reason: 'FieldValueForbidden', field, words: 'Forbidden', detail }
+}
+
+export function tooLong(field: FieldPlace, bytesMax: number): Finding {
+  const detail = `must have at most ${bytesMax} bytes`
+  return { reason: 'FieldValueTooLong', field, words: 'Too long', detail }
+}
+
+export function tooMany(field: FieldPlace, count: number, countMax: number): Finding {
+  const detail = `must have at most ${countMax} items`
+  return { reason: 'FieldValueTooMany', field, words: `Too many: ${count}`, detail }
+}
+
+/** A member of a map in a path: `data[a b]`. */
+export function keyPath(path: string, key: string): string {
+  return `${path}[${cutStep(key)}]`
+}
+
+export type GroupKind = { readonly group: string; readonly kind: string }
+
+/** The 422 that carries what was found. @param found not empty */
+export function invalidObject(of: GroupKind, name: string, found: readonly Finding[]): ApiError {
+  const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`
+  const causes = formatFindings(found)
+  const each = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))]
+  const all = each.length === 1 ? each[0] : `[${each.join(', ')}]`
+  const shownName = shortText(name, errorLimits.nameLengthMax)
+  const message = `${kind} ${JSON.stringify(shownName)} is invalid: ${all}`
+  return new ApiError('Invalid', message, {
+    ...{ name, kind: of.kind, causes },
+    ...(of.group === '' ? {} : { group: of.group }),
+  })
+}
+
+/** Returns what an error shows of findings: as many as there is room for. */
+export function formatFindings(found: readonly Finding[]): readonly ApiErrorCause[] {
+  const causes: ApiErrorCause[] = []
+  const shown = new Map<Json | undefined, string>()
+  let characters = 0
+  for (const finding of found) {
+    const cause = formatFinding(finding, shown)
+    causes.push(cause)
+    characters += cause.field.length + cause.message.length
+    if (characters > errorLimits.causesBytesMax) break
+  }
+  return causes
+}
+
+/** @param shown values that were formatted before: several rules may speak of one large value */
+function formatFinding(finding: Finding, shown: Map<Json | undefined, string>): ApiErrorCause {
+  const { reason, words, value, detail } = finding
+  const field = spellField(finding.field)
+  const parts = [words]
+  if (value !== undefined) {
+    const text = shown.get(value.of) ?? shortJson(value.of, findingLimits.valueLengthMax)
+    shown.set(value.of, text)
+    parts.push(text)
+  }
+  parts.push(shortText(typeof detail === 'string' ? detail : detail(field), errorLimits.detailLengthMax))
+  return { reason, field, message: parts.filter((part) => part !== '').join(': ') }
+}
+
+/** Returns the field as causes name it, cut where it is too long. */
+export function spellField(field: FieldPlace): string {
+  return typeof field === 'string' ? shortText(field, findingLimits.pathLengthMax) : spellPath(field)
+}

@@ -1,0 +1,81 @@
+import type { ApiErrorCause } from './api-error.ts'
+import type { Finding, GroupKind } from './field-error.ts'
+import { formatFindings, invalidObject } from './field-error.ts'
+import { findingLimits } from '../limits.ts'
+import type { Path } from '../schema/path.ts'
+import { TooMuchWork, Work } from '../work.ts'
+
+/**
+ * Collects what is wrong with an object, of every kind. Findings are kept as they are given, with paths and values by
+ * reference, and formatted only where an error is made of them; those beyond the limit are dropped.
+ */
+export class Findings {
+  readonly #list: Finding[] = []
+  readonly #work: Work
+  #held = 0
+
+  /** @param work shared with other checks of the same request; unset: its own */
+  constructor(work = new Work(findingLimits.stepsMax)) {
+    this.#work = work
+  }
+
+  get list(): readonly Finding[] {
+    return this.#list
+  }
+
+  get count(): number {
+    return this.#list.length
+  }
+
+  /** Rules that held, also of schemas inside: which of several alternatives was meant. */
+  get held(): number {
+    return this.#held
+  }
+
+  /** Nothing that is added now is kept: a walk may end here. */
+  get isFull(): boolean {
+    return this.#list.length >= findingLimits.findingsMax
+  }
+
+  /** @param finding null: the rule held */
+  add(finding: Finding | null): void {
+    if (finding === null) this.#held++
+    else if (!this.isFull) this.#list.push(finding)
+  }
+
+  merge(other: Findings): void {
+    this.#held += other.#held
+    for (const finding of other.#list) this.add(finding)
+  }
+
+  /** @throws TooMuchWork when all steps are spent */
+  spend(steps: number, at: Path | null): void {
+    this.#work.spend(steps, at)
+  }
+}
+
+/** A check that adds what it finds. */
+export type Check = (found: Findings) => void
+
+/** Runs checks on one object. @throws ApiError `Invalid` with what was found */
+export function requireValid(of: GroupKind, name: string, check: Check): void {
+  const found = new Findings()
+  const list = findingsOf(check, found)
+  if (list.length > 0) throw invalidObject(of, name, list)
+}
+
+/** Returns what checks find, formatted: for callers that make no 422 of it. */
+export function causesOf(check: Check): readonly ApiErrorCause[] {
+  return formatFindings(findingsOf(check, new Findings()))
+}
+
+/** Returns what a check adds; where it was given up, the last finding says so. */
+function findingsOf(check: Check, found: Findings): readonly Finding[] {
+  try {
+    check(found)
+    return found.list
+  } catch (error) {
+    if (error instanceof TooMuchWork) return [...found.list, error.finding]
+    throw error
+  }
+}

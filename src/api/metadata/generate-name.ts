@@ -1,0 +1,18 @@
+import type { Random } from '../../../base/random.ts'
+
+/** No vowels and none of 0, 1, 3, so that no words come out and nothing is misread. */
+const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+const SUFFIX_LENGTH = 5
+const BASE_LENGTH_MAX = 63 - SUFFIX_LENGTH
+
+/**
+ * The name of an object that gave only a prefix: the prefix cut to 58 characters and five random ones.
+ * Uniqueness is the store's to decide; a collision is told as AlreadyExists with a time to retry.
+ *
+ * @source apiserver `pkg/storage/names`
+ */
+export function generateName(prefix: string, random: Random): string {
+  let name = prefix.slice(0, BASE_LENGTH_MAX)
+  for (let count = 0; count < SUFFIX_LENGTH; count++) name += ALPHABET[random.below(ALPHABET.length)]
+  return name
+}

@@ -1,0 +1,31 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { memberOf } from '../../api/json.ts'
+import { equalUnder } from '../../api/schema/equal.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+
+/** These members mean what they meant before. @param at where the struct stands; null: it is the whole object */
+export function checkImmutable(
+  schema: ObjectSchema,
+  at: Path | null,
+  of: { readonly value: JsonObject; readonly before: JsonObject },
+  names: readonly string[],
+  found: Findings,
+): void {
+  for (const name of names.filter((name) => isChanged(schema, name, of.value, of.before)))
+    found.add(invalid(fieldAt(at, name), memberOf(of.value, name), 'field is immutable'))
+}
+
+/** Whether a member means something else than before. */
+export function isChanged(
+  schema: ObjectSchema,
+  name: string,
+  value: JsonObject,
+  before: JsonObject,
+): boolean {
+  const type = schema.properties[name]
+  return type !== undefined && !equalUnder(type, memberOf(value, name), memberOf(before, name))
+}

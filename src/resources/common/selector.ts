@@ -1,0 +1,10 @@
+import { validateLabelSelector } from '../../api/selectors/label-selector.ts'
+import { spellPath } from '../../api/schema/path.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import { labelSelectorSchema } from '../../api/schema/shared.ts'
+
+/** A label selector that is checked where it stands. */
+export const selectorSchema: ObjectSchema = {
+  ...labelSelectorSchema,
+  check: (selector, at, found) => validateLabelSelector(selector, spellPath(at), found),
+}

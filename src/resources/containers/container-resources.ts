@@ -1,0 +1,133 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { fieldForbidden, invalid, keyPath, required } from '../../api/errors/field-error.ts'
+import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import { objectMember, setMember, textMember } from '../../api/json.ts'
+import { checkQualifiedName } from '../../api/metadata/name-rules.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt, spellPath } from '../../api/schema/path.ts'
+import { compareQuantities, formatQuantity, parseQuantity } from '../../api/schema/quantity.ts'
+import type { Quantity } from '../../api/schema/quantity.ts'
+
+/**
+ * Amounts of a container: nobody can ask for more than they are allowed, and what cannot be shared out twice is asked
+ * for exactly. A name with a slash is somebody's own resource, which is counted in whole ones.
+ *
+ * @param at of the requirements
+ * @source core `pkg/apis/core/validation`, ValidateResourceRequirements
+ */
+export function checkContainerResources(resources: JsonObject, at: Path | null, found: Findings): void {
+  const [limits, requests] = [objectMember(resources, 'limits'), objectMember(resources, 'requests')]
+  checkAmounts(limits, fieldAt(at, 'limits'), found)
+  checkAmounts(requests, fieldAt(at, 'requests'), found)
+  checkRequests(limits, requests, at, found)
+  const names = [...Object.keys(limits), ...Object.keys(requests)]
+  if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
+    found.add(fieldForbidden(spellPath(at), 'HugePages require cpu or memory'))
+  }
+}
+
+/** Of containers, and of what running a Pod takes besides them. @param field of the map */
+export function checkAmounts(amounts: JsonObject, field: string, found: Findings): void {
+  for (const name of Object.keys(amounts)) {
+    const path = keyPath(field, name)
+    for (const words of checkResourceName(name)) found.add(invalid(path, name, words))
+    const quantity = parseQuantity(textMember(amounts, name))
+    if (quantity === null) continue
+    for (const words of checkAmount(name, quantity)) found.add(invalid(path, formatQuantity(quantity), words))
+  }
+}
+
+/**
+ * What was not asked for is as much as is allowed, resource by resource.
+ *
+ * @returns the very resources when nothing is missing
+ */
+export function requestsFromLimits(resources: JsonObject): JsonObject {
+  const [limits, requests] = [objectMember(resources, 'limits'), objectMember(resources, 'requests')]
+  const missing = Object.keys(limits).filter((name) => !Object.hasOwn(requests, name))
+  if (missing.length === 0) return resources
+  const draft: JsonObjectDraft = { ...requests }
+  for (const name of missing) setMember(draft, name, textMember(limits, name))
+  return { ...resources, requests: draft }
+}
+
+/** Amounts are kept to the thousandth, rounded away from zero. @returns the very resources when they are so already */
+export function roundedResources(resources: JsonObject): JsonObject {
+  let draft: JsonObjectDraft | null = null
+  for (const member of ['limits', 'requests']) {
+    const amounts = objectMember(resources, member)
+    for (const name of Object.keys(amounts)) {
+      const rounded = roundedAmount(textMember(amounts, name))
+      if (rounded === null) continue
+      draft ??= { ...resources }
+      const map: JsonObjectDraft = { ...objectMember(draft, member) }
+      setMember(map, name, rounded)
+      draft[member] = map
+    }
+  }
+  return draft ?? resources
+}
+
+const MILLI = 10n ** 6n
+const WHOLE = 10n ** 9n
+
+/** null: it is so already. */
+function roundedAmount(text: string): string | null {
+  const quantity = parseQuantity(text)
+  if (quantity === null) return null
+  const over = quantity.nanos % MILLI
+  if (over === 0n) return null
+  const away = over > 0n ? MILLI - over : -MILLI - over
+  return formatQuantity({ ...quantity, nanos: quantity.nanos + away })
+}
+
+function checkRequests(limits: JsonObject, requests: JsonObject, at: Path | null, found: Findings): void {
+  for (const name of Object.keys(requests)) {
+    const asked = parseQuantity(textMember(requests, name))
+    if (asked === null) continue
+    const allowed = Object.hasOwn(limits, name) ? parseQuantity(textMember(limits, name)) : null
+    if (allowed === null) {
+      if (isShareable(name)) continue
+      found.add(required(fieldAt(at, 'limits'), 'Limit must be set for non overcommitable resources'))
+      continue
+    }
+    const order = compareQuantities(asked, allowed)
+    const field = fieldAt(at, 'requests')
+    if (order !== 0 && !isShareable(name)) {
+      found.add(invalid(field, formatQuantity(asked), `must be equal to ${name} limit`))
+    } else {
+      if (order > 0) {
+        found.add(invalid(field, formatQuantity(asked), `must be less than or equal to ${name} limit`))
+      }
+    }
+  }
+}
+
+/** Together, containers may be allowed more of it than there is. */
+function isShareable(name: string): boolean {
+  return !name.includes('/') && !isHugePages(name)
+}
+
+function isHugePages(name: string): boolean {
+  return name.startsWith('hugepages-')
+}
+
+function checkResourceName(name: string): readonly string[] {
+  const wrong = checkQualifiedName(name)
+  if (wrong.length > 0) return wrong
+  if (!name.includes('/')) {
+    const isStandard = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || isHugePages(name)
+    return isStandard ? [] : ['must be a standard resource for containers']
+  }
+  const isExtended = !name.startsWith('requests.') && checkQualifiedName(`requests.${name}`).length === 0
+  return isExtended ? [] : ["doesn't follow extended resource name standard"]
+}
+
+function checkAmount(name: string, quantity: Quantity): readonly string[] {
+  if (quantity.nanos < 0n) return ['must be greater than or equal to 0']
+  if (name.includes('/')) return quantity.nanos % WHOLE === 0n ? [] : ['must be an integer']
+  if (!isHugePages(name)) return []
+  const page = parseQuantity(name.slice('hugepages-'.length))
+  if (page === null || page.nanos <= 0n || quantity.nanos % page.nanos === 0n) return []
+  return [`${formatQuantity(quantity)} is not positive integer multiple of ${name}`]
+}

@@ -1,0 +1,121 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, notSupported, required } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { textMember } from '../../api/json.ts'
+import { checkQualifiedName } from '../../api/metadata/name-rules.ts'
+import { quantity, struct, text } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt, spellPath } from '../../api/schema/path.ts'
+import { compareQuantities, parseQuantity } from '../../api/schema/quantity.ts'
+
+/** What a Pod can tell its containers of itself, in variables and in files. */
+
+export const objectFieldSelectorSchema = struct(
+  'core.v1.ObjectFieldSelector',
+  'Names a field of the Pod.',
+  {
+    apiVersion: text(1, 'Version of the shape that the path is written for.', { default: 'v1' }),
+    fieldPath: text(2, 'Path of the field.', { required: true }),
+  },
+  { mapType: 'atomic' },
+)
+
+export const resourceFieldSelectorSchema = struct(
+  'core.v1.ResourceFieldSelector',
+  'Names an amount of a resource that a container asks for or is allowed.',
+  {
+    containerName: text(1, 'The container; a variable means its own when there is none.'),
+    resource: text(2, 'Which amount, such as limits.cpu.', { required: true }),
+    divisor: quantity(3, 'The unit to tell it in; unset means 1.', { always: true }),
+  },
+  { mapType: 'atomic' },
+)
+
+/**
+ * @param fieldPaths those that may be named as they stand; labels and annotations by key always may
+ * @source facts Pod: env fieldRef paths
+ */
+export function checkObjectFieldSelector(
+  selector: JsonObject,
+  at: Path | null,
+  fieldPaths: readonly string[],
+  found: Findings,
+): void {
+  const path = textMember(selector, 'fieldPath')
+  if (path === '') return
+  const version = textMember(selector, 'apiVersion')
+  if (version !== 'v1') {
+    const words = `error converting fieldPath: unsupported pod version: ${version}`
+    found.add(invalid(fieldAt(at, 'fieldPath'), path, words))
+    return
+  }
+  const subscript = /^([^[\]]+)\['([^']*)'\]$/.exec(path)
+  if (subscript === null) {
+    if (!fieldPaths.includes(path)) found.add(notSupported(fieldAt(at, 'fieldPath'), path, fieldPaths))
+    return
+  }
+  const [, map = '', key = ''] = subscript
+  const field = spellPath(at)
+  if (map === 'metadata.annotations') {
+    for (const words of checkQualifiedName(key.toLowerCase())) found.add(invalid(field, key, words))
+    return
+  }
+  if (map === 'metadata.labels') {
+    for (const words of checkQualifiedName(key)) found.add(invalid(field, key, words))
+    return
+  }
+  found.add(invalid(field, path, 'does not support subscript'))
+}
+
+/** @param ofFiles a file says which container it tells of; a variable need not */
+export function checkResourceFieldSelector(
+  selector: JsonObject,
+  at: Path | null,
+  ofFiles: boolean,
+  found: Findings,
+): void {
+  const resource = textMember(selector, 'resource')
+  if (ofFiles && textMember(selector, 'containerName') === '') {
+    found.add(required(fieldAt(at, 'containerName')))
+    return
+  }
+  if (resource === '') return
+  const isHugePages = /^(?:limits|requests)\.hugepages-./.test(resource)
+  if (!amounts.includes(resource) && !isHugePages) {
+    found.add(notSupported(fieldAt(at, 'resource'), resource, amounts))
+    return
+  }
+  const divisor = textMember(selector, 'divisor')
+  const { units, words } = unitsOf(resource.slice(resource.indexOf('.') + 1))
+  if (isUnit(divisor, units)) return
+  const said = `only divisor's values ${units.join(', ')} are supported with the ${words} resource`
+  found.add(invalid(fieldAt(at, 'divisor'), divisor, said))
+}
+
+const amounts = [
+  'limits.cpu',
+  'limits.ephemeral-storage',
+  'limits.memory',
+  'requests.cpu',
+  'requests.ephemeral-storage',
+  'requests.memory',
+]
+
+const byteUnits = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei']
+
+function unitsOf(resource: string): { readonly units: readonly string[]; readonly words: string } {
+  if (resource === 'cpu') return { units: ['1m', '1'], words: 'cpu' }
+  if (resource === 'memory') return { units: byteUnits, words: 'memory' }
+  if (resource === 'ephemeral-storage') return { units: byteUnits, words: 'local ephemeral storage' }
+  return { units: byteUnits, words: 'hugepages' }
+}
+
+/** Unset and 0 mean 1. */
+function isUnit(divisor: string, units: readonly string[]): boolean {
+  const said = parseQuantity(divisor === '' ? '0' : divisor)
+  if (said === null || said.nanos === 0n) return true
+  return units.some((unit) => {
+    const allowed = parseQuantity(unit)
+    return allowed !== null && compareQuantities(allowed, said) === 0
+  })
+}

@@ -1,0 +1,143 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, required } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { objectMember, textMember } from '../../api/json.ts'
+import { checkConfigKey, checkEnvironmentName } from '../../api/metadata/name-rules.ts'
+import { flag, maybe, struct, text } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt, member, spellPath } from '../../api/schema/path.ts'
+import type { ShapeCheck } from '../../api/schema/schema.ts'
+import {
+  checkObjectFieldSelector,
+  checkResourceFieldSelector,
+  objectFieldSelectorSchema,
+  resourceFieldSelectorSchema,
+} from './env-field-selectors.ts'
+import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
+import { membersSaid } from '../common/one-of.ts'
+
+/** Variables of a container, one by one or all keys of an object. */
+
+const isNamed: ShapeCheck = (reference, at, found) => {
+  if (textMember(reference, 'name') === '') found.add(required(fieldAt(at, 'name')))
+}
+
+const reference = [{ number: 1, schema: localObjectReferenceSchema }]
+
+export const configMapKeySelectorSchema = struct(
+  'core.v1.ConfigMapKeySelector',
+  'A key of a ConfigMap in the namespace of the Pod.',
+  {
+    key: text(2, 'The key.', { required: true, rule: checkConfigKey }),
+    optional: flag(3, 'Whether the ConfigMap or its key may be missing.', { optional: true }),
+  },
+  { inline: reference, mapType: 'atomic', check: isNamed },
+)
+
+export const secretKeySelectorSchema = struct(
+  'core.v1.SecretKeySelector',
+  'A key of a Secret in the namespace of the Pod.',
+  {
+    key: text(2, 'The key.', { required: true, rule: checkConfigKey }),
+    optional: flag(3, 'Whether the Secret or its key may be missing.', { optional: true }),
+  },
+  { inline: reference, mapType: 'atomic', check: isNamed },
+)
+
+export const envVarSourceSchema = struct(
+  'core.v1.EnvVarSource',
+  'Where the value of a variable comes from; one member is set.',
+  {
+    fieldRef: maybe(1, objectFieldSelectorSchema, 'A field of the Pod.'),
+    resourceFieldRef: maybe(2, resourceFieldSelectorSchema, 'What the container asks for or is allowed.'),
+    configMapKeyRef: maybe(3, configMapKeySelectorSchema, 'A key of a ConfigMap.'),
+    secretKeyRef: maybe(4, secretKeySelectorSchema, 'A key of a Secret.'),
+  },
+  { check: checkSource },
+)
+
+export const envVarSchema = struct(
+  'core.v1.EnvVar',
+  'A variable of the environment of a container.',
+  {
+    name: text(1, 'Name of the variable.', { required: true, rule: checkEnvironmentName }),
+    value: text(2, 'The value; $(NAME) stands for another variable, and $$ for one dollar sign.'),
+    valueFrom: maybe(3, envVarSourceSchema, 'Where the value comes from when it is not said here.'),
+  },
+  { check: checkVariable },
+)
+
+const configMapEnvSourceSchema = struct(
+  'core.v1.ConfigMapEnvSource',
+  'A ConfigMap whose keys become variables.',
+  { optional: flag(2, 'Whether the ConfigMap may be missing.', { optional: true }) },
+  { inline: reference, check: isNamed },
+)
+
+const secretEnvSourceSchema = struct(
+  'core.v1.SecretEnvSource',
+  'A Secret whose keys become variables.',
+  { optional: flag(2, 'Whether the Secret may be missing.', { optional: true }) },
+  { inline: reference, check: isNamed },
+)
+
+export const envFromSourceSchema = struct(
+  'core.v1.EnvFromSource',
+  'An object all of whose keys become variables.',
+  {
+    prefix: text(1, 'What the name of each variable begins with.', { rule: checkEnvironmentName }),
+    configMapRef: maybe(2, configMapEnvSourceSchema, 'The ConfigMap.'),
+    secretRef: maybe(3, secretEnvSourceSchema, 'The Secret.'),
+  },
+  { check: (source, at, found) => checkOnlyOne(source, at, ['configMapRef', 'secretRef'], found) },
+)
+
+/** What a variable can tell of its Pod. */
+const fieldPaths = [
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+  'spec.nodeName',
+  'spec.serviceAccountName',
+  'status.hostIP',
+  'status.podIP',
+  'status.podIPs',
+]
+
+function checkSource(source: JsonObject, at: Path | null, found: Findings): void {
+  const members = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef']
+  checkOnlyOne(source, at, members, found)
+  for (const [name, selector] of selectorsOf(source)) {
+    const below = member(at, name)
+    if (name === 'fieldRef') checkObjectFieldSelector(selector, below, fieldPaths, found)
+    else checkResourceFieldSelector(selector, below, false, found)
+  }
+}
+
+function selectorsOf(source: JsonObject): readonly (readonly [string, JsonObject])[] {
+  const names = membersSaid(source, ['fieldRef', 'resourceFieldRef'])
+  return names.map((name) => [name, objectMember(source, name)] as const)
+}
+
+function checkVariable(variable: JsonObject, at: Path | null, found: Findings): void {
+  if (!Object.hasOwn(variable, 'valueFrom') || textMember(variable, 'value') === '') return
+  found.add(invalid(fieldAt(at, 'valueFrom'), '', 'may not be specified when `value` is not empty'))
+}
+
+/** In the words that upstream has for variables, which are others than for volumes and handlers. */
+function checkOnlyOne(
+  source: JsonObject,
+  at: Path | null,
+  members: readonly string[],
+  found: Findings,
+): void {
+  const count = membersSaid(source, members).length
+  if (count === 1) return
+  if (count > 1) {
+    found.add(invalid(spellPath(at), '', 'may not have more than one field specified at a time'))
+    return
+  }
+  const quoted = members.map((name) => `\`${name}\``)
+  const words = `must specify one of: ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`
+  found.add(invalid(spellPath(at), '', words))
+}

@@ -1,0 +1,193 @@
+import type { ApiError } from '../../api/errors/api-error.ts'
+import { notConvertible } from '../../api/errors/standard-errors.ts'
+import { compareVersions } from '../../api/metadata/group-version.ts'
+import { compileStructural } from '../../api/custom/structural-schema.ts'
+import type { CompiledSchema } from '../../api/custom/structural-schema.ts'
+import {
+  isJsonObject,
+  memberOf,
+  objectMember,
+  objectsMember,
+  setMember,
+  textMember,
+  textsMember,
+} from '../../api/json.ts'
+import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
+import { checkDns1123Subdomain } from '../../api/metadata/name-rules.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { DefinitionBasis } from '../../registry/kinds/definition-basis.ts'
+import type {
+  AnyObject,
+  Deprecation,
+  PartSubresource,
+  ResourceDefinition,
+  StoredVersion,
+  SubresourceDefinition,
+  Verb,
+} from '../../registry/kinds/definition.ts'
+import { keyOf } from '../../store/key.ts'
+import { customColumns } from './custom-columns.ts'
+import { isTrue } from './definition-conditions.ts'
+import { isByWebhook } from './definition-conversion.ts'
+import { parseScalePath } from './scale-path.ts'
+import { storedConversion } from './stored-conversion.ts'
+import { keeping } from '../common/status-subresource.ts'
+import { scaleSubresource } from '../scale.ts'
+
+/**
+ * The kinds that a definition makes: one for each version that is served, none before its names are accepted.
+ *
+ * Nothing of a schema is read before an object asks for it: a definition that nobody uses costs its JSON.
+ *
+ * @param definition was validated, perhaps by another release
+ * @source apiextensions-apiserver `pkg/apiserver/customresource_handler.go`
+ */
+export function customKinds(definition: AnyObject, names: Names): readonly ResourceDefinition[] {
+  if (!isTrue(definition, 'Established')) return []
+  const spec = objectMember(definition, 'spec')
+  const schemas = new Map<string, CompiledSchema>()
+  const versions = objectsMember(spec, 'versions')
+  for (const version of versions) {
+    const json = objectMember(objectMember(version, 'schema'), 'openAPIV3Schema')
+    schemas.set(textMember(version, 'name'), compileStructural(json, names))
+  }
+  const of = { names, definition, spec, versions, schemas, storage: storageVersionOf(versions) }
+  return versions.flatMap((version) => {
+    const structural = schemas.get(textMember(version, 'name'))
+    const isServed = structural !== undefined && memberOf(version, 'served') === true
+    return isServed ? [kindOf(version, structural, of)] : []
+  })
+}
+
+function basisOf({ metadata }: AnyObject, names: Names): DefinitionBasis {
+  const { name = '', uid = '', generation = 0 } = metadata
+  const place = { group: names.group('apiextensions'), plural: 'customresourcedefinitions', namespace: '' }
+  return { key: keyOf({ ...place, name }), uid, generation }
+}
+
+/** What all versions of a definition share. */
+type Making = {
+  readonly names: Names
+  readonly definition: AnyObject
+  readonly spec: JsonObject
+  readonly versions: readonly JsonObject[]
+  readonly schemas: ReadonlyMap<string, CompiledSchema>
+  /** Name of the version in which objects are stored. */
+  readonly storage: string
+}
+
+function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): ResourceDefinition {
+  const { definition, spec } = of
+  const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
+  const name = textMember(version, 'name')
+  const group = textMember(spec, 'group')
+  const kind = textMember(accepted, 'kind')
+  const hasStatus = memberOf(objectMember(version, 'subresources'), 'status') !== undefined
+  return Object.freeze({
+    group,
+    version: name,
+    kind,
+    plural: textMember(accepted, 'plural'),
+    singular: textMember(accepted, 'singular'),
+    shortNames: textsMember(accepted, 'shortNames'),
+    categories: textsMember(accepted, 'categories'),
+    scope: textMember(spec, 'scope') === 'Cluster' ? 'Cluster' : 'Namespaced',
+    verbs: VERBS,
+    structural,
+    get schema() {
+      return structural.schema
+    },
+    validateName: checkDns1123Subdomain,
+    deleteReturnsObject: false,
+    updateNeedsVersion: true,
+    allowsUnqualifiedFinalizers: true,
+    tracksGeneration: hasStatus ? true : 'status-too',
+    storedAs: storedVersionOf(name, of),
+    ...deprecationOf(version, of),
+    columns: customColumns(objectsMember(version, 'additionalPrinterColumns')),
+    hooks: hasStatus ? STATUS_APART : {},
+    subresources: [...(hasStatus ? [status] : []), ...scaleOf(version)],
+    custom: {
+      uid: definition.metadata.uid ?? '',
+      basis: basisOf(definition, of.names),
+      listKind: textMember(accepted, 'listKind') || `${kind}List`,
+      get published() {
+        return structural.publish
+      },
+    },
+  } satisfies ResourceDefinition)
+}
+
+/** @param asked name of the version that is served */
+function storedVersionOf(asked: string, { definition, spec, schemas, storage }: Making): StoredVersion {
+  if (!isByWebhook(objectMember(spec, 'conversion'))) {
+    return { name: storage, conversion: storedConversion({ schemas, asked, storage, refusal: null }) }
+  }
+  const accepted = objectMember(objectMember(definition, 'status'), 'acceptedNames')
+  const of = { group: textMember(spec, 'group'), resource: textMember(accepted, 'plural') }
+  const refusal = ({ metadata }: AnyObject, stored: string): ApiError =>
+    notConvertible(of, metadata.name ?? '', { asked, stored })
+  const conversion = storedConversion({ schemas, asked, storage, refusal })
+  return { name: storage, byWebhook: true, conversion }
+}
+
+const VERBS: readonly Verb[] = [
+  ...(['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const),
+]
+
+function storageVersionOf(versions: readonly JsonObject[]): string {
+  const stored = versions.find((version) => memberOf(version, 'storage') === true)
+  return stored === undefined ? '' : textMember(stored, 'name')
+}
+
+/** Whoever writes the object leaves its status alone. */
+const STATUS_APART: ResourceDefinition['hooks'] = {
+  prepareForCreate: (object) => without(object, 'status'),
+  prepareForUpdate: (object, current) => keeping(object, current, 'status'),
+}
+
+/** Whoever writes the status leaves all else alone. */
+const status: PartSubresource = {
+  name: 'status',
+  verbs: ['get', 'patch', 'update'],
+  prepareForUpdate: (object, current) => keeping(current, object, 'status'),
+}
+
+function scaleOf(version: JsonObject): readonly SubresourceDefinition[] {
+  const scale = memberOf(objectMember(version, 'subresources'), 'scale')
+  if (!isJsonObject(scale)) return []
+  const specReplicas = parseScalePath(textMember(scale, 'specReplicasPath'))
+  const statusReplicas = parseScalePath(textMember(scale, 'statusReplicasPath'))
+  if (specReplicas === null || statusReplicas === null) return []
+  const labelSelector = parseScalePath(textMember(scale, 'labelSelectorPath'))
+  return [scaleSubresource({ specReplicas, statusReplicas, labelSelector })]
+}
+
+function without(object: AnyObject, name: string): AnyObject {
+  if (memberOf(object, name) === undefined) return object
+  const draft: JsonObjectDraft = {}
+  for (const key of Object.keys(object))
+    if (key !== name) setMember(draft, key, memberOf(object, key) ?? null)
+  return { ...draft, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata }
+}
+
+/** @source apiextensions-apiserver, defaultDeprecationWarning */
+function deprecationOf(
+  version: JsonObject,
+  { spec, versions }: Making,
+): { readonly deprecated?: Deprecation } {
+  if (memberOf(version, 'deprecated') !== true) return {}
+  const said = memberOf(version, 'deprecationWarning')
+  if (typeof said === 'string') return { deprecated: { words: said, removed: '' } }
+  const group = textMember(spec, 'group')
+  const kind = textMember(objectMember(spec, 'names'), 'kind')
+  const name = textMember(version, 'name')
+  const [better] = versions
+    .filter((other) => memberOf(other, 'served') === true && memberOf(other, 'deprecated') !== true)
+    .map((other) => textMember(other, 'name'))
+    .filter((other) => compareVersions(other, name) < 0)
+    .sort(compareVersions)
+  const words = `${group}/${name} ${kind} is deprecated`
+  const instead = better === undefined ? '' : `; use ${group}/${better} ${kind}`
+  return { deprecated: { words: `${words}${instead}`, removed: '' } }
+}

@@ -1,0 +1,55 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, required } from '../../api/errors/field-error.ts'
+import { objectMember, textMember } from '../../api/json.ts'
+import { keyPath } from '../../api/errors/field-error.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+
+/**
+ * Groups of the platform itself are not for everybody: who defines a kind in one says where that was approved, or that it
+ * was not. One that is there and says nothing new of it may go on.
+ *
+ * @source apiextensions-apiserver `pkg/apihelpers`, GetAPIApprovalState
+ */
+export function checkApproval(
+  definition: AnyObject,
+  current: AnyObject | null,
+  names: Names,
+  found: Findings,
+): void {
+  if (!isProtected(textMember(objectMember(definition, 'spec'), 'group'), names)) return
+  const key = approvalAnnotation(names)
+  const said = definition.metadata.annotations?.[key] ?? ''
+  const state = stateOf(said)
+  if (current !== null && state === stateOf(current.metadata.annotations?.[key] ?? '')) return
+  const field = keyPath('metadata.annotations', key)
+  const words = `protected groups must have approval annotation ${JSON.stringify(key)}`
+  if (state === 'missing') {
+    found.add(required(field, words))
+    return
+  }
+  if (state !== 'invalid') return
+  found.add(invalid(field, said, `${words} with either a URL or a reason starting with "unapproved"`))
+}
+
+/** `api-approved.orch.io` or `api-approved.kubernetes.io`. */
+function approvalAnnotation(names: Names): string {
+  return `api-approved.${labelDomain(names)}`
+}
+
+function isProtected(group: string, names: Names): boolean {
+  return [names.domain, labelDomain(names)].some((domain) => group === domain || group.endsWith(`.${domain}`))
+}
+
+/** `orch.io` or `kubernetes.io`: of annotations and labels. */
+function labelDomain(names: Names): string {
+  return names.label('').slice(0, -1)
+}
+
+function stateOf(annotation: string): 'missing' | 'bypassed' | 'approved' | 'invalid' {
+  if (annotation === '') return 'missing'
+  if (annotation.startsWith('unapproved')) return 'bypassed'
+  return /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]/.test(annotation) && URL.canParse(annotation)
+    ? 'approved'
+    : 'invalid'
+}

@@ -1,0 +1,68 @@
+import { memberOf, objectMember, objectsMember, textMember, textsMember } from '../../api/json.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+import { keeping } from '../common/status-subresource.ts'
+import { withCondition } from './definition-conditions.ts'
+
+/** What follows from other members. @source apiextensions/v1 `defaults.go` */
+export function fillDefaults(definition: AnyObject): AnyObject {
+  const spec = objectMember(definition, 'spec')
+  const said = objectMember(spec, 'names')
+  const kind = textMember(said, 'kind')
+  const names = {
+    ...(kind === '' || textMember(said, 'singular') !== '' ? {} : { singular: kind.toLowerCase() }),
+    ...(kind === '' || textMember(said, 'listKind') !== '' ? {} : { listKind: `${kind}List` }),
+  }
+  const isConverted = memberOf(spec, 'conversion') !== undefined
+  if (isConverted && Object.keys(names).length === 0) return definition
+  const conversion = isConverted ? {} : { conversion: { strategy: 'None' } }
+  return { ...definition, spec: { ...spec, names: { ...said, ...names }, ...conversion } }
+}
+
+export function prepareForCreate(definition: AnyObject): AnyObject {
+  const status = { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null }
+  return withStorageVersion({ ...definition, status })
+}
+
+export function prepareForUpdate(definition: AnyObject, current: AnyObject): AnyObject {
+  return withStorageVersion(keeping(definition, current, 'status'))
+}
+
+/** What is said of the status, and nothing else. */
+export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject {
+  return { ...keeping(definition, current, 'spec'), metadata: current.metadata }
+}
+
+/**
+ * The finalizer keeps it until its objects are gone: it comes in the same write that marks it, so that no definition goes before them.
+ *
+ * @source apiextensions-apiserver `pkg/registry/customresourcedefinition/etcd.go`
+ */
+export function prepareForDelete(definition: AnyObject, names: Names): AnyObject {
+  const { finalizers = [], deletionTimestamp = '' } = definition.metadata
+  const finalizer = names.definitionFinalizer
+  const held = finalizers.includes(finalizer)
+    ? definition
+    : { ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, finalizer] } }
+  return withCondition(
+    held,
+    {
+      type: 'Terminating',
+      status: 'True',
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    },
+    deletionTimestamp,
+  )
+}
+
+/** Objects may be there in every version that ever was the one to store in, until somebody says that none are left. */
+function withStorageVersion(definition: AnyObject): AnyObject {
+  const status = objectMember(definition, 'status')
+  const stored = textsMember(status, 'storedVersions')
+  const versions = objectsMember(objectMember(definition, 'spec'), 'versions')
+  const storage = versions.find((version) => memberOf(version, 'storage') === true)
+  const name = storage === undefined ? '' : textMember(storage, 'name')
+  if (name === '' || stored.includes(name)) return definition
+  return { ...definition, status: { ...status, storedVersions: [...stored, name] } }
+}

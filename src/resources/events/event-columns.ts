@@ -1,0 +1,58 @@
+import { numberMember, objectMember, textMember } from '../../api/json.ts'
+import { nameColumn } from '../../registry/kinds/columns.ts'
+import type { AnyObject, Column } from '../../registry/kinds/definition.ts'
+import { textColumn } from '../common/text-column.ts'
+
+/** Of an event as the core group has it. @source upstream's `pkg/printers/internalversion` printEvent */
+export const eventColumns: readonly Column[] = Object.freeze([
+  ageColumn('Last Seen', 'How long ago it was seen last.', lastSeen),
+  textColumn('Type', 'Normal, Warning, or another word.', (event) => textMember(event, 'type')),
+  textColumn('Reason', 'Why, in one word.', (event) => textMember(event, 'reason')),
+  textColumn('Object', 'To what it happened.', object),
+  wide(
+    textColumn('Subobject', 'To which part of that.', (event) =>
+      textMember(objectMember(event, 'involvedObject'), 'fieldPath'),
+    ),
+  ),
+  wide(textColumn('Source', 'Who told it, and where that runs.', source)),
+  textColumn('Message', 'What happened.', (event) => textMember(event, 'message').trim()),
+  wide(ageColumn('First Seen', 'How long ago it was seen first.', firstSeen)),
+  wide({ name: 'Count', type: 'string', description: 'How often it happened.', cell: count }),
+  wide(nameColumn),
+])
+
+function wide(column: Column): Column {
+  return { ...column, priority: 1 }
+}
+
+function ageColumn(name: string, description: string, since: (event: AnyObject) => string): Column {
+  const cell: Column['cell'] = (event) => ({ since: since(event) || null })
+  return { name, type: 'string', description, cell }
+}
+
+function firstSeen(event: AnyObject): string {
+  return textMember(event, 'firstTimestamp') || textMember(event, 'eventTime')
+}
+
+function lastSeen(event: AnyObject): string {
+  const series = objectMember(event, 'series')
+  return textMember(series, 'lastObservedTime') || textMember(event, 'lastTimestamp') || firstSeen(event)
+}
+
+/** An event of the newer kind says nothing of it until it happened again. */
+function count(event: AnyObject): number {
+  return numberMember(objectMember(event, 'series'), 'count') ?? (numberMember(event, 'count') || 1)
+}
+
+function object(event: AnyObject): string {
+  const involved = objectMember(event, 'involvedObject')
+  const [kind, name] = [textMember(involved, 'kind').toLowerCase(), textMember(involved, 'name')]
+  return name === '' ? kind : `${kind}/${name}`
+}
+
+function source(event: AnyObject): string {
+  const said = objectMember(event, 'source')
+  const component = textMember(said, 'component') || textMember(event, 'reportingComponent')
+  const host = textMember(said, 'host') || textMember(event, 'reportingInstance')
+  return host === '' ? component : `${component}, ${host}`
+}

@@ -1,0 +1,47 @@
+import type { JsonObject } from '../../api/json.ts'
+import { applyDefaults } from '../../api/schema/default.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import type { AnyObject, StoredVersion } from '../../registry/kinds/definition.ts'
+import { eventSchema, groupedEventSchema } from './event-schema.ts'
+
+/** Members that the two groups call by different names: core, events. */
+const renamed = [
+  ['involvedObject', 'regarding'],
+  ['message', 'note'],
+  ['source', 'deprecatedSource'],
+  ['firstTimestamp', 'deprecatedFirstTimestamp'],
+  ['lastTimestamp', 'deprecatedLastTimestamp'],
+  ['count', 'deprecatedCount'],
+  ['reportingComponent', 'reportingController'],
+] as const
+
+const groupedNames = new Map<string, string>(renamed)
+const coreNames = new Map<string, string>(renamed.map(([core, grouped]) => [grouped, core]))
+/** What the core group always says, and the other one only where there is something to say. */
+const saidWhenFilled = ['reportingController', 'reportingInstance']
+
+/** An event of the group of events as the core group has it, but for apiVersion. */
+export function coreEventOf(event: AnyObject): AnyObject {
+  return converted(event, coreNames, eventSchema)
+}
+
+/** The other way round. */
+export function groupedEventOf(event: AnyObject): AnyObject {
+  const grouped = converted(event, groupedNames, groupedEventSchema)
+  const { apiVersion, kind, metadata, ...rest } = grouped
+  const said = Object.entries(rest).filter(([name, value]) => value !== '' || !saidWhenFilled.includes(name))
+  return { apiVersion, kind, metadata, ...Object.fromEntries(said) }
+}
+
+export const eventConversion: Required<StoredVersion>['conversion'] = Object.freeze({
+  toStored: coreEventOf,
+  fromStored: groupedEventOf,
+})
+
+function converted(event: AnyObject, names: ReadonlyMap<string, string>, schema: ObjectSchema): AnyObject {
+  const { apiVersion, kind, metadata, ...rest } = event
+  const members: JsonObject = Object.fromEntries(
+    Object.entries(rest).map(([name, value]) => [names.get(name) ?? name, value]),
+  )
+  return { apiVersion, kind, metadata, ...applyDefaults(schema, members) }
+}

@@ -1,0 +1,35 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { duplicate } from '../../api/errors/field-error.ts'
+import { objectsMember, textMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { checkLabelValue, checkQualifiedName } from '../../api/metadata/name-rules.ts'
+import { struct, text, time } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+
+export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
+
+/** What keeps pods away from a node, but for those that tolerate it. */
+export const taintSchema = struct(
+  'core.v1.Taint',
+  'Keeps pods away from a node, but for those that tolerate it.',
+  {
+    key: text(1, 'What pods have to tolerate.', { required: true, rule: checkQualifiedName }),
+    value: text(2, 'More about it.', { rule: checkLabelValue }),
+    effect: text(3, 'Whether pods are not placed there, rather not, or have to leave.', {
+      required: true,
+      enum: taintEffects,
+    }),
+    timeAdded: time(4, 'Since when, for those who have to leave.', { optional: true }),
+  },
+)
+
+/** One node says the same thing once. @param at of the spec that has the taints */
+export function checkTaints(spec: JsonObject, at: Path | null, found: Findings): void {
+  const seen = new Set<string>()
+  for (const [index, taint] of objectsMember(spec, 'taints').entries()) {
+    const said = `${textMember(taint, 'effect')} ${textMember(taint, 'key')}`
+    if (seen.has(said)) found.add(duplicate(fieldAt(at, 'taints', index), taint))
+    seen.add(said)
+  }
+}

@@ -1,0 +1,28 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, keyPath } from '../../api/errors/field-error.ts'
+import type { Names } from '../../api/metadata/names.ts'
+
+type Annotations = { readonly [key: string]: string }
+
+/**
+ * What an annotation says of how dear a Pod is, which counts when there is one too many of its sort.
+ *
+ * @param path of the annotations
+ * @source core `pkg/apis/core/helper`, GetDeletionCostFromPodAnnotations
+ */
+export function checkDeletionCost(
+  annotations: Annotations,
+  path: string,
+  names: Names,
+  found: Findings,
+): void {
+  const key = names.labelUnder('controller', 'pod-deletion-cost')
+  const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined
+  if (value === undefined || isCost(value)) return
+  found.add(invalid(keyPath(path, key), value, 'must be a 32bit integer'))
+}
+
+/** Neither a plus nor zeros stand before it, but zeros may stand behind a minus. */
+function isCost(text: string): boolean {
+  return /^(?:0|[1-9][0-9]{0,9}|-[0-9]+)$/.test(text) && Number(text) === (Number(text) | 0)
+}

@@ -1,0 +1,86 @@
+import type { JsonObject } from '../../api/json.ts'
+import { isJsonList, isJsonObject, memberOf, objectMember, textMember } from '../../api/json.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+
+/**
+ * Which system calls a Pod and its containers may make was said in annotations before there were fields for it. A new
+ * Pod says it in both: an older client sets and reads the one, nodes go by the other. Where both are said, neither is
+ * changed. Templates stay as they are, as what is made of them is a new Pod.
+ *
+ * @returns the very object when nothing was missing
+ * @source facts Pod: prepare; core `pkg/registry/core/pod` of 1.24, seccomp version skew strategy of KEP 135
+ */
+export function withSeccompOnBothSides(object: AnyObject, names: Names): AnyObject {
+  const before = object.metadata.annotations ?? {}
+  const annotations = new Map(Object.entries(before))
+  let spec = withSaidProfile(objectMember(object, 'spec'), seccompPodKey(names), annotations)
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
+    spec = withEachProfile(spec, list, names, annotations)
+  }
+  const isSame = annotations.size === Object.keys(before).length
+  if (spec === object['spec'] && isSame) return object
+  if (isSame) return { ...object, spec }
+  return { ...object, metadata: { ...object.metadata, annotations: Object.fromEntries(annotations) }, spec }
+}
+
+export function seccompPodKey(names: Names): string {
+  return names.labelUnder('seccomp.security.alpha', 'pod')
+}
+
+/** @param container its name; empty: what the keys of all containers begin with */
+export function seccompContainerKey(names: Names, container: string): string {
+  return names.labelUnder('container.seccomp.security.alpha', container)
+}
+
+function withEachProfile(
+  spec: JsonObject,
+  list: string,
+  names: Names,
+  annotations: Map<string, string>,
+): JsonObject {
+  const containers = memberOf(spec, list)
+  if (!isJsonList(containers)) return spec
+  const next = containers.map((container) =>
+    isJsonObject(container)
+      ? withSaidProfile(container, seccompContainerKey(names, textMember(container, 'name')), annotations)
+      : container,
+  )
+  return next.every((one, index) => one === containers[index]) ? spec : { ...spec, [list]: next }
+}
+
+/**
+ * The spec of a Pod or a container with the profile that its annotation says, where it says none itself; where only it
+ * says one, the annotation is added.
+ */
+function withSaidProfile(of: JsonObject, key: string, annotations: Map<string, string>): JsonObject {
+  const context = objectMember(of, 'securityContext')
+  const annotation = annotations.get(key)
+  const profile = memberOf(context, 'seccompProfile')
+  if (isJsonObject(profile)) {
+    const said = annotationOf(profile)
+    if (annotation === undefined && said !== null) annotations.set(key, said)
+    return of
+  }
+  const said = annotation === undefined ? null : profileOf(annotation)
+  return said === null ? of : { ...of, securityContext: { ...context, seccompProfile: said } }
+}
+
+const LOCALHOST = 'localhost/'
+
+/** @returns null when there is no annotation that says it */
+function annotationOf(profile: JsonObject): string | null {
+  const type = textMember(profile, 'type')
+  if (type === 'Unconfined') return 'unconfined'
+  if (type === 'RuntimeDefault') return 'runtime/default'
+  const isFile = type === 'Localhost' && Object.hasOwn(profile, 'localhostProfile')
+  return isFile ? LOCALHOST + textMember(profile, 'localhostProfile') : null
+}
+
+/** @returns null when there is no profile that says it */
+function profileOf(annotation: string): JsonObject | null {
+  if (annotation === 'unconfined') return { type: 'Unconfined' }
+  if (annotation === 'runtime/default' || annotation === 'docker/default') return { type: 'RuntimeDefault' }
+  if (!annotation.startsWith(LOCALHOST) || annotation === LOCALHOST) return null
+  return { type: 'Localhost', localhostProfile: annotation.slice(LOCALHOST.length) }
+}

@@ -1,0 +1,58 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { fieldForbidden } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { objectMember, objectsMember, textMember } from '../../api/json.ts'
+import { validateAnnotations, validateLabels } from '../../api/metadata/object-meta.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import { part, struct } from '../../api/schema/build.ts'
+import { objectMetaSchema } from '../../api/schema/shared.ts'
+import { fillPodSpec } from './pod-defaults.ts'
+import { checkDeletionCost } from './deletion-cost.ts'
+import { podSpecSchema } from './pod-spec.ts'
+import { podWarnings } from './pod-warnings.ts'
+import { checkProfileAnnotations } from './profile-annotations.ts'
+import { checkVolumes } from '../volumes/volume.ts'
+
+/** What pods are made from; for every kind that makes them. */
+export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'What pods are made from.', {
+  metadata: part(1, objectMetaSchema, 'Labels and annotations that they get.'),
+  spec: part(2, podSpecSchema, 'What they run and what they need for that.'),
+})
+
+/** @returns the very template when nothing was missing */
+export function fillPodTemplate(template: JsonObject): JsonObject {
+  const spec = objectMember(template, 'spec')
+  const filled = fillPodSpec(spec)
+  return filled === spec ? template : { ...template, spec: filled }
+}
+
+/**
+ * What the shape of a template cannot say.
+ *
+ * @param path where it stands: `spec.template`
+ * @source core `pkg/apis/core/validation`, ValidatePodTemplateSpec
+ */
+export function checkPodTemplate(template: JsonObject, path: string, names: Names, found: Findings): void {
+  const [metadata, spec] = [objectMember(template, 'metadata'), objectMember(template, 'spec')]
+  const annotations = textsIn(metadata, 'annotations')
+  validateLabels(textsIn(metadata, 'labels'), `${path}.metadata.labels`, found)
+  validateAnnotations(annotations, `${path}.metadata.annotations`, found)
+  checkProfileAnnotations(annotations, spec, `${path}.annotations`, names, found)
+  checkDeletionCost(annotations, `${path}.annotations`, names, found)
+  checkVolumes(objectsMember(spec, 'volumes'), `${path}.spec.volumes`, { names, podName: '' }, found)
+  if (objectsMember(spec, 'ephemeralContainers').length > 0) {
+    const words = 'ephemeral containers not allowed in pod template'
+    found.add(fieldForbidden(`${path}.spec.ephemeralContainers`, words))
+  }
+}
+
+/** @param path where it stands: `spec.template` */
+export function podTemplateWarnings(template: JsonObject, path: string, names: Names): Iterable<string> {
+  const annotations = textsIn(objectMember(template, 'metadata'), 'annotations')
+  return podWarnings({ spec: objectMember(template, 'spec'), annotations, at: `${path}.`, names })
+}
+
+function textsIn(metadata: JsonObject, member: string): { readonly [key: string]: string } {
+  const map = objectMember(metadata, member)
+  return Object.fromEntries(Object.keys(map).map((key) => [key, textMember(map, key)]))
+}

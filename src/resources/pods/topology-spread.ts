@@ -1,0 +1,63 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { duplicate, invalid } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { numberMember, textMember } from '../../api/json.ts'
+import { int32, maybe, struct, text } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+import { selectorSchema } from '../common/selector.ts'
+
+export const topologySpreadConstraintSchema = struct(
+  'core.v1.TopologySpreadConstraint',
+  'How evenly pods of one sort are spread over places.',
+  {
+    maxSkew: int32(1, 'How many more pods one place may have than another; at least 1.', {
+      required: true,
+      always: true,
+    }),
+    topologyKey: text(2, 'Nodes with the same value of this label are one place.', { required: true }),
+    whenUnsatisfiable: text(3, 'What else: DoNotSchedule waits, ScheduleAnyway prefers where it is least.', {
+      required: true,
+      enum: ['DoNotSchedule', 'ScheduleAnyway'],
+    }),
+    labelSelector: maybe(4, selectorSchema, 'Which pods are counted.'),
+    minDomains: int32(
+      5,
+      'With fewer places than this the least is taken for none; only with DoNotSchedule.',
+      {
+        optional: true,
+      },
+    ),
+  },
+  { check: checkNumbers },
+)
+
+/** A place counts once in each way. @param field where the list stands */
+export function checkConstraintPairs(
+  constraints: readonly JsonObject[],
+  field: string,
+  found: Findings,
+): void {
+  const seen = new Set<string>()
+  constraints.forEach((constraint, index) => {
+    const pair = `{${textMember(constraint, 'topologyKey')}, ${textMember(constraint, 'whenUnsatisfiable')}}`
+    if (seen.has(pair)) found.add(duplicate(`${field}[${index}].{topologyKey, whenUnsatisfiable}`, pair))
+    seen.add(pair)
+  })
+}
+
+/** @source core `pkg/apis/core/validation`, validateTopologySpreadConstraints */
+function checkNumbers(constraint: JsonObject, at: Path | null, found: Findings): void {
+  const isPositive = (name: string, value: number | null): void => {
+    if (value !== null && value <= 0) {
+      found.add(invalid(fieldAt(at, name), value, 'must be greater than zero'))
+    }
+  }
+  isPositive('maxSkew', numberMember(constraint, 'maxSkew'))
+  const minDomains = numberMember(constraint, 'minDomains')
+  isPositive('minDomains', minDomains)
+  if (minDomains !== null && textMember(constraint, 'whenUnsatisfiable') !== 'DoNotSchedule') {
+    const words = 'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway'
+    found.add(invalid(fieldAt(at, 'minDomains'), minDomains, words))
+  }
+}

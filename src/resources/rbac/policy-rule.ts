@@ -1,0 +1,58 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, required } from '../../api/errors/field-error.ts'
+import { objectsMember, textsMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import type { Names } from '../../api/metadata/names.ts'
+import { struct, texts } from '../../api/schema/build.ts'
+import type { AnyObject } from '../../registry/kinds/definition.ts'
+import { notEnforcedYet } from '../common/not-enforced.ts'
+
+/** What both kinds of roles have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
+
+export const policyRuleSchema = struct('rbac.v1.PolicyRule', 'What may be done, with what.', {
+  verbs: texts(1, 'What may be done; * is everything.', { required: true }),
+  apiGroups: texts(2, 'Groups of the resources; empty text is the core group, * all groups.'),
+  resources: texts(3, 'The resources, as pods or pods/log; * is all of them.'),
+  resourceNames: texts(4, 'Names of the objects that are meant; all of them when there are none.'),
+  nonResourceURLs: texts(5, 'Paths beside the resources; a final * stands for any rest.'),
+})
+
+/** The warning for roles and bindings. */
+export const rolesNotEnforced = notEnforcedYet(
+  '',
+  'authorization goes by the roles that the server has built in',
+)
+
+/** The group of roles and bindings. */
+export function roleGroup(names: Names): string {
+  return names.group('rbac.authorization')
+}
+
+/** @param namespaced the rules hold within one namespace, in which there are no paths */
+export function checkRules(object: AnyObject, namespaced: boolean, found: Findings): void {
+  for (const [at, rule] of objectsMember(object, 'rules').entries())
+    checkRule(rule, `rules[${at}]`, namespaced, found)
+}
+
+function checkRule(rule: JsonObject, path: string, namespaced: boolean, found: Findings): void {
+  const urls = textsMember(rule, 'nonResourceURLs')
+  const [groups, resources, resourceNames] = ['apiGroups', 'resources', 'resourceNames'].map((name) =>
+    textsMember(rule, name),
+  ) as [readonly string[], readonly string[], readonly string[]]
+  if (urls.length > 0) {
+    const field = `${path}.nonResourceURLs`
+    if (namespaced) {
+      found.add(invalid(field, urls, 'namespaced rules cannot apply to non-resource URLs'))
+      return
+    }
+    if (groups.length + resources.length + resourceNames.length === 0) return
+    found.add(invalid(field, urls, 'rules cannot apply to both regular resources and non-resource URLs'))
+    return
+  }
+  if (groups.length === 0) {
+    found.add(required(`${path}.apiGroups`, 'resource rules must supply at least one api group'))
+  }
+  if (resources.length === 0) {
+    found.add(required(`${path}.resources`, 'resource rules must supply at least one resource'))
+  }
+}

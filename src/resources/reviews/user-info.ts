@@ -1,0 +1,25 @@
+import type { JsonObject } from '../../api/json.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
+import { mapOf, struct, text, texts } from '../../api/schema/build.ts'
+import type { ObjectSchema } from '../../api/schema/schema.ts'
+import { extraValueSchema } from './extra-value.ts'
+
+/** @param version of the authentication group */
+export function userInfoSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
+  return struct(`authentication.${version}.UserInfo`, 'Who somebody is.', {
+    username: text(1, 'Name of the user.'),
+    uid: text(2, 'Identity of the user, which no later user of that name has.'),
+    groups: texts(3, 'Groups of the user.'),
+    extra: mapOf(4, extraValueSchema, 'What else is known.'),
+  })
+}
+
+/** What is empty is not said. */
+export function userInfoObject({ name, uid, groups, extra }: UserInfo): JsonObject {
+  return {
+    ...(name === '' ? {} : { username: name }),
+    ...(uid === '' ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  }
+}

@@ -1,0 +1,55 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, keyPath, required } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { equalJson, memberOf, objectMember, textMember } from '../../api/json.ts'
+import { checkDns1123Subdomain } from '../../api/metadata/name-rules.ts'
+import { maybe, part, struct, text } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt, spellPath } from '../../api/schema/path.ts'
+import { checkPositive } from '../common/amounts.ts'
+import { resourceRequirementsSchema } from '../containers/resource-requirements.ts'
+import { selectorSchema } from '../common/selector.ts'
+import { typedLocalObjectReferenceSchema } from '../common/typed-local-object-reference.ts'
+import { accessModes, checkAccessModes, volumeMode } from './volume-modes.ts'
+
+/** What a claim asks for: of its own, and as the template in a volume of a Pod. @source spec 2.5, 2.6 */
+export const persistentVolumeClaimSpecSchema = struct(
+  'core.v1.PersistentVolumeClaimSpec',
+  'What kind of volume is asked for, and how much of it.',
+  {
+    accessModes: accessModes(1, 'The ways of use that the volume must allow:'),
+    selector: maybe(4, selectorSchema, 'Volumes to choose from, by their labels.'),
+    resources: part(2, resourceRequirementsSchema, 'How large the volume must be at least.'),
+    volumeName: text(3, 'The volume that the claim is bound to.'),
+    storageClassName: text(5, 'The class that is asked for; empty means volumes without one.', {
+      optional: true,
+      rule: checkDns1123Subdomain,
+    }),
+    volumeMode: volumeMode(6),
+    dataSource: maybe(
+      7,
+      typedLocalObjectReferenceSchema,
+      'The claim or snapshot whose content the volume begins with.',
+    ),
+    dataSourceRef: maybe(
+      8,
+      typedLocalObjectReferenceSchema,
+      'The object, of any kind that is not of the core group, or the claim, that the volume is filled from.',
+    ),
+  },
+  { check: checkClaimSpec },
+)
+
+/** @source facts PersistentVolumeClaim */
+function checkClaimSpec(spec: JsonObject, at: Path | null, found: Findings): void {
+  checkAccessModes(spec, at, found)
+  const size = keyPath(fieldAt(at, 'resources'), 'storage')
+  const requested = textMember(objectMember(objectMember(spec, 'resources'), 'requests'), 'storage')
+  if (requested === '') found.add(required(size))
+  else checkPositive(requested, size, found)
+  const source = memberOf(spec, 'dataSource')
+  const reference = memberOf(spec, 'dataSourceRef')
+  if (source !== undefined && reference !== undefined && !equalJson(source, reference)) {
+    found.add(invalid(spellPath(at), fieldAt(at, 'dataSource'), 'must match dataSourceRef'))
+  }
+}

@@ -1,0 +1,93 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, tooLong } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { objectMember, textMember } from '../../api/json.ts'
+import { checkDns1123Label, checkDns1123Subdomain } from '../../api/metadata/name-rules.ts'
+import { flag, maybe, struct, text, textMap } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt, member } from '../../api/schema/path.ts'
+import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
+import { requiredTexts } from '../common/required-texts.ts'
+import { secretReferenceSchema } from '../common/secret-reference.ts'
+import { fsType, readOnly } from './volume-fields.ts'
+
+/** Volumes of drivers that speak the Container Storage Interface. @source spec 2.5, 2.7, 2.10 */
+
+const DRIVER_NAME_BYTES_MAX = 63
+
+const driver = text(1, 'Name of the driver.', { required: true })
+
+export const csiVolumeSourceSchema = struct(
+  'core.v1.CSIVolumeSource',
+  'A volume that a driver makes for the Pod and that goes with it.',
+  {
+    driver,
+    readOnly: flag(2, 'Whether it is only read from.', { optional: true }),
+    fsType: text(3, 'Type of its file system; unset leaves it to the driver.', { optional: true }),
+    volumeAttributes: textMap(4, 'What the driver needs to know.'),
+    nodePublishSecretRef: maybe(5, localObjectReferenceSchema, 'The Secret that the driver is given.'),
+  },
+  { check: checkCsi },
+)
+
+/** Members of the persistent form that refer to a Secret. */
+const SECRET_REFERENCES = [
+  'controllerPublishSecretRef',
+  'nodeStageSecretRef',
+  'nodePublishSecretRef',
+  'controllerExpandSecretRef',
+]
+
+export const csiPersistentVolumeSourceSchema = struct(
+  'core.v1.CSIPersistentVolumeSource',
+  'A volume of a driver.',
+  {
+    driver,
+    volumeHandle: text(2, 'The name by which the driver knows the volume.', { required: true }),
+    readOnly: readOnly(3),
+    fsType: fsType(4),
+    volumeAttributes: textMap(5, 'What the driver needs to know.'),
+    controllerPublishSecretRef: maybe(
+      6,
+      secretReferenceSchema,
+      'The Secret for attaching the volume to a node.',
+    ),
+    nodeStageSecretRef: maybe(7, secretReferenceSchema, 'The Secret for preparing the volume on a node.'),
+    nodePublishSecretRef: maybe(8, secretReferenceSchema, 'The Secret for giving the volume to a Pod.'),
+    controllerExpandSecretRef: maybe(9, secretReferenceSchema, 'The Secret for growing the volume.'),
+  },
+  { check: checkPersistentCsi },
+)
+
+/**
+ * A driver's name, as objects refer to it: at most 63 bytes, letters, digits, `-` and `.` with letters or digits at the
+ * ends. Empty is for others to refuse.
+ */
+export function checkDriverName(name: string, field: string, found: Findings): void {
+  if (name === '') return
+  if (name.length > DRIVER_NAME_BYTES_MAX) found.add(tooLong(field, DRIVER_NAME_BYTES_MAX))
+  const wrong = checkDns1123Subdomain(name.toLowerCase())
+  for (const words of wrong) found.add(invalid(field, name, words))
+}
+
+function checkCsi(source: JsonObject, at: Path | null, found: Findings): void {
+  checkDriverName(textMember(source, 'driver'), fieldAt(at, 'driver'), found)
+  const there = 'nodePublishSecretRef'
+  if (!Object.hasOwn(source, there)) return
+  requiredTexts(objectMember(source, there), member(at, there), ['name'], found)
+}
+
+function checkPersistentCsi(source: JsonObject, at: Path | null, found: Findings): void {
+  checkDriverName(textMember(source, 'driver'), fieldAt(at, 'driver'), found)
+  for (const there of SECRET_REFERENCES) {
+    if (!Object.hasOwn(source, there)) continue
+    const reference = objectMember(source, there)
+    requiredTexts(reference, member(at, there), ['name', 'namespace'], found)
+    for (const name of ['name', 'namespace']) {
+      const value = textMember(reference, name)
+      if (value === '') continue
+      const field = fieldAt(at, there, name)
+      for (const words of checkDns1123Label(value)) found.add(invalid(field, value, words))
+    }
+  }
+}

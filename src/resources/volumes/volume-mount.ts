@@ -1,0 +1,92 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid } from '../../api/errors/field-error.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { objectsMember, textMember } from '../../api/json.ts'
+import { flag, struct, text } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+import { checkDescendingPath, hasWayUp } from './file-path.ts'
+
+/** Where a container finds the volumes of its Pod: as directories, or as devices. */
+
+export const volumeMountSchema = struct(
+  'core.v1.VolumeMount',
+  'Shows a volume as a directory of a container.',
+  {
+    name: text(1, 'Name of the volume in the Pod.', { required: true }),
+    readOnly: flag(2, 'Whether the container may only read it.'),
+    mountPath: text(3, 'The directory in the container; no colon in it.', { required: true }),
+    subPath: text(4, 'The part of the volume to show; unset is its root.'),
+    mountPropagation: text(5, 'Whether mounts made later on either side show on the other; unset is None.', {
+      optional: true,
+      enum: ['Bidirectional', 'HostToContainer', 'None'],
+    }),
+    subPathExpr: text(6, 'As subPath, with $(NAME) for variables of the container; not both.'),
+  },
+  { check: checkMount },
+)
+
+export const volumeDeviceSchema = struct(
+  'core.v1.VolumeDevice',
+  'Shows a raw volume as a device of a container.',
+  {
+    name: text(1, 'Name of the volume in the Pod; its source is a claim.', { required: true }),
+    devicePath: text(2, 'The device in the container.', { required: true, rule: checkNoBacksteps }),
+  },
+)
+
+/** What mounts and devices of one container must be to each other. @param at the container */
+export function checkMountsAndDevices(container: JsonObject, at: Path | null, found: Findings): void {
+  const mounts = objectsMember(container, 'volumeMounts')
+  const devices = objectsMember(container, 'volumeDevices')
+  const devicePaths = new Set(devices.map((device) => textMember(device, 'devicePath')))
+  const mountPaths = new Set<string>()
+  mounts.forEach((mount, index) => {
+    const path = textMember(mount, 'mountPath')
+    const field = fieldAt(at, 'volumeMounts', index, 'mountPath')
+    if (mountPaths.has(path)) found.add(invalid(field, path, 'must be unique'))
+    if (devicePaths.has(path)) {
+      found.add(invalid(field, path, 'must not already exist as a path in volumeDevices'))
+    }
+    mountPaths.add(path)
+  })
+  const mounted = new Set(mounts.map((mount) => textMember(mount, 'name')))
+  checkDevices(devices, at, { mounted, mountPaths }, found)
+}
+
+type Mounted = { readonly mounted: ReadonlySet<string>; readonly mountPaths: ReadonlySet<string> }
+
+function checkDevices(
+  devices: readonly JsonObject[],
+  at: Path | null,
+  { mounted, mountPaths }: Mounted,
+  found: Findings,
+): void {
+  const paths = new Set<string>()
+  const names = new Set<string>()
+  devices.forEach((device, index) => {
+    const [name, path] = [textMember(device, 'name'), textMember(device, 'devicePath')]
+    const wrong = (member: string, value: string, words: string): void => {
+      found.add(invalid(fieldAt(at, 'volumeDevices', index, member), value, words))
+    }
+    if (names.has(name)) wrong('name', name, 'must be unique')
+    if (mounted.has(name)) wrong('name', name, 'must not already exist in volumeMounts')
+    if (paths.has(path)) wrong('devicePath', path, 'must be unique')
+    if (mountPaths.has(path)) wrong('devicePath', path, 'must not already exist as a path in volumeMounts')
+    names.add(name)
+    paths.add(path)
+  })
+}
+
+function checkMount(mount: JsonObject, at: Path | null, found: Findings): void {
+  const [path, expression] = [textMember(mount, 'subPath'), textMember(mount, 'subPathExpr')]
+  const field = fieldAt(at, 'subPathExpr')
+  checkDescendingPath(path, fieldAt(at, 'subPath'), found)
+  checkDescendingPath(expression, field, found)
+  if (path === '' || expression === '') return
+  found.add(invalid(field, expression, 'subPathExpr and subPath are mutually exclusive'))
+}
+
+function checkNoBacksteps(path: string): readonly string[] {
+  return hasWayUp(path) ? ["can not contain backsteps ('..')"] : []
+}

@@ -1,0 +1,103 @@
+import type { Findings } from '../../api/errors/findings.ts'
+import { invalid, required } from '../../api/errors/field-error.ts'
+import { textsMember } from '../../api/json.ts'
+import type { JsonObject } from '../../api/json.ts'
+import { listOf, struct, text, texts } from '../../api/schema/build.ts'
+import type { Path } from '../../api/schema/path.ts'
+import { fieldAt } from '../../api/schema/path.ts'
+
+/** Which requests a webhook is asked about. @source spec 4.6; upstream `pkg/apis/admissionregistration/validation` */
+
+const ruleSchema = struct(
+  'admissionregistration.v1.Rule',
+  'Which resources are meant.',
+  {
+    apiGroups: texts(1, 'Groups; empty text is the core group, * all groups.'),
+    apiVersions: texts(2, 'Versions; * is all of them.'),
+    resources: texts(
+      3,
+      'Resources: pods, pods/log; * is all without and */* all with their subresources, pods/* and */status what they say.',
+    ),
+    scope: text(4, 'Cluster, Namespaced, or * for both.', {
+      optional: true,
+      default: '*',
+      enum: ['*', 'Cluster', 'Namespaced'],
+    }),
+  },
+  { check: checkRule },
+)
+
+const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
+
+export const ruleWithOperationsSchema = struct(
+  'admissionregistration.v1.RuleWithOperations',
+  'Which operations on which resources are meant.',
+  {
+    operations: listOf(
+      1,
+      { type: 'string', enum: operations },
+      'Operations: CREATE, UPDATE, DELETE, CONNECT; * is all.',
+    ),
+  },
+  { inline: [{ number: 2, schema: ruleSchema }], check: checkOperations },
+)
+
+function checkRule(rule: JsonObject, at: Path | null, found: Findings): void {
+  checkAlone(rule, at, 'apiGroups', 'API groups', found)
+  checkAlone(rule, at, 'apiVersions', 'API versions', found)
+  checkResources(textsMember(rule, 'resources'), at, found)
+  for (const [index, version] of textsMember(rule, 'apiVersions').entries()) {
+    if (version === '') found.add(required(fieldAt(at, 'apiVersions', index)))
+  }
+}
+
+function checkOperations(rule: JsonObject, at: Path | null, found: Findings): void {
+  checkAlone(rule, at, 'operations', 'operations', found)
+  for (const [index, operation] of textsMember(rule, 'operations').entries()) {
+    if (operation === '') found.add(required(fieldAt(at, 'operations', index)))
+  }
+}
+
+/** There are some, and an asterisk stands alone. */
+function checkAlone(rule: JsonObject, at: Path | null, member: string, what: string, found: Findings): void {
+  const list = textsMember(rule, member)
+  const field = fieldAt(at, member)
+  if (list.length === 0) {
+    found.add(required(field))
+    return
+  }
+  if (list.length === 1 || !list.includes('*')) return
+  found.add(invalid(field, list, `if '*' is present, must not specify other ${what}`))
+}
+
+/** What one entry covers, no other says again. */
+function checkResources(list: readonly string[], at: Path | null, found: Findings): void {
+  const field = fieldAt(at, 'resources')
+  if (list.length === 0) {
+    found.add(required(field))
+    return
+  }
+  const [wholeResources, wholeSubresources] = [new Set<string>(), new Set<string>()]
+  for (const [index, entry] of list.entries()) {
+    const here = fieldAt(at, 'resources', index)
+    if (entry === '') found.add(required(here))
+    const slash = entry.indexOf('/')
+    if (slash < 0) continue
+    const [resource, subresource] = [entry.slice(0, slash), entry.slice(slash + 1)]
+    if (wholeResources.has(resource)) {
+      found.add(invalid(here, entry, `if '${resource}/*' is present, must not specify ${entry}`))
+    }
+    if (wholeSubresources.has(subresource)) {
+      found.add(invalid(here, entry, `if '*/${subresource}' is present, must not specify ${entry}`))
+    }
+    if (subresource === '*') wholeResources.add(resource)
+    if (resource === '*') wholeSubresources.add(subresource)
+  }
+  if (list.length > 1 && list.includes('*/*')) {
+    found.add(invalid(field, list, "if '*/*' is present, must not specify other resources"))
+  }
+  if (list.includes('*') && list.some((entry) => entry !== '*' && !entry.includes('/'))) {
+    const words = "if '*' is present, must not specify other resources without subresources"
+    found.add(invalid(field, list, words))
+  }
+}

@@ -1,0 +1,164 @@
+/*
+ * Goal: what an error says of an object is bounded, whatever the object, and holds nothing of it alive.
+ * Method: objects that are wrong in as many places, and by as large values, as a body has room for.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
+import { jsonText } from '../../../../../src/api/codec/json-text.ts'
+import { compileStructural } from '../../../../../src/api/custom/structural-schema.ts'
+import { cutToJsonBytes, jsonBytes } from '../../../../../src/api/errors/error-size.ts'
+import { invalid, required } from '../../../../../src/api/errors/field-error.ts'
+import type { Finding } from '../../../../../src/api/errors/field-error.ts'
+import { Findings, causesOf, requireValid } from '../../../../../src/api/errors/findings.ts'
+import type { Check } from '../../../../../src/api/errors/findings.ts'
+import type { Json } from '../../../../../src/api/json.ts'
+import { findingLimits } from '../../../../../src/api/limits.ts'
+import { checkPathSegment } from '../../../../../src/api/metadata/name-rules.ts'
+import { namesOf } from '../../../../../src/api/metadata/names.ts'
+import { validateMetaOnCreate } from '../../../../../src/api/metadata/object-meta.ts'
+import type { ObjectMeta } from '../../../../../src/api/metadata/object.ts'
+import { mapKey, member, spellPath } from '../../../../../src/api/schema/path.ts'
+import { shortJson, shortText } from '../../../../../src/api/errors/short-text.ts'
+import { statusOf } from '../../../../../src/api/errors/status.ts'
+
+const of = { group: 'example.com', kind: 'Thing' }
+const ERROR_BYTES_MAX = 64 * 1024
+
+/** The bytes of the answer to an object that a check refuses. */
+function answerBytes(check: Check, name = 'n'): number {
+  try {
+    requireValid(of, name, check)
+  } catch (error) {
+    assert.ok(error instanceof ApiError)
+    return Buffer.byteLength(JSON.stringify(statusOf(error), null, 2))
+  }
+  assert.fail('the check found nothing')
+}
+
+function metaCheck(meta: ObjectMeta): Check {
+  return (found) => {
+    validateMetaOnCreate({ name: 'a', ...meta }, { namespaced: false, validateName: checkPathSegment }, found)
+  }
+}
+
+function numbered<T>(count: number, make: (at: number) => T): T[] {
+  return Array.from({ length: count }, (_, at) => make(at))
+}
+
+describe('an error is at most 64 KiB', () => {
+  const owner = { apiVersion: 'v1', kind: 'Pod', uid: 'u', controller: true }
+  const key = 'k'.repeat(1_000_000)
+  for (const [title, check] of [
+    [
+      'for 20,000 controlling owners',
+      metaCheck({ ownerReferences: numbered(20_000, (at) => ({ ...owner, name: `p${at}` })) }),
+    ],
+    [
+      'for 100,000 bad labels',
+      metaCheck({ labels: Object.fromEntries(numbered(100_000, (at) => [`a b${at}`, '/'])) }),
+    ],
+    ['for 150,000 bad finalizers', metaCheck({ finalizers: numbered(150_000, (at) => `f ${at}`) })],
+    ['for a label of 1 MB', metaCheck({ labels: { [key]: `${key} ` } })],
+    [
+      'for 200 values of control characters, which JSON writes as six',
+      (found: Findings) =>
+        numbered(200, (at) => found.add(invalid(`a[${at}]`, '\u0001'.repeat(900), '\u0002'.repeat(900)))),
+    ],
+    [
+      'for 5,000 wrong values under one key of 1 MB',
+      (found: Findings) =>
+        compileStructural(
+          {
+            type: 'object',
+            properties: {
+              a: {
+                type: 'object',
+                additionalProperties: { type: 'array', items: { type: 'integer', maximum: 1 } },
+              },
+            },
+          },
+          namesOf('k8s.io'),
+        ).validate({ apiVersion: 'v1', kind: 'K', a: { [key]: numbered(5000, () => 2) } }, found),
+    ],
+  ] as const) {
+    test(title, () => {
+      assert.ok(answerBytes(check) <= ERROR_BYTES_MAX)
+    })
+  }
+
+  test('whatever the name of the object, or the text of any other error', () => {
+    assert.ok(answerBytes((found) => found.add(required('a')), '"'.repeat(3_000_000)) <= ERROR_BYTES_MAX)
+    const error = new ApiError('BadRequest', '"'.repeat(3_000_000), { name: '"'.repeat(3_000_000) })
+    assert.ok(Buffer.byteLength(JSON.stringify(statusOf(error))) <= ERROR_BYTES_MAX)
+  })
+})
+
+test('findings beyond the limit are dropped, and the first are kept', () => {
+  const found = new Findings()
+  for (let at = 0; at < 1000; at++) found.add(invalid(`a[${at}]`, at, ''))
+  assert.equal(found.count, findingLimits.findingsMax)
+  assert.equal(found.isFull, true)
+  assert.equal(found.list.at(-1)?.field, `a[${findingLimits.findingsMax - 1}]`)
+})
+
+test('a check that takes more steps than it may ends as a finding', () => {
+  const causes = causesOf((found) => {
+    found.add(required('a'))
+    for (;;) found.spend(1000, member(null, 'b'))
+  })
+  assert.deepEqual(
+    causes.map(({ reason, field }) => `${reason} ${field}`),
+    ['FieldValueRequired a', 'FieldValueForbidden b'],
+  )
+})
+
+test('a finding is formatted only where it is shown', () => {
+  let formatted = 0
+  const one: Finding = invalid('a', 'x'.repeat(2000), () => {
+    formatted++
+    return 'y'.repeat(1000)
+  })
+  const causes = causesOf((found) => {
+    for (let at = 0; at < 10_000; at++) found.add(one)
+  })
+  assert.equal(formatted, causes.length)
+  assert.ok(causes.length > 0 && causes.length < findingLimits.findingsMax)
+})
+
+test('the steps of a path are cut, and the beginning of a long one', () => {
+  const long = mapKey(member(null, 'data'), 'k'.repeat(3_000_000))
+  assert.equal(spellPath(long), `data[${'k'.repeat(320)}...]`)
+  let deep = member(null, 'a')
+  for (let at = 0; at < 4000; at++) deep = member(deep, 'b')
+  assert.equal(spellPath(deep).length <= findingLimits.pathLengthMax + 3, true)
+  assert.match(spellPath(deep), /^\.\.\.\.b\.b/)
+})
+
+test('the beginning of a value is that of its JSON text', () => {
+  const values: readonly Json[] = [
+    'text "quoted" \ud83e\udd84',
+    [1, [true, null], 'x', { a: 2n ** 60n }],
+    { a: { b: [] }, 'c"': {}, d: 'e' },
+    12n ** 30n,
+    null,
+  ]
+  for (const value of values) {
+    const whole = jsonText(value)
+    for (let length = 1; length <= whole.length + 1; length++) {
+      const short = shortJson(value, length)
+      assert.equal(short, shortText(whole, length))
+    }
+  }
+})
+
+test('a text is cut to bytes of JSON, and not through a pair', () => {
+  for (const text of ['plain', '"\\"', '\u0000\n\u001f', 'é€', '🦄🦄🦄', '\ud83e x \udd84']) {
+    assert.equal(jsonBytes(text), Buffer.byteLength(JSON.stringify(text)), JSON.stringify(text))
+    const long = text.repeat(50)
+    for (let bytes = 10; bytes < 300; bytes += 7) {
+      assert.ok(Buffer.byteLength(JSON.stringify(cutToJsonBytes(long, bytes))) <= bytes)
+    }
+  }
+  assert.equal(cutToJsonBytes('🦄🦄🦄', 9 + 2), '🦄...')
+})

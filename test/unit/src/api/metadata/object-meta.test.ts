@@ -1,0 +1,162 @@
+// Goal: metadata rules as upstream states them. Method: one wrong thing at a time, messages compared whole.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ApiError, ApiErrorCause } from '../../../../../src/api/errors/api-error.ts'
+import { invalidObject } from '../../../../../src/api/errors/field-error.ts'
+import type { GroupKind } from '../../../../../src/api/errors/field-error.ts'
+import { Findings, causesOf } from '../../../../../src/api/errors/findings.ts'
+import { generateName } from '../../../../../src/api/metadata/generate-name.ts'
+import {
+  checkConfigKey,
+  checkDns1123Subdomain,
+  checkQualifiedName,
+} from '../../../../../src/api/metadata/name-rules.ts'
+import {
+  fieldManagerOf,
+  validateMetaOnCreate,
+  validateMetaOnUpdate,
+} from '../../../../../src/api/metadata/object-meta.ts'
+import type { MetaRules, UpdateRules } from '../../../../../src/api/metadata/object-meta.ts'
+import type { ObjectMeta } from '../../../../../src/api/metadata/object.ts'
+import { SeededRandom } from '../../../../../base/random.ts'
+import { statusOf } from '../../../../../src/api/errors/status.ts'
+
+const rules = { namespaced: true, validateName: checkDns1123Subdomain }
+const good: ObjectMeta = { name: 'a', namespace: 'n', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }
+
+type Causes = readonly ApiErrorCause[]
+
+function created(meta: ObjectMeta, by: MetaRules = rules): Causes {
+  return causesOf((found) => {
+    validateMetaOnCreate(meta, by, found)
+  })
+}
+
+function updated(meta: ObjectMeta, current: ObjectMeta, by: UpdateRules = {}): Causes {
+  return causesOf((found) => {
+    validateMetaOnUpdate(meta, current, by, found)
+  })
+}
+
+/** The 422 for an object of that metadata. */
+function refusal(of: GroupKind, name: string, meta: ObjectMeta): ApiError {
+  const found = new Findings()
+  validateMetaOnCreate(meta, rules, found)
+  return invalidObject(of, name, found.list)
+}
+
+function messages(meta: ObjectMeta): string[] {
+  return created(meta).map((cause) => `${cause.field}: ${cause.message}`)
+}
+
+test('a well-formed object has nothing to complain about', () => {
+  const meta: ObjectMeta = {
+    ...good,
+    labels: { 'example.com/Tier': 'front_end', empty: '' },
+    annotations: { 'Example.COM/x': 'any text\n' },
+    finalizers: ['example.com/x', 'foregroundDeletion'],
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true }],
+  }
+  assert.deepEqual(messages(meta), [])
+})
+
+test('a name outside the rule is refused in the words that clients know', () => {
+  const words =
+    'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of lower case ' +
+    "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. " +
+    "'example.com', regex used for validation is " +
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+  assert.deepEqual(messages({ ...good, name: 'A_b' }), [words])
+  const status = statusOf(refusal({ group: '', kind: 'ConfigMap' }, 'A_b', { ...good, name: 'A_b' }))
+  assert.equal(status['code'], 422)
+  assert.equal(status['reason'], 'Invalid')
+  assert.equal(status['message'], `ConfigMap "A_b" is invalid: ${words}`)
+})
+
+test('several mistakes come in one answer, in brackets', () => {
+  const meta = { labels: { 'a b': 'x' } }
+  const error = refusal({ group: 'g.test', kind: 'Thing' }, '', meta)
+  assert.match(error.message, /^Thing\.g\.test "" is invalid: \[metadata\.name: Required value: name or /)
+  assert.match(
+    error.message,
+    /, metadata\.namespace: Required value, metadata\.labels: Invalid value: "a b": /,
+  )
+  assert.deepEqual(error.details.causes, created(meta))
+})
+
+test('names, keys and values have their bounds', () => {
+  assert.deepEqual(checkDns1123Subdomain('a'.repeat(253)), [])
+  assert.deepEqual(checkDns1123Subdomain('a'.repeat(254)), ['must be no more than 253 characters'])
+  assert.deepEqual(checkQualifiedName(`x/${'a'.repeat(63)}`), [])
+  assert.equal(checkQualifiedName('/a')[0], 'prefix part must be non-empty')
+  assert.equal(checkQualifiedName('a/')[0], 'name part must be non-empty')
+  assert.match(checkQualifiedName('a/b/c')[0] ?? '', /^a qualified name must consist of/)
+  assert.deepEqual(checkConfigKey('..a'), [`must not start with '..'`])
+  assert.deepEqual(checkConfigKey('A_b-c.d'), [])
+  assert.equal(checkConfigKey('a/b').length, 1)
+})
+
+test('cluster-scoped objects have no namespace', () => {
+  const causes = created(good, { ...rules, namespaced: false })
+  assert.deepEqual(causes, [
+    {
+      reason: 'FieldValueForbidden',
+      field: 'metadata.namespace',
+      message: 'Forbidden: not allowed on this type',
+    },
+  ])
+})
+
+test('annotations are bounded together, in bytes', () => {
+  const half = 'é'.repeat(64 * 1024)
+  assert.deepEqual(messages({ ...good, annotations: { a: half, b: half.slice(2) } }), [])
+  assert.deepEqual(messages({ ...good, annotations: { a: half, b: half } }), [
+    'metadata.annotations: Too long: must have at most 262144 bytes',
+  ])
+})
+
+test('owners are whole, and one of them controls', () => {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true }
+  assert.equal(messages({ ...good, ownerReferences: [owner, { ...owner, name: 'q' }] }).length, 1)
+  assert.equal(messages({ ...good, ownerReferences: [{ ...owner, uid: '', apiVersion: '' }] }).length, 2)
+  assert.equal(messages({ ...good, ownerReferences: [{ ...owner, kind: 'Event' }] }).length, 1)
+})
+
+test('finalizers are qualified or well known, and do not contradict each other', () => {
+  assert.equal(messages({ ...good, finalizers: ['mine'] }).length, 1)
+  assert.equal(messages({ ...good, finalizers: ['foregroundDeletion', 'orphan'] }).length, 1)
+  // Of kinds that upstream does not check for that.
+  const plain = { ...rules, plainFinalizers: true }
+  assert.deepEqual(created({ ...good, finalizers: ['mine'] }, plain), [])
+  assert.deepEqual(updated({ ...good, finalizers: ['mine'] }, good, plain), [])
+  assert.equal(updated({ ...good, finalizers: ['a b'] }, good, plain).length, 1)
+})
+
+test('an update cannot change what is fixed', () => {
+  const changed = { ...good, name: 'b', uid: 'v', namespace: 'm', deletionTimestamp: '2026-01-01T00:00:00Z' }
+  assert.deepEqual(
+    updated(changed, good).map((cause) => cause.field),
+    ['metadata.name', 'metadata.namespace', 'metadata.uid', 'metadata.deletionTimestamp'],
+  )
+  assert.deepEqual(updated(good, good), [])
+})
+
+test('an object on its way out takes no new finalizer', () => {
+  const stored = { ...good, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a/b'] }
+  assert.deepEqual(updated({ ...stored, finalizers: [] }, stored), [])
+  const causes = updated({ ...stored, finalizers: ['a/b', 'a/c'] }, stored)
+  assert.equal(causes[0]?.reason, 'FieldValueForbidden')
+})
+
+test('a generated name is the prefix cut to 58 characters and five random ones', () => {
+  const random = new SeededRandom(1)
+  assert.match(generateName('web-', random), /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
+  assert.equal(generateName('a'.repeat(80), random).length, 63)
+  assert.deepEqual(messages({ ...good, generateName: 'web-' }), [])
+  assert.equal(messages({ ...good, generateName: 'Web-' }).length, 1)
+})
+
+test('the field manager of a write without one comes from the user agent', () => {
+  assert.equal(fieldManagerOf('kubectl/v1.20.2 (linux/amd64)'), 'kubectl')
+  assert.equal(fieldManagerOf(''), '')
+})

@@ -1,0 +1,31 @@
+import { causesOf } from '../../../../../src/api/errors/findings.ts'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import { listOf, struct } from '../../../../../src/api/schema/build.ts'
+import { conform } from '../../../../../src/api/schema/conform.ts'
+import { applyDefaults } from '../../../../../src/api/schema/default.ts'
+import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
+import { validateSchema } from '../../../../../src/api/schema/validate.ts'
+
+export type Shaped = {
+  readonly value: JsonObject
+  /** `FieldValueRequired at.path`, each. */
+  readonly causes: readonly string[]
+  /** What was said of each. */
+  readonly words: readonly string[]
+}
+
+/** What the server makes of a struct that stands at `at`, and what it refuses of it. */
+export function shaped(schema: ObjectSchema, at: string, value: JsonObject): Shaped {
+  const whole = struct('test.v1.Whole', 'Holds what is tested.', { [at]: listOf(1, schema, 'One.') })
+  const held = applyDefaults(whole, conform(whole, { [at]: [value] }).value)
+  const causes = causesOf((found) => {
+    validateSchema(whole, held, found)
+  })
+  const items = held[at] as readonly JsonObject[]
+  const field = (path: string) => path.replace(`${at}[0]`, at)
+  return {
+    value: items[0] ?? {},
+    causes: causes.map((cause) => `${cause.reason} ${field(cause.field)}`),
+    words: causes.map((cause) => cause.message),
+  }
+}

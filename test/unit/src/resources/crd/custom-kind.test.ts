@@ -1,0 +1,561 @@
+/*
+ * Goal: objects of a kind that a definition makes live as those of the server's own kinds: what is dropped, filled in, counted
+ * and refused, in each version, under an older schema too; their lists, tables, status and scale.
+ * Method: the shipped verbs on the machine in memory; a definition in the store, whose names are accepted by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../../../../src/api/errors/api-error.ts'
+import type { TestContext } from 'node:test'
+import type { Json, JsonObject } from '../../../../../src/api/json.ts'
+import { customLimits } from '../../../../../src/api/custom/limits.ts'
+import type { ApiDomain } from '../../../../../src/api/metadata/names.ts'
+import type { AnyObject, ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
+import { tableOfOne } from '../../../../../src/registry/representations/table.ts'
+import { customKinds } from '../../../../../src/resources/crd/custom-kind.ts'
+import { prefixOf } from '../../../../../src/store/key.ts'
+import { Fixture, causes, refused } from '../../registry/fixture.ts'
+import { definitionBody, definitionKind, without } from './definition-samples.ts'
+
+const name = 'gadgets.test.example'
+const count = { type: 'integer', minimum: 0 }
+const schema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      required: ['count'],
+      properties: {
+        count,
+        color: { type: 'string', default: 'red' },
+        note: { type: 'string', nullable: true },
+      },
+    },
+    status: { type: 'object', properties: { count, selector: { type: 'string' } } },
+  },
+} as const satisfies JsonObject
+const names = {
+  plural: 'gadgets',
+  singular: 'gadget',
+  kind: 'Gadget',
+  listKind: 'GadgetsTogether',
+  shortNames: ['gg'],
+}
+
+type Options = {
+  readonly domain?: ApiDomain
+  readonly version?: JsonObject
+  readonly shape?: JsonObject
+  readonly versions?: readonly JsonObject[] | null
+}
+type Kit = { readonly api: Fixture; readonly kinds: () => readonly ResourceDefinition[] }
+
+/** @param more members of the definition's spec, or of its one version */
+async function start(
+  t: TestContext,
+  { domain = 'orch.io', version = {}, shape = schema, versions = null }: Options = {},
+): Promise<Kit> {
+  const api = await Fixture.open({ domain })
+  t.after(() => api.close())
+  const body = definitionBody({ schema: shape, version })
+  const spec = { ...body.spec, names, ...(versions === null ? {} : { versions }) }
+  await api.create({ kind: definitionKind, body: { ...body, spec } })
+  const conditions = [{ type: 'Established', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }]
+  const status = { conditions, acceptedNames: names }
+  await api.patch({ kind: definitionKind, name, subresource: 'status', body: { status } })
+  let kinds: readonly ResourceDefinition[] = []
+  const kit = { api, kinds: () => kinds }
+  const take = async (): Promise<void> => {
+    const { object } = await api.get({ kind: definitionKind, name })
+    kinds = customKinds(object, api.names)
+    assert.deepEqual(api.catalog.setCustom(kinds), [])
+  }
+  await take()
+  retakes.set(api, take)
+  return kit
+}
+
+const retakes = new WeakMap<Fixture, () => Promise<void>>()
+
+/** Changes the definition, and takes it in. */
+async function redefine(api: Fixture, spec: JsonObject): Promise<void> {
+  await api.patch({ kind: definitionKind, name, body: { spec } })
+  await retakes.get(api)?.()
+}
+
+const kind = 'Gadget'
+const gadget = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
+  metadata: { name: 'a' },
+  spec,
+  ...more,
+})
+const withStatus = { subresources: { status: {} } }
+
+void test('before its names are accepted a definition makes no kinds', async (t) => {
+  const { api } = await start(t)
+  const { object } = await api.get({ kind: definitionKind, name })
+  const fresh = { ...object, status: { conditions: [{ type: 'Established', status: 'False' }] } }
+  assert.deepEqual(customKinds(fresh as unknown as AnyObject, api.names), [])
+})
+
+void test('a kind is called what was accepted, and its lists are too', async (t) => {
+  const { api, kinds } = await start(t)
+  const [only] = kinds()
+  assert.ok(only !== undefined)
+  const { group, version, plural, singular, shortNames, scope } = only
+  assert.deepEqual(
+    [group, version, plural, singular, shortNames, scope],
+    ['test.example', 'v1', 'gadgets', 'gadget', ['gg'], 'Namespaced'],
+  )
+  await api.create({ kind, body: gadget({ count: 1 }) })
+  const list = await api.list({ kind })
+  assert.deepEqual([list.kind, list.apiVersion, list.items.length], ['GadgetsTogether', 'test.example/v1', 1])
+})
+
+void test('what no schema describes is told and dropped, defaults are filled in, zeros stay', async (t) => {
+  const { api } = await start(t)
+  const body = gadget({ count: 0, note: null, nonsense: 1 }, { extra: {} })
+  const strict = await refused(api.create({ kind, body, query: { fieldValidation: 'Strict' } }))
+  assert.ok(
+    strict.message.includes('unknown field "spec.nonsense"') &&
+      strict.message.includes('unknown field "extra"'),
+    strict.message,
+  )
+  const { code, object } = await api.create({ kind, body })
+  assert.equal(code, 201)
+  assert.deepEqual(object['spec'], { count: 0, note: null, color: 'red' })
+  assert.equal(object['extra'], undefined)
+  assert.deepEqual(api.warnings, ['unknown field "spec.nonsense"', 'unknown field "extra"'])
+  const invalid = await refused(api.create({ kind, body: { metadata: { name: 'b' }, spec: { count: -1 } } }))
+  assert.deepEqual([invalid.code, causes(invalid)], [422, ['FieldValueInvalid spec.count']])
+  const missing = await refused(api.create({ kind, body: { metadata: { name: 'b' }, spec: {} } }))
+  assert.deepEqual([missing.code, causes(missing)], [422, ['FieldValueRequired spec.count']])
+  const named = await refused(api.create({ kind, body: { metadata: { name: 'B_' }, spec: { count: 1 } } }))
+  assert.deepEqual(causes(named), ['FieldValueInvalid metadata.name'])
+})
+
+void test('without a status path status is a member like others, and counts', async (t) => {
+  const { api } = await start(t)
+  const made = await api.create({ kind, body: gadget({ count: 1 }, { status: { count: 1 } }) })
+  assert.deepEqual([made.object['status'], made.object.metadata.generation], [{ count: 1 }, 1])
+  const changed = await api.patch({ kind, name: 'a', body: { status: { count: 2 } } })
+  assert.deepEqual([changed.object['status'], changed.object.metadata.generation], [{ count: 2 }, 2])
+  const labelled = await api.patch({ kind, name: 'a', body: { metadata: { labels: { a: 'b' } } } })
+  assert.equal(labelled.object.metadata.generation, 2)
+  const seen = await refused(api.patch({ kind, name: 'a', subresource: 'status', body: {} }))
+  assert.equal(seen.code, 404)
+})
+
+void test('with one, either path leaves the other alone', async (t) => {
+  const { api } = await start(t, { version: withStatus })
+  const made = await api.create({ kind, body: gadget({ count: 1 }, { status: { count: 1 } }) })
+  assert.equal(made.object['status'], undefined)
+  const body = {
+    ...made.object,
+    spec: { count: 9 },
+    status: { count: 2 },
+    metadata: { ...made.object.metadata, labels: { a: 'b' } },
+  }
+  const status = await api.update({ kind, name: 'a', subresource: 'status', body })
+  assert.deepEqual(
+    [status.object['status'], status.object['spec'], status.object.metadata.labels],
+    [{ count: 2 }, { count: 1, color: 'red' }, undefined],
+  )
+  assert.equal(status.object.metadata.generation, 1)
+  const spec = await api.patch({ kind, name: 'a', body: { spec: { count: 3 }, status: { count: 4 } } })
+  assert.deepEqual([spec.object['status'], spec.object.metadata.generation], [{ count: 2 }, 2])
+  const invalid = await refused(
+    api.patch({ kind, name: 'a', subresource: 'status', body: { status: { count: 'x' } } }),
+  )
+  assert.deepEqual([invalid.code, causes(invalid)], [422, ['FieldValueTypeInvalid status.count']])
+  const cleared = await api.patch({ kind, name: 'a', subresource: 'status', body: { status: null } })
+  assert.equal(cleared.object['status'], undefined)
+})
+
+void test('patches that merge or that list steps; nobody says how lists merge, so no strategic ones', async (t) => {
+  const { api } = await start(t)
+  await api.create({ kind, body: gadget({ count: 1 }) })
+  const contentType = 'application/json-patch+json'
+  const steps = [{ op: 'replace', path: '/spec/count', value: 5 }]
+  const patched = await api.patch({ kind, name: 'a', contentType, body: steps })
+  assert.deepEqual(patched.object['spec'], { count: 5, color: 'red' })
+  for (const other of ['application/strategic-merge-patch+json', 'application/apply-patch+yaml']) {
+    const seen = await refused(api.patch({ kind, name: 'a', contentType: other, body: {} }))
+    assert.equal(seen.code, 415, other)
+  }
+  const versionless = without(patched.object.metadata, 'resourceVersion')
+  const seen = await refused(
+    api.update({ kind, name: 'a', body: { ...patched.object, metadata: versionless } }),
+  )
+  assert.deepEqual(causes(seen), ['FieldValueInvalid metadata.resourceVersion'])
+})
+
+void test('a deletion is answered with a Status', async (t) => {
+  const { api } = await start(t)
+  await api.create({ kind, body: gadget({ count: 1 }) })
+  const gone = await api.delete({ kind, name: 'a' })
+  assert.deepEqual([gone.code, gone.object.kind, gone.object['status']], [200, 'Status', 'Success'])
+})
+
+void test('what was stored under another schema is shown by the one in force, and not written back', async (t) => {
+  const { api } = await start(t)
+  await api.create({ kind, body: gadget({ count: 1, note: 'x' }) })
+  const before = await api.get({ kind, name: 'a' })
+  const others = without(schema.properties.spec.properties, 'note')
+  const spec = { ...schema.properties.spec, properties: { ...others, size: { type: 'integer', default: 7 } } }
+  const changed = { ...schema, properties: { ...schema.properties, spec } }
+  const watch = await api.watch({ kind, query: { resourceVersion: '0' } })
+  await redefine(api, definitionBody({ schema: changed }).spec)
+  const wanted = { count: 1, color: 'red', size: 7 }
+  const after = await api.get({ kind, name: 'a' })
+  assert.deepEqual(after.object['spec'], wanted)
+  assert.equal(after.object.metadata.resourceVersion, before.object.metadata.resourceVersion)
+  for (const round of [1, 2]) {
+    const { items } = await api.list({ kind })
+    assert.deepEqual(
+      items.map((item) => item['spec']),
+      [wanted],
+      `list ${round}`,
+    )
+  }
+  // Who watches goes on as they began.
+  const [told] = await watch.now()
+  assert.deepEqual(told?.object['spec'], { count: 1, color: 'red', note: 'x' })
+  const same = await api.patch({ kind, name: 'a', body: {} })
+  assert.equal(same.object.metadata.resourceVersion, before.object.metadata.resourceVersion)
+  const { objects } = api.store
+    .view()
+    .list(prefixOf({ group: 'test.example', plural: 'gadgets', namespace: null }), {
+      after: null,
+      limit: null,
+    })
+  assert.ok(
+    Buffer.from(objects[0]?.bytes ?? [])
+      .toString()
+      .includes('"note":"x"'),
+  )
+})
+
+const v1 = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }
+const extra = { ...schema.properties.spec.properties, size: { type: 'integer' } }
+const wider = {
+  ...schema,
+  properties: { ...schema.properties, spec: { ...schema.properties.spec, properties: extra } },
+}
+const v2 = { name: 'v2', served: true, storage: false, schema: { openAPIV3Schema: wider } }
+
+void test('spec 9.5: who writes in one version is read in the other, which drops what it lacks', async (t) => {
+  const { api, kinds } = await start(t, { versions: [v1, v2] })
+  assert.deepEqual(
+    kinds().map(({ version }) => version),
+    ['v1', 'v2'],
+  )
+  const second = 'test.example/v2/Gadget'
+  const made = await api.create({ kind: second, body: gadget({ count: 1, size: 3 }) })
+  // It is stored in v1, which has no size.
+  assert.deepEqual(
+    [made.object.apiVersion, made.object['spec']],
+    ['test.example/v2', { count: 1, color: 'red' }],
+  )
+  const read = await api.get({ kind: 'test.example/v1/Gadget', name: 'a' })
+  assert.equal(read.object.apiVersion, 'test.example/v1')
+
+  await redefine(api, {
+    versions: [
+      { ...v1, storage: false },
+      { ...v2, storage: true },
+    ],
+  })
+  for (const version of ['v1', 'v2']) {
+    const asked = `test.example/${version}/Gadget`
+    const { object } = await api.get({ kind: asked, name: 'a' })
+    assert.deepEqual(
+      [object.apiVersion, object['spec']],
+      [`test.example/${version}`, { count: 1, color: 'red' }],
+    )
+    const { items } = await api.list({ kind: asked })
+    assert.deepEqual(
+      items.map((item) => item['spec']),
+      [{ count: 1, color: 'red' }],
+    )
+  }
+  const sized = await api.patch({ kind: second, name: 'a', body: { spec: { size: 4 } } })
+  assert.deepEqual(sized.object['spec'], { count: 1, color: 'red', size: 4 })
+  const narrow = await api.get({ kind: 'test.example/v1/Gadget', name: 'a' })
+  assert.deepEqual(narrow.object['spec'], { count: 1, color: 'red' })
+
+  // The version in which objects are stored need not be served.
+  await redefine(api, {
+    versions: [
+      { ...v1, storage: false },
+      { ...v2, storage: true, served: false },
+    ],
+  })
+  assert.deepEqual(
+    kinds().map(({ version }) => version),
+    ['v1'],
+  )
+  const still = await api.get({ kind: 'test.example/v1/Gadget', name: 'a' })
+  assert.deepEqual(still.object['spec'], { count: 1, color: 'red' })
+})
+
+void test('spec 9.6: who uses a deprecated version is warned, in the words of its definition or with a better one', async (t) => {
+  const alpha = { ...v2, name: 'v1alpha1', deprecated: true }
+  const said = { ...v2, name: 'v1beta1', deprecated: true, deprecationWarning: 'mind the gap' }
+  const { kinds } = await start(t, { versions: [v1, alpha, said] })
+  assert.deepEqual(
+    kinds().map(({ deprecated }) => deprecated),
+    [
+      undefined,
+      { words: 'test.example/v1alpha1 Gadget is deprecated; use test.example/v1 Gadget', removed: '' },
+      { words: 'mind the gap', removed: '' },
+    ],
+  )
+})
+
+void test('tables have the columns that the definition says, else the age', async (t) => {
+  const column = (type: string, jsonPath: string): JsonObject => ({ name: jsonPath, type, jsonPath })
+  const additionalPrinterColumns = [
+    column('integer', '.spec.count'),
+    column('string', '.spec.color'),
+    column('boolean', '.spec.color'),
+    column('string', '.spec'),
+    column('date', '.metadata.creationTimestamp'),
+    column('date', '.spec.color'),
+    { ...column('string', '.spec.note'), priority: 1, format: 'password' },
+  ]
+  const { api, kinds } = await start(t, { version: { additionalPrinterColumns } })
+  const made = await api.create({ kind, body: gadget({ count: 3 }) })
+  const shape = { apiVersion: 'meta.k8s.io/v1', includeObject: 'None' } as const
+  const [only] = kinds()
+  assert.ok(only !== undefined)
+  const table = JSON.parse(
+    Buffer.from(tableOfOne(only, shape, Buffer.from(made.text), api.clock.wallMs() + 61_000)).toString(),
+  ) as {
+    readonly columnDefinitions: readonly JsonObject[]
+    readonly rows: readonly { readonly cells: readonly unknown[] }[]
+  }
+  assert.deepEqual(table.rows[0]?.cells, [
+    'a',
+    3,
+    'red',
+    null,
+    '{"count":3,"color":"red"}',
+    '61s',
+    '<invalid>',
+    null,
+  ])
+  const last = table.columnDefinitions.at(-1)
+  assert.deepEqual([last?.['priority'], last?.['format'], last?.['type']], [1, 'password', 'string'])
+  const plain = await start(t)
+  assert.deepEqual(
+    plain.kinds()[0]?.columns?.map(({ name: title }) => title),
+    ['Name', 'Age'],
+  )
+})
+
+void test('all columns of a row together look at no more than they may', async (t) => {
+  let looked = 0
+  const counting = (inside: JsonObject): JsonObject =>
+    new Proxy(inside, {
+      ownKeys: (target) => {
+        looked++
+        return Reflect.ownKeys(target)
+      },
+    })
+  let deep: JsonObject = {}
+  for (let depth = 0; depth < 22; depth++) deep = counting({ a: deep })
+  // Walks what it looks at once more in each of its conditions.
+  const inside = (depth: number): string => (depth === 0 ? '..x' : `..[?(@${inside(depth - 1)})]`)
+  const column = { name: 'a', type: 'string', jsonPath: inside(5) }
+  const additionalPrinterColumns = Array.from({ length: customLimits.columnsMax }, () => column)
+  const { kinds } = await start(t, { version: { additionalPrinterColumns } })
+  const [only] = kinds()
+  const object: AnyObject = { apiVersion: 'a/v1', kind, metadata: { name: 'a' }, spec: deep }
+  const cells = only?.columns?.slice(1).map(({ cell }) => cell(object))
+  assert.deepEqual(
+    cells,
+    Array.from({ length: customLimits.columnsMax }, () => null),
+  )
+  assert.ok(looked > 10_000 && looked <= customLimits.rowLooksMax, `${looked} objects`)
+})
+
+const scale = {
+  specReplicasPath: '.spec.count',
+  statusReplicasPath: '.status.count',
+  labelSelectorPath: '.status.selector',
+}
+
+const having = (object: JsonObject, members: JsonObject): JsonObject => ({ ...object, ...members })
+
+void test('scale shows and sets how many, and nothing else', async (t) => {
+  const { api } = await start(t, { version: { subresources: { status: {}, scale } } })
+  await api.create({ kind, body: gadget({ count: 2 }) })
+  await api.patch({ kind, name: 'a', subresource: 'status', body: { status: { count: 1, selector: 'a=b' } } })
+  const of = { kind, name: 'a', subresource: 'scale' }
+  const { object } = await api.get(of)
+  const whole = await api.get({ kind, name: 'a' })
+  const { uid, resourceVersion, creationTimestamp } = whole.object.metadata
+  const metadata = { name: 'a', namespace: 'default', uid, resourceVersion, creationTimestamp }
+  assert.deepEqual(object, {
+    ...{ kind: 'Scale', apiVersion: 'autoscaling/v1', metadata },
+    ...{ spec: { replicas: 2 }, status: { replicas: 1, selector: 'a=b' } },
+  })
+  const set = await api.update({
+    ...of,
+    body: having(object, { spec: { replicas: 5 }, status: { replicas: 9 } }),
+  })
+  assert.deepEqual(
+    [set.object['spec'], set.object['status']],
+    [{ replicas: 5 }, { replicas: 1, selector: 'a=b' }],
+  )
+  const after = await api.get({ kind, name: 'a' })
+  assert.deepEqual([after.object['spec'], after.object.metadata.generation], [{ count: 5, color: 'red' }, 2])
+  assert.equal((await refused(api.update({ ...of, body: object }))).code, 409)
+  for (const contentType of ['application/merge-patch+json', 'application/strategic-merge-patch+json']) {
+    const patched = await api.patch({ ...of, contentType, body: { spec: { replicas: 6 } } })
+    assert.deepEqual(patched.object['spec'], { replicas: 6 })
+  }
+  const dry = await api.patch({ ...of, body: { spec: { replicas: 7 } }, query: { dryRun: 'All' } })
+  assert.deepEqual(dry.object['spec'], { replicas: 7 })
+  const seen = await refused(api.patch({ ...of, body: { spec: { replicas: -1 } } }))
+  assert.deepEqual(
+    [seen.code, causes(seen), seen.message.startsWith('Scale.autoscaling "a" is invalid')],
+    [422, ['FieldValueInvalid spec.replicas'], true],
+  )
+  assert.equal((await refused(api.create({ ...of, body: object }))).code, 405)
+  assert.deepEqual((await api.get(of)).object['spec'], { replicas: 6 })
+})
+
+void test('what says nothing of how many can be told, but not asked', async (t) => {
+  const paths = { specReplicasPath: '.spec.inner.count', statusReplicasPath: '.status.count' }
+  const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
+  const { api } = await start(t, {
+    shape: { type: 'object', properties: { spec: open } },
+    version: { subresources: { scale: paths } },
+  })
+  await api.create({ kind, body: gadget({}) })
+  const of = { kind, name: 'a', subresource: 'scale' }
+  const seen = await refused(api.get(of))
+  assert.deepEqual(
+    [seen.code, seen.message.includes('the spec replicas field ".spec.inner.count" does not exist')],
+    [500, true],
+    seen.message,
+  )
+  await api.patch({ ...of, body: { spec: { replicas: 3 } } })
+  assert.deepEqual((await api.get({ kind, name: 'a' })).object['spec'], { inner: { count: 3 } })
+})
+
+void test('a JSON patch builds nothing that is deeper or larger than a body may be', async (t) => {
+  const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
+  const { api } = await start(t, { shape: { type: 'object', properties: { spec: open } } })
+  await api.create({ kind, body: gadget({}) })
+  const deeper = (from: string, to: string): Json => ({ op: 'move', from, path: to })
+  const add = (path: string, value: Json): Json => ({ op: 'add', path, value })
+  const steps = '/a'.repeat(150)
+  const nested: Json = Array.from({ length: 150 }).reduce<Json>((inside) => ({ a: inside }), {})
+  const deep = [add('/spec/a', nested), add('/spec/b', nested), deeper('/spec/b', `/spec${steps}`)]
+  const long = 'x'.repeat(1_000_000)
+  const large = [
+    add('/spec/a', { long }),
+    ...['b', 'c', 'd'].map((name) => ({ op: 'copy', from: '/spec/a', path: `/spec/${name}` })),
+    add('/spec/e', long),
+  ]
+  for (const [patch, code, words] of [
+    [deep, 400, /nesting depth/],
+    [[...deep, { op: 'copy', from: '/spec', path: '/spec/c' }], 400, /nesting depth/],
+    [large, 413, /characters/],
+  ] as const) {
+    const seen = await refused(
+      api.patch({ kind, name: 'a', contentType: 'application/json-patch+json', body: patch }),
+    )
+    assert.equal(seen.code, code, seen.message)
+    assert.match(seen.message, words)
+  }
+})
+
+/** @param storage the version that objects are stored in */
+function twoVersions(storage: 'v1' | 'v2'): readonly JsonObject[] {
+  return ['v1', 'v2'].map((version) => ({
+    ...{ name: version, served: true, storage: version === storage },
+    schema: { openAPIV3Schema: schema },
+  }))
+}
+
+const webhook = {
+  conversion: {
+    strategy: 'Webhook',
+    webhook: { clientConfig: { url: 'https://a.example/convert' }, conversionReviewVersions: ['v1'] },
+  },
+}
+
+void test('where a webhook converts, other versions than the stored one are refused with a typed error', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const { api } = await start(t, { domain, versions: twoVersions('v1') })
+    await redefine(api, webhook)
+    const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
+    assert.equal((await api.create({ kind: v1, body: gadget({ count: 1 }) })).code, 201)
+    assert.equal((await api.get({ kind: v1, name: 'a' })).object.apiVersion, 'test.example/v1')
+    const body = gadget({ count: 2 })
+    const message =
+      'gadgets.test.example cannot be converted to version v2: the conversion webhook of the definition is not called ' +
+      'by this release; ask for version v1, in which it is stored'
+    for (const call of [
+      api.get({ kind: v2, name: 'a' }),
+      api.list({ kind: v2 }),
+      api.watch({ kind: v2 }),
+      api.create({ kind: v2, body }),
+      api.create({ kind: v2, body, query: { dryRun: 'All' } }),
+      api.update({ kind: v2, name: 'a', body }),
+      api.patch({ kind: v2, name: 'a', body: {} }),
+      api.delete({ kind: v2, name: 'a' }),
+      api.deleteCollection({ kind: v2 }),
+    ]) {
+      const seen = await refused(call)
+      assert.deepEqual([seen.code, seen.reason, seen.message], [501, 'NotImplemented', message])
+    }
+    assert.equal((await api.list({ kind: v1 })).items.length, 1)
+    // With None only the apiVersion changes, as before.
+    await redefine(api, { conversion: { strategy: 'None', webhook: null } })
+    assert.equal((await api.get({ kind: v2, name: 'a' })).object.apiVersion, 'test.example/v2')
+  }
+})
+
+void test('where a webhook converts, an object that was stored in another version is not shown as that version', async (t) => {
+  const { api } = await start(t, { versions: twoVersions('v1') })
+  const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
+  await api.create({ kind: v1, body: gadget({ count: 1 }) })
+  await redefine(api, { ...webhook, versions: twoVersions('v2') })
+  await api.create({ kind: v2, body: { ...gadget({ count: 2 }), metadata: { name: 'b' } } })
+  assert.equal((await api.get({ kind: v2, name: 'b' })).code, 200)
+  for (const call of [
+    api.get({ kind: v2, name: 'a' }),
+    api.list({ kind: v2 }),
+    api.update({ kind: v2, name: 'a', body: gadget({ count: 3 }) }),
+    api.patch({ kind: v2, name: 'a', body: {} }),
+  ]) {
+    const seen = await refused(call)
+    assert.equal(seen.code, 501)
+    assert.match(
+      seen.message,
+      /^gadgets\.test\.example "a" cannot be converted to version v2: .* version v1, in which/,
+    )
+  }
+})
+
+void test('where a webhook converts, a long list with an object of another version is refused before its first byte', async (t) => {
+  const { api } = await start(t, { versions: twoVersions('v1') })
+  const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
+  await api.create({ kind: v1, body: { ...gadget({ count: 1 }), metadata: { name: 'z' } } })
+  await redefine(api, { ...webhook, versions: twoVersions('v2') })
+  const note = 'x'.repeat(1000)
+  for (let at = 0; at < 200; at++) {
+    const metadata = { name: `b${at}`, annotations: { note } }
+    await api.create({ kind: v2, body: { ...gadget({ count: 2 }), metadata } })
+  }
+  await assert.rejects(
+    api.registry.list(api.request({ kind: v2 })),
+    (error) =>
+      error instanceof ApiError && error.code === 'NotImplemented' && / "z" cannot/.test(error.message),
+  )
+})

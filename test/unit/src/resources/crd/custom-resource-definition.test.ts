@@ -1,0 +1,487 @@
+/*
+ * Goal: definitions of kinds are what upstream has them: every rule of one, in both domains, what is filled in, what the server
+ * says of them, and that none goes before its objects.
+ * Method: the shipped verbs on the machine in memory; each rule broken once.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import type { ApiDomain } from '../../../../../src/api/metadata/names.ts'
+import { Fixture, causes, refused } from '../../registry/fixture.ts'
+import { definitionBody, definitionKind as kind, without } from './definition-samples.ts'
+import { refusesChange, refusesNew } from '../common/broken-rules.ts'
+
+const name = 'gadgets.test.example'
+
+async function open(t: TestContext, domain: ApiDomain = 'orch.io'): Promise<Fixture> {
+  const api = await Fixture.open({ domain })
+  t.after(() => api.close())
+  return api
+}
+
+/** A definition whose one version says that too. */
+const version = (more: JsonObject): JsonObject => {
+  const [only = {}] = versions
+  return { spec: { versions: [{ ...only, ...more }] } }
+}
+const versions = definitionBody().spec.versions
+const at = 'spec.versions[0]'
+
+void test('what follows is filled in, and the server says what became of it', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await open(t, domain)
+    const { code, object } = await api.create({
+      kind,
+      body: {
+        ...definitionBody(),
+        status: { storedVersions: ['v9'], conditions: [{ type: 'Established', status: 'True' }] },
+      },
+    })
+    assert.equal(code, 201)
+    assert.equal(object['apiVersion'], `apiextensions.${domain}/v1`)
+    assert.deepEqual(object['spec'], {
+      group: 'test.example',
+      names: { plural: 'gadgets', kind: 'Gadget', singular: 'gadget', listKind: 'GadgetList' },
+      scope: 'Namespaced',
+      versions,
+      conversion: { strategy: 'None' },
+    })
+    const none = { plural: '', kind: '' }
+    assert.deepEqual(object['status'], { conditions: null, acceptedNames: none, storedVersions: ['v1'] })
+    assert.equal(object.metadata.generation, 1)
+  }
+})
+
+function byWebhook(webhook: JsonObject): JsonObject {
+  const valid = { clientConfig: { url: 'https://a.example/convert' }, conversionReviewVersions: ['v1'] }
+  return { spec: { conversion: { strategy: 'Webhook', webhook: { ...valid, ...webhook } } } }
+}
+
+void test('each rule of a definition', async (t) => {
+  const api = await open(t)
+  await refusesNew(api, { kind, body: definitionBody() }, [
+    [
+      { metadata: { name: 'other' } },
+      ['FieldValueInvalid metadata.name'],
+      'must be spec.names.plural+"."+spec.group',
+    ],
+    [{ spec: { group: '' } }, ['FieldValueInvalid metadata.name', 'FieldValueRequired spec.group']],
+    [
+      { spec: { group: 'a b' } },
+      ['FieldValueInvalid metadata.name', 'FieldValueInvalid spec.group'],
+      'RFC 1123',
+    ],
+    [
+      { metadata: { name: 'gadgets.example' }, spec: { group: 'example' } },
+      ['FieldValueInvalid spec.group'],
+      'should be a domain with at least one dot',
+    ],
+    [{ spec: { scope: null } }, ['FieldValueRequired spec.scope']],
+    [{ spec: { scope: 'Nowhere' } }, ['FieldValueNotSupported spec.scope'], '"Cluster", "Namespaced"'],
+    [
+      { spec: { names: { kind: '' } } },
+      ['singular', 'kind', 'listKind'].map((which) => `FieldValueRequired spec.names.${which}`),
+    ],
+    [
+      { spec: { names: { singular: 'A' } } },
+      ['FieldValueInvalid spec.names.singular'],
+      'a DNS-1035 label must',
+    ],
+    [
+      { spec: { names: { kind: 'A_b', listKind: 'List' } } },
+      ['FieldValueInvalid spec.names.singular', 'FieldValueInvalid spec.names.kind'],
+      'may have mixed case, but should otherwise match',
+    ],
+    [
+      { spec: { names: { listKind: 'Gadget' } } },
+      ['FieldValueInvalid spec.names.listKind'],
+      'kind and listKind may not be the same',
+    ],
+    [{ spec: { names: { shortNames: ['ok', 'G'] } } }, ['FieldValueInvalid spec.names.shortNames[1]']],
+    [{ spec: { names: { categories: ['all', '9'] } } }, ['FieldValueInvalid spec.names.categories[1]']],
+    [
+      { spec: { preserveUnknownFields: true } },
+      ['FieldValueInvalid spec.preserveUnknownFields'],
+      'cannot set to true, set x-orch-preserve-unknown-fields to true',
+    ],
+    [
+      { spec: { conversion: { strategy: 'Webhook' } } },
+      [
+        'FieldValueRequired spec.conversion.webhook.clientConfig',
+        'FieldValueRequired spec.conversion.webhook.conversionReviewVersions',
+      ],
+      'required when strategy is set to Webhook',
+    ],
+    [
+      byWebhook({ clientConfig: {} }),
+      ['FieldValueRequired spec.conversion.webhook.clientConfig'],
+      'url or service',
+    ],
+    [
+      byWebhook({ clientConfig: { url: 'http://a.example' } }),
+      ['FieldValueInvalid spec.conversion.webhook.clientConfig.url'],
+    ],
+    [
+      byWebhook({ clientConfig: { service: { namespace: 'n', name: 's', port: 0, path: '//' } } }),
+      [
+        'FieldValueInvalid spec.conversion.webhook.clientConfig.service.port',
+        'FieldValueInvalid spec.conversion.webhook.clientConfig.service.path',
+      ],
+    ],
+    [
+      byWebhook({ conversionReviewVersions: ['v1', 'v1', 'V'] }),
+      [
+        'FieldValueInvalid spec.conversion.webhook.conversionReviewVersions[1]',
+        'FieldValueInvalid spec.conversion.webhook.conversionReviewVersions[2]',
+      ],
+      'duplicate version',
+    ],
+    [
+      byWebhook({ conversionReviewVersions: ['v2'] }),
+      ['FieldValueInvalid spec.conversion.webhook.conversionReviewVersions'],
+      'must include at least one of v1, v1beta1',
+    ],
+    [
+      { spec: { conversion: { strategy: 'Magic' } } },
+      ['FieldValueNotSupported spec.conversion.strategy'],
+      '"None", "Webhook"',
+    ],
+    [{ spec: { conversion: { strategy: '' } } }, ['FieldValueRequired spec.conversion.strategy']],
+    [
+      { spec: { conversion: { strategy: 'None', webhook: { conversionReviewVersions: [] } } } },
+      ['FieldValueForbidden spec.conversion.webhook'],
+      'should not be set',
+    ],
+  ])
+})
+
+void test('each rule of the versions of a definition', async (t) => {
+  const api = await open(t)
+  const other = { name: 'v2', served: true, storage: false, schema: { openAPIV3Schema: { type: 'object' } } }
+  const schema = `${at}.schema.openAPIV3Schema`
+  const columns = (column: JsonObject): JsonObject =>
+    version({ additionalPrinterColumns: [{ name: 'a', type: 'string', jsonPath: '.spec.a', ...column }] })
+  const scale = (paths: JsonObject): JsonObject =>
+    version({
+      subresources: { scale: { specReplicasPath: '.spec.a', statusReplicasPath: '.status.a', ...paths } },
+    })
+  await refusesNew(api, { kind, body: definitionBody() }, [
+    [
+      { spec: { versions: [] } },
+      ['FieldValueInvalid spec.versions', 'FieldValueInvalid status.storedVersions'],
+      'exactly one version marked as storage version',
+    ],
+    [version({ name: 'V1' }), [`FieldValueInvalid ${at}.name`], 'a DNS-1035 label must'],
+    [
+      version({ storage: false }),
+      ['FieldValueInvalid spec.versions', 'FieldValueInvalid status.storedVersions'],
+      'exactly one',
+    ],
+    [
+      { spec: { versions: [...versions, { ...other, storage: true }] } },
+      ['FieldValueInvalid spec.versions', 'FieldValueInvalid status.storedVersions'],
+      'exactly one',
+    ],
+    [
+      { spec: { versions: [...versions, { ...other, name: 'v1' }] } },
+      ['FieldValueInvalid spec.versions'],
+      'must contain unique version names',
+    ],
+    [
+      { spec: { versions: Array.from({ length: 65 }, (_, index) => ({ ...other, name: `v${index}` })) } },
+      ['FieldValueTooMany spec.versions', 'FieldValueInvalid status.storedVersions'],
+      'Too many: 65: must have at most 64 items',
+    ],
+    [
+      version({ additionalPrinterColumns: Array.from({ length: 65 }, () => ({})) }),
+      [`FieldValueTooMany ${at}.additionalPrinterColumns`],
+      'Too many: 65: must have at most 64 items',
+    ],
+    [version({ schema: {} }), [`FieldValueRequired ${schema}`], 'schemas are required'],
+    [
+      version({ deprecationWarning: 'x' }),
+      [`FieldValueInvalid ${at}.deprecationWarning`],
+      'can only be set for deprecated versions',
+    ],
+    [
+      version({ deprecated: true, deprecationWarning: '' }),
+      [`FieldValueInvalid ${at}.deprecationWarning`],
+      'must not be an empty string',
+    ],
+    [
+      version({ deprecated: true, deprecationWarning: 'é\nx' }),
+      [`FieldValueInvalid ${at}.deprecationWarning`],
+      'non-printable character found at index 2',
+    ],
+    [
+      version({ deprecated: true, deprecationWarning: 'x'.repeat(257) }),
+      [`FieldValueInvalid ${at}.deprecationWarning`],
+      'must be <= 256 characters long',
+    ],
+    [columns({ name: '' }), [`FieldValueRequired ${at}.additionalPrinterColumns[0].name`]],
+    [
+      columns({ type: '' }),
+      [`FieldValueRequired ${at}.additionalPrinterColumns[0].type`],
+      'must be one of boolean,date,integer,number,string',
+    ],
+    [columns({ type: 'text' }), [`FieldValueInvalid ${at}.additionalPrinterColumns[0].type`]],
+    [
+      columns({ format: 'int8' }),
+      [`FieldValueInvalid ${at}.additionalPrinterColumns[0].format`],
+      'must be one of byte,date',
+    ],
+    [columns({ jsonPath: '' }), [`FieldValueRequired ${at}.additionalPrinterColumns[0].jsonPath`]],
+    [
+      columns({ jsonPath: 'spec.a' }),
+      [`FieldValueInvalid ${at}.additionalPrinterColumns[0].jsonPath`],
+      'must be a simple json path starting with .',
+    ],
+    [scale({ specReplicasPath: '' }), [`FieldValueRequired ${at}.subresources.scale.specReplicasPath`]],
+    [
+      scale({ specReplicasPath: '.status.a' }),
+      [`FieldValueInvalid ${at}.subresources.scale.specReplicasPath`],
+      'should be a json path under .spec',
+    ],
+    [
+      scale({ statusReplicasPath: '.spec.a' }),
+      [`FieldValueInvalid ${at}.subresources.scale.statusReplicasPath`],
+      'should be a json path under .status',
+    ],
+    [
+      scale({ labelSelectorPath: '.metadata.a' }),
+      [`FieldValueInvalid ${at}.subresources.scale.labelSelectorPath`],
+      'under either .spec or .status',
+    ],
+    [
+      scale({ specReplicasPath: '.spec.a[0]' }),
+      [`FieldValueInvalid ${at}.subresources.scale.specReplicasPath`],
+      'dot notation',
+    ],
+  ])
+})
+
+void test('groups of the platform say where they were approved, in the names of the domain', async (t) => {
+  for (const [domain, group, key] of [
+    ['orch.io', 'x.orch.io', 'api-approved.orch.io'],
+    ['k8s.io', 'x.k8s.io', 'api-approved.kubernetes.io'],
+    ['k8s.io', 'kubernetes.io', 'api-approved.kubernetes.io'],
+  ] as const) {
+    const api = await open(t, domain)
+    const body = { ...definitionBody({ group }), metadata: { name: `gadgets.${group}` } }
+    const field = `metadata.annotations[${key}]`
+    await refusesNew(api, { kind, body }, [
+      [{}, [`FieldValueRequired ${field}`], 'protected groups must have approval annotation'],
+      [
+        { metadata: { annotations: { [key]: 'yes' } } },
+        [`FieldValueInvalid ${field}`],
+        'with either a URL or a reason starting',
+      ],
+    ])
+    const good = { name: `gadgets.${group}`, annotations: { [key]: 'unapproved, a test' } }
+    await api.create({ kind, body: { ...body, metadata: good } })
+    // One that was bypassed may become approved, but nothing else.
+    await refusesChange(api, { kind, name: good.name }, [
+      [{ metadata: { annotations: { [key]: null } } }, [`FieldValueRequired ${field}`]],
+    ])
+    const approved = { metadata: { annotations: { [key]: 'https://example.com/1' } } }
+    assert.equal((await api.patch({ kind, name: good.name, body: approved })).code, 200)
+  }
+})
+
+void test('what stays when a definition changes, and which versions are stored', async (t) => {
+  const api = await open(t)
+  await api.create({ kind, body: definitionBody() })
+  await refusesChange(api, { kind, name }, [
+    [{ spec: { group: 'b.example' } }, ['FieldValueInvalid spec.group'], 'field is immutable'],
+    [
+      { spec: { names: { plural: 'others' } } },
+      ['FieldValueInvalid spec.names.plural'],
+      'field is immutable',
+    ],
+  ])
+  const body = { spec: { names: { kind: 'Thing', singular: null, listKind: null } } }
+  const renamed = await api.patch({ kind, name, body })
+  assert.deepEqual(renamed.object['spec']?.['names' as never], {
+    plural: 'gadgets',
+    kind: 'Thing',
+    singular: 'thing',
+    listKind: 'ThingList',
+  })
+  assert.equal(renamed.object.metadata.generation, 2)
+
+  const conditions = [{ type: 'Established', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }]
+  await api.patch({
+    kind,
+    name,
+    subresource: 'status',
+    body: { status: { conditions }, spec: { scope: 'Cluster' } },
+  })
+  const established = await api.get({ kind, name })
+  assert.equal(established.object.metadata.generation, 2)
+  await refusesChange(api, { kind, name }, [
+    [{ spec: { scope: 'Cluster' } }, ['FieldValueInvalid spec.scope'], 'field is immutable'],
+    [{ spec: { names: { kind: 'Gadget' } } }, ['FieldValueInvalid spec.names.kind'], 'field is immutable'],
+  ])
+
+  const [first = {}] = versions
+  const both = [
+    { ...first, storage: false },
+    { ...first, name: 'v2' },
+  ]
+  const moved = await api.patch({ kind, name, body: { spec: { versions: both } } })
+  assert.deepEqual(moved.object['status']?.['storedVersions' as never], ['v1', 'v2'])
+  await refusesChange(api, { kind, name }, [
+    [
+      { spec: { versions: both.slice(1) } },
+      ['FieldValueInvalid status.storedVersions[0]'],
+      'must appear in spec.versions',
+    ],
+  ])
+  const seen = await refused(
+    api.patch({ kind, name, subresource: 'status', body: { status: { storedVersions: ['v1'] } } }),
+  )
+  assert.deepEqual(causes(seen), ['FieldValueInvalid status.storedVersions'])
+  await api.patch({ kind, name, subresource: 'status', body: { status: { storedVersions: ['v2'] } } })
+  const last = await api.patch({ kind, name, body: { spec: { versions: both.slice(1) } } })
+  assert.deepEqual(last.object['status']?.['storedVersions' as never], ['v2'])
+})
+
+void test('a status write changes the status alone, a PUT needs the version it replaces', async (t) => {
+  const api = await open(t)
+  const { object } = await api.create({ kind, body: definitionBody() })
+  const metadata = { ...object.metadata, labels: { a: 'b' } }
+  const status = {
+    acceptedNames: { plural: 'gadgets', kind: 'Gadget' },
+    conditions: [],
+    storedVersions: ['v1'],
+  }
+  const written = await api.update({
+    kind,
+    name,
+    subresource: 'status',
+    body: { ...object, metadata, status },
+  })
+  assert.deepEqual([written.object.metadata.labels, written.object['spec']], [undefined, object['spec']])
+  const versionless = without(written.object.metadata, 'resourceVersion')
+  const seen = await refused(api.update({ kind, name, body: { ...written.object, metadata: versionless } }))
+  assert.deepEqual([seen.code, causes(seen)], [422, ['FieldValueInvalid metadata.resourceVersion']])
+})
+
+void test('fields that a schema does not have are reported and dropped, however deep', async (t) => {
+  const api = await open(t, 'k8s.io')
+  const inner = { type: 'object', maxlength: 3, properties: { a: { type: 'string', nonsense: 1 } } }
+  const openAPIV3Schema = {
+    type: 'object',
+    properties: {
+      spec: { type: 'object', additionalProperties: inner },
+      open: {
+        type: 'object',
+        'x-kubernetes-preserve-unknown-fields': true,
+        'x-orch-preserve-unknown-fields': true,
+      },
+    },
+  }
+  const body = { ...definitionBody(), ...version({ schema: { openAPIV3Schema } }) }
+  const whole = { ...definitionBody(), spec: { ...definitionBody().spec, ...(body.spec as JsonObject) } }
+  const strict = await refused(api.create({ kind, body: whole, query: { fieldValidation: 'Strict' } }))
+  const path = `${at}.schema.openAPIV3Schema.properties`
+  for (const field of [
+    `${path}[spec].additionalProperties.maxlength`,
+    `${path}[spec].additionalProperties.properties[a].nonsense`,
+    `${path}[open].x-orch-preserve-unknown-fields`,
+  ]) {
+    assert.ok(strict.message.includes(`unknown field "${field}"`), strict.message)
+  }
+  const { object } = await api.create({ kind, body: whole })
+  const kept = {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        additionalProperties: { type: 'object', properties: { a: { type: 'string' } } },
+      },
+      open: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    },
+  }
+  const [stored] = (object['spec'] as { readonly versions: readonly JsonObject[] }).versions
+  assert.deepEqual(stored?.['schema'], { openAPIV3Schema: kept })
+})
+
+void test('parts that are not enforced yet are stored as they were sent, with a warning for each, in both domains', async (t) => {
+  for (const [domain, prefix] of [
+    ['k8s.io', 'x-kubernetes-'],
+    ['orch.io', 'x-orch-'],
+  ] as const) {
+    const api = await open(t, domain)
+    const rule = {
+      rule: 'self.a == oldSelf.a',
+      message: 'no',
+      messageExpression: "'no ' + self.a",
+      reason: 'FieldValueForbidden',
+      fieldPath: '.a',
+      optionalOldSelf: true,
+    }
+    const inner = { type: 'object', properties: { a: { type: 'string' } }, [`${prefix}validations`]: [rule] }
+    const openAPIV3Schema = {
+      type: 'object',
+      properties: { spec: { type: 'object', additionalProperties: inner } },
+    }
+    const v1 = { schema: { openAPIV3Schema }, selectableFields: [{ jsonPath: '.spec.color' }] }
+    const { spec } = byWebhook({}) as { readonly spec: { readonly conversion: JsonObject } }
+    const base = definitionBody({ version: v1 })
+    const body = { ...base, spec: { ...base.spec, ...spec } }
+    const query = { fieldValidation: 'Strict' }
+    const made = await api.create({ kind, body, query })
+    assert.deepEqual(api.warnings.splice(0), [
+      'spec.conversion.strategy: stored but not enforced by this release: the conversion webhook is not called, ' +
+        'objects are only served in the version that they are stored in',
+      `spec.versions[0].schema.openAPIV3Schema.properties[spec].additionalProperties.${prefix}validations: ` +
+        'stored but not enforced by this release: validation rules are not evaluated',
+      'spec.versions[0].selectableFields: stored but not enforced by this release: field selectors do not know these fields',
+    ])
+    for (const { object } of [
+      made,
+      await api.get({ kind, name }),
+      await api.update({ kind, name, body: made.object, query }),
+      await api.patch({ kind, name, body: { metadata: { labels: { a: 'b' } } }, query }),
+    ]) {
+      const stored = object['spec'] as {
+        readonly versions: readonly JsonObject[]
+        readonly conversion: JsonObject
+      }
+      assert.deepEqual(stored.conversion, spec.conversion)
+      assert.deepEqual(stored.versions[0]?.['schema'], v1.schema)
+      assert.deepEqual(stored.versions[0]?.['selectableFields'], v1.selectableFields)
+    }
+    assert.equal(api.warnings.splice(0).length, 6)
+    // What no release of upstream knows goes by fieldValidation.
+    const unknown = definitionBody({ version: { ...v1, nonsense: 1 } })
+    const plain = { ...unknown, metadata: { name: 'others.test.example' } }
+    assert.equal((await refused(api.create({ kind, body: plain, query }))).code, 400)
+  }
+})
+
+void test('a definition that is deleted waits for its objects, and says so', async (t) => {
+  for (const domain of ['orch.io', 'k8s.io'] as const) {
+    const api = await open(t, domain)
+    await api.create({ kind, body: definitionBody() })
+    assert.equal((await api.delete({ kind, name })).code, 202)
+    const { object } = await api.get({ kind, name })
+    const finalizers = [`customresourcecleanup.apiextensions.${domain}`]
+    assert.deepEqual(object.metadata.finalizers, finalizers)
+    const { conditions = [] } = object['status'] as { readonly conditions?: readonly JsonObject[] }
+    assert.deepEqual(
+      conditions.map(({ type, status, reason, lastTransitionTime }) => [
+        type,
+        status,
+        reason,
+        lastTransitionTime,
+      ]),
+      [['Terminating', 'True', 'InstanceDeletionPending', object.metadata.deletionTimestamp]],
+    )
+    assert.equal((await api.delete({ kind, name })).code, 202)
+    await api.patch({ kind, name, body: { metadata: { finalizers: null } } })
+    assert.equal((await refused(api.get({ kind, name }))).code, 404)
+  }
+})

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import type { JsonObject } from '../../../../../src/api/json.ts'
+import { causes, details, refused } from '../../registry/fixture.ts'
+import type { Fixture } from '../../registry/fixture.ts'
+import { podBody } from './pod-samples.ts'
+
+/** What of the spec is wrong, the cause, and a part of its words. */
+export type Row = readonly [spec: JsonObject, cause: string, words?: string]
+
+/** None of these Pods is taken, and each is told why. A dry run: nothing is left behind. */
+export async function refuseEach(api: Fixture, rows: readonly Row[]): Promise<void> {
+  for (const [spec, cause, words = ''] of rows) {
+    const call = { kind: 'Pod', query: { dryRun: 'All' }, body: podBody(spec) }
+    const seen = await refused(api.create(call)).catch(() => assert.fail(`taken: ${JSON.stringify(spec)}`))
+    assert.equal(seen.code, 422, JSON.stringify([spec, seen.message]))
+    const index = causes(seen).indexOf(cause)
+    assert.ok(index >= 0, `${JSON.stringify(spec)}: ${cause} is not among ${JSON.stringify(causes(seen))}`)
+    const told = (details(seen)['causes'] as readonly { readonly message: string }[])[index]
+    assert.ok(told?.message.includes(words), `${told?.message} does not say ${words}`)
+  }
+}
