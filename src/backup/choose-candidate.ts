@@ -2,29 +2,33 @@ import type { Configuration, NodeId } from '../../raft/index.ts'
 import { BackupFailure } from './errors.ts'
 import type { RecoveryCandidate, CandidateLog, UnprovenWrite } from './recovery-candidate.ts'
 
-/** A survivor that can be read. */
+/** A candidate whose log can be read. */
 export type ReadableCandidate = RecoveryCandidate & { readonly log: CandidateLog }
 
 export type RecoveryChoice = {
   readonly best: ReadableCandidate
-  /** Voters of the best's configuration that are not here, or damaged, by name. */
+  /** Names of voters of the best candidate's configuration that are missing or damaged. */
   readonly lost: readonly string[]
   /**
-   * Whether those can have had writes acknowledged as the members are. If not, they still can after a change of one member,
-   * which nobody here needs to have heard of: without a voter that is here, or with one more, they may be a majority.
+   * Whether the lost voters alone could have committed writes under this configuration. If not,
+   * they still could after a later change of one member that no candidate knows of: without one of
+   * the present voters, or with an additional one, they may be a majority.
    */
   readonly lostDecide: boolean
-  /** The highest index that anybody here knows to be committed. */
+  /** The highest index that a candidate knows to be committed. */
   readonly committed: number
-  /** Of the best, above that: nobody here knows whether they were acknowledged. */
+  /** Writes of the best candidate above that index, which may or may not have been acknowledged. */
   readonly unproven: readonly UnprovenWrite[]
-  /** Entries of others that the best does not have. */
+  /** Entries of other candidates that the best one does not have. */
   readonly dropped: readonly DroppedEntries[]
-  /** Who knows of committed entries that no whole survivor has, and up to where; null: nobody. */
+  /** The damaged member that has committed entries which no intact candidate has; null: none. */
   readonly missed: { readonly member: string; readonly from: number; readonly to: number } | null
 }
 
-/** A lost leader may have had them acknowledged all the same, by entries of its own behind them. */
+/**
+ * Entries that are dropped. A lost leader may nevertheless have committed them with a later entry
+ * of its own.
+ */
 export type DroppedEntries = {
   readonly member: string
   readonly from: number
@@ -33,15 +37,18 @@ export type DroppedEntries = {
 }
 
 /**
- * From whom the cluster goes on. It must have what any survivor knows to be committed; of those that do, and are whole,
- * it is the one whose last entry has the latest term, then the highest index, whom the others would elect. Of equal logs
- * one counts first whose state no other member disagreed with; a better log is never given up for that.
+ * Chooses the candidate from which the cluster continues: an intact one that has every entry known
+ * to be committed, with the highest last term, then the highest last index, as in an election.
+ * Between equal logs, a state that no other member disagreed with is preferred, but never over a
+ * better log.
  *
- * The order matters: a leader of which nothing survived can have committed an older entry than the last one of a survivor
- * which it never reached, so that the latest term alone would choose against what is known.
+ * The committed index comes first: a lost leader can have committed an older entry than the last
+ * entry of a candidate that it never reached, so the last term alone could choose a log without it.
  *
- * @throws BackupFailure `refused`: different clusters, nobody whole, or a majority is here and needs no recovery
- * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections 5.4.1 and 5.4.2
+ * @throws BackupFailure `refused`: different clusters, no intact candidate, or a majority that
+ * needs no recovery
+ * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections
+ * 5.4.1 and 5.4.2
  */
 export function chooseCandidate(candidates: readonly RecoveryCandidate[]): RecoveryChoice {
   sameCluster(candidates)
@@ -71,7 +78,7 @@ export function chooseCandidate(candidates: readonly RecoveryCandidate[]): Recov
   }
   const away = votersOf(configuration).filter((id) => !here.includes(id))
   const lost = away.map((id) => configuration.members.find((member) => member.id === id)?.name ?? String(id))
-  // A joint configuration may have been left since, for the incoming one.
+  // The cluster may have left a joint configuration since, for the incoming one.
   const lostDecide = isMajority({ ...configuration, votersOutgoing: null }, away)
   const committed = first === undefined ? 0 : first.log.committed
   const dropped = knowing
@@ -99,9 +106,10 @@ function isReadable(candidate: RecoveryCandidate): candidate is ReadableCandidat
 }
 
 /**
- * Directories of a cluster that was founded anew under the same names look alike but for the cluster's id.
+ * Rejects directories of different foundings under the same names, which differ only in the cluster
+ * ID.
  *
- * @throws BackupFailure `refused` that says which belong together
+ * @throws BackupFailure `refused` that lists the directories by cluster
  */
 function sameFounding(candidates: readonly RecoveryCandidate[]): void {
   const directories = new Map<string, string[]>()
@@ -144,8 +152,8 @@ function isMajority({ voters, votersOutgoing }: Configuration, ids: readonly Nod
 }
 
 /**
- * Up to where two logs are one: the highest index at which both have the same term; where one was cut behind that, what
- * both know to be committed.
+ * Returns the last index up to which two logs are equal: the highest one with the same term in
+ * both, or, where one log was compacted beyond it, the lower committed index.
  *
  * @source as above, section 5.3
  */
@@ -157,7 +165,7 @@ function sharedUpTo(one: CandidateLog, other: CandidateLog): number {
   return Math.min(highest, one.committed, other.committed)
 }
 
-/** @param index from the base on */
+/** @param index at least the base index */
 function termAt({ baseIndex, baseTerm, termRuns }: CandidateLog, index: number): number {
   const run = index === baseIndex ? undefined : termRuns.findLast(({ first }) => first <= index)
   return run?.term ?? baseTerm

@@ -4,28 +4,32 @@ import { BackupFailure } from './errors.ts'
 import { checkBytes, sha256 } from './snapshot-format.ts'
 import type { KeyDerivation } from './snapshot-format.ts'
 
-/** What a file is encrypted with: words of a person, or bytes of a key file. */
+/** The secret of an encrypted file: a passphrase, or the bytes of a key file. */
 export type Secret =
   | { readonly kind: 'passphrase'; readonly text: string }
   | { readonly kind: 'key'; readonly bytes: Uint8Array }
 
-/** 128 MiB and a few tenths of a second for each guess. @source RFC 7914 section 2 */
+/** 128 MiB of memory and a few tenths of a second per guess. @source RFC 7914 section 2 */
 const scryptDefault = { cost: 2 ** 17, blocks: 8, parallel: 1 } as const
 const keyBytes = 32
 const saltBytes = 32
 
-/** How the key of a new file comes from `secret`. */
+/** Returns the parameters of a new file for deriving its key from `secret`. */
 export function newDerivation(secret: Secret, random: Random): KeyDerivation {
   const salt = Buffer.from(random.bytes(saltBytes)).toString('hex')
   return secret.kind === 'key' ? { kind: 'key', salt } : { kind: 'passphrase', salt, ...scryptDefault }
 }
 
-/** @throws BackupFailure `secret` when another kind of secret is needed, one is missing, or none is */
+/**
+ * Derives the key of a file.
+ *
+ * @throws BackupFailure `secret` when the secret is missing, not needed, or of another kind
+ */
 export function keyFor(name: string, how: KeyDerivation | null, secret: Secret | null): Uint8Array | null {
   const wanted = (what: string): BackupFailure => new BackupFailure('secret', `${name} ${what}`)
   if (how === null) {
     if (secret === null) return null
-    // Somebody may have put another file in its place.
+    // An attacker may have replaced the encrypted file.
     throw wanted('is not encrypted: leave the passphrase or key out if that is as it should be')
   }
   if (secret?.kind !== how.kind) {
@@ -42,10 +46,14 @@ export function keyFor(name: string, how: KeyDerivation | null, secret: Secret |
   return scryptSync(secret.text, salt, keyBytes, { N: cost, r: blocks, p: parallel, maxmem })
 }
 
-/** A chunk's number in its file, from 1 on, and what it is. */
+/** Number of a chunk in its file, from 1, and its kind. */
 export type ChunkPlace = { readonly number: number; readonly kind: number }
 
-/** Makes and proves the checks of one file's chunks. @source NIST SP 800-38D section 8.2.1, the nonce by counter */
+/**
+ * Creates and verifies the checksums of the chunks of one file.
+ *
+ * @source NIST SP 800-38D section 8.2.1, the nonce by counter
+ */
 export class ChunkSeal {
   readonly #preambleHash: Uint8Array
   readonly #key: Uint8Array | null
@@ -55,7 +63,7 @@ export class ChunkSeal {
     this.#key = key
   }
 
-  /** Tells a wrong key before anything is read with it. */
+  /** Detects a wrong key before any chunk is read. */
   keyCheck(): Uint8Array {
     if (this.#key === null) return new Uint8Array(checkBytes)
     return this.seal({ number: 0, kind: 0 }, new Uint8Array(0)).check
@@ -71,7 +79,7 @@ export class ChunkSeal {
     return { payload: sealed, check: cipher.getAuthTag() }
   }
 
-  /** @returns the payload as it was sealed; null when it is another one, or elsewhere */
+  /** @returns the payload; null when it was changed or moved */
   open(place: ChunkPlace, payload: Uint8Array, check: Uint8Array): Uint8Array | null {
     const bound = this.#bound(place, payload.byteLength)
     if (this.#key === null) {

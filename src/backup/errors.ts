@@ -1,14 +1,15 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * Why a snapshot, or what survived of a cluster, cannot be used. The message is one line that says what to do.
+ * The reason why a snapshot or data directory cannot be used. The message is one line with the
+ * remedy.
  *
- * - `not-a-snapshot`: the file is something else
+ * - `not-a-snapshot`: the file is not a snapshot
  * - `newer-format`: a later version of this program wrote it
- * - `damaged`: it is not as it was written
+ * - `damaged`: its content was changed
  * - `incomplete`: its end is missing
- * - `secret`: no passphrase or key was given, or another one
- * - `refused`: it could be done and would do harm
+ * - `secret`: the passphrase or key is missing or wrong
+ * - `refused`: it is possible, but unsafe
  */
 export type BackupFailureCode =
   'not-a-snapshot' | 'newer-format' | 'damaged' | 'incomplete' | 'secret' | 'refused'

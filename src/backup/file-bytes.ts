@@ -2,12 +2,12 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { BackupFailure } from './errors.ts'
 import type { FileBytes } from './snapshot-file.ts'
 
-/** A file on disk, read where it is asked for. */
+/** Random access to a file on disk. */
 export class RealFileBytes implements FileBytes {
   readonly #file: number
   readonly #size: number
 
-  /** @throws BackupFailure `not-a-snapshot` when there is no such file, or it cannot be read */
+  /** @throws BackupFailure `not-a-snapshot` when the file does not exist or cannot be read */
   constructor(path: string) {
     const file = orRefused(path, () => openSync(path, 'r'))
     try {
@@ -27,7 +27,7 @@ export class RealFileBytes implements FileBytes {
   }
 
   read(position: number, length: number): Uint8Array {
-    // A length that was made up must not cost memory.
+    // A forged length must not allocate memory.
     const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.#size - position)))
     let at = 0
     while (at < bytes.length) {

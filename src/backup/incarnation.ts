@@ -11,18 +11,22 @@ import { revision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
 
 /**
- * A cluster that goes on from a copy of its state is another cluster: the old one may have written more, and may still
- * run. Its life has a name, equal on all members that are made for it, from which everything follows that they must
- * agree on without having met.
+ * One incarnation of a cluster. A cluster that continues from a copy of its state is a new
+ * incarnation, because the old one may have written more and may still run. Its ID is equal on all
+ * members that are created for it, and determines everything that they must agree on without
+ * communication.
  */
 export type ClusterIncarnation = {
-  /** `20261121T200501Z-0f3a9c2b41de-5b1e8c04d2a9`: when it was begun, 48 random bits, and the print. */
+  /**
+   * `20261121T200501Z-0f3a9c2b41de-5b1e8c04d2a9`: creation time, 48 random bits, and the
+   * fingerprint of the source.
+   */
   readonly id: string
-  /** ms since 1970. */
+  /** Ms since 1970. */
   readonly createdMs: number
 }
 
-/** @param print of what it goes on from, see `sourceFingerprint` */
+/** @param fingerprint of the source, see `sourceFingerprint` */
 export function newIncarnation(wallMs: number, random: Random, fingerprint: string): ClusterIncarnation {
   const createdMs = Math.floor(wallMs / 1000) * 1000
   const time = new Date(createdMs).toISOString().replace(/[-:]|\.\d+/g, '')
@@ -30,8 +34,8 @@ export function newIncarnation(wallMs: number, random: Random, fingerprint: stri
 }
 
 /**
- * 48 bits of a hash of what a life goes on from. It is part of the name so that nobody who was made of anything else can
- * have it: peers compare names, not states.
+ * Returns 48 bits of a hash of the source of an incarnation. It is part of the ID, so that members
+ * created from another source cannot have the same one: peers compare IDs, not states.
  */
 export function sourceFingerprint(...parts: readonly string[]): string {
   return createHash('sha256')
@@ -40,12 +44,12 @@ export function sourceFingerprint(...parts: readonly string[]): string {
     .slice(0, 12)
 }
 
-/** Whether that is what it goes on from. */
+/** Returns whether the incarnation was created from this source. */
 export function isMadeFrom({ id }: ClusterIncarnation, fingerprint: string): boolean {
   return id.endsWith(`-${fingerprint}`)
 }
 
-/** @returns null when it is none */
+/** @returns null when the text is not an incarnation ID */
 export function parseIncarnation(text: string): ClusterIncarnation | null {
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[0-9a-f]{12}-[0-9a-f]{12}$/.exec(text) ?? []
   const [year, month, day, hour, minute, second] = parts
@@ -53,7 +57,7 @@ export function parseIncarnation(text: string): ClusterIncarnation | null {
   return Number.isFinite(createdMs) ? { id: text, createdMs } : null
 }
 
-/** What members of that life answer to; those of another are strangers. */
+/** Returns the cluster ID of the incarnation. Members of other incarnations are rejected by it. */
 export function clusterIdOf(oldClusterId: string, digest: string, { id }: ClusterIncarnation): string {
   return createHash('sha256')
     .update(`orch life\n${oldClusterId}\n${digest}\n${id}`)
@@ -61,19 +65,20 @@ export function clusterIdOf(oldClusterId: string, digest: string, { id }: Cluste
     .slice(0, 32)
 }
 
-/** More revisions than any cluster makes in a second. */
+/** More revisions than any cluster writes in a second. */
 const revisionsPerSecond = 2 ** 20
 const revisionStepMin = 2 ** 40
-/** A clock that says more, the year 2208, is wrong; revisions stay far below 2^53. */
+/** A clock beyond this, in the year 2208, is wrong; it keeps revisions far below 2^53. */
 const byTimeMax = 7 * 2 ** 50
 
 /**
- * Behind which the revisions of a new life begin: above every one that a former life can have issued, those after the
- * copy was made among them, so that a client that knows one is told 410 and lists anew. By time, since one copy may be
- * restored twice: a fixed step would have the second life issue the first one's revisions again. Two that are begun
- * within one second do. Where the clock says nothing of use, it is 2^40 more than the copy's.
+ * Returns the revision above which the new incarnation starts: above every revision that an earlier
+ * incarnation can have issued, including those after the copy, so that clients with an old revision
+ * get 410 and list again. It follows from the time, because a copy may be restored twice and a
+ * fixed step would issue the same revisions again; two restores within one second still do. With an
+ * unusable clock it is the revision of the copy plus 2^40.
  *
- * @param last the copy's
+ * @param last revision of the copy
  */
 export function firstRevision(last: Revision, { createdMs }: ClusterIncarnation): Revision {
   const byTime = Math.floor(createdMs / 1000) * revisionsPerSecond
@@ -82,19 +87,20 @@ export function firstRevision(last: Revision, { createdMs }: ClusterIncarnation)
 
 export type IncarnationOptions = {
   readonly incarnation: ClusterIncarnation
-  /** Of the copied state. */
+  /** Digest of the copied state. */
   readonly digest: string
   readonly configuration: Configuration
-  /** The members' keys are not the old ones: nothing is said of them any more. */
+  /** The members have new keys, so the recorded fingerprints do not apply. */
   readonly newKeys: boolean
-  /** Of the objects that are there, as is the next. */
+  /** Totals of the copied objects. */
   readonly usedBytes: number
   readonly objects: number
 }
 
 /**
- * The head of the new life's first state: no history, no sessions, other members, another identity. The key of continue
- * tokens stays: a token of the former life has to be known for one, to be told that it is too old.
+ * Returns the head of the first state: no history, no sessions, new members, a new identity. The
+ * key of continue tokens stays, so that tokens of the old incarnation are recognized and rejected
+ * as expired.
  */
 export function headOfIncarnation(old: Head, options: IncarnationOptions): Head {
   const { incarnation, digest, configuration, newKeys, usedBytes, objects } = options
@@ -116,13 +122,13 @@ export function headOfIncarnation(old: Head, options: IncarnationOptions): Head 
   }
 }
 
-/** Its members are shown as such from then on. Older rules know no such time. */
+/** Sets the time at which the members were added. Older feature levels have no such time. */
 function withAddedTime(configuration: Configuration, { createdMs }: ClusterIncarnation): Configuration {
   const members = configuration.members.map((member) => ({ ...member, addedMs: createdMs }))
   return { ...configuration, members }
 }
 
-/** @param versionsSum of the hashes of all records */
+/** @param versionsSum sum of the hashes of all records */
 export function digestOfIncarnation(head: Head, versionsSum: Hash128): Hash128 {
   const digest = hash128(encodeHead(head), 0, newHash())
   addHash(digest, versionsSum)

@@ -23,18 +23,18 @@ import type { IncarnationOptions } from './incarnation.ts'
 import { backupLimits } from './limits.ts'
 
 export type NewStateOptions = Omit<IncarnationOptions, 'usedBytes' | 'objects'> & {
-  /** Where the copy stood. */
+  /** Identity of the copied state. */
   readonly old: Head
   readonly home: KeyValueDatabases
 }
 
-/** What was made. */
+/** The created state. */
 export type NewState = { readonly base: SnapshotMeta; readonly head: Head; readonly digest: string }
 
 /**
- * Makes the first database of a new life: each object under a revision of its own, numbered from where the life's begin,
- * so that none has one that a client may know. Join tokens are left behind: they were given for another cluster. The
- * same copy and the same life make the same state on every member.
+ * Creates the first database of an incarnation. Each object gets a revision of its own above the
+ * first revision, so that no client knows it. Join tokens are not copied: they belong to another
+ * cluster. The same copy and incarnation give the same state on every member.
  */
 export class NewStateBuilder {
   readonly #options: NewStateOptions
@@ -60,7 +60,7 @@ export class NewStateBuilder {
     this.#first = firstRevision(options.old.revision, options.incarnation)
   }
 
-  /** An object that is there now, ascending by revision. */
+  /** Adds an existing object, ascending by revision. */
   take(version: Version): void {
     if (isJoinRecord(version.key)) return
     const moved = movedVersion(version, revision(this.#first + ++this.#objects))
@@ -70,12 +70,15 @@ export class NewStateBuilder {
     addHash(this.#sum, hashOf(moved, this.#hash))
   }
 
-  /** Call now and then; holds about one batch. */
+  /** Writes the pending batch. Call it regularly; at most about one batch is held. */
   async flush(): Promise<void> {
     if (this.#changesBytes >= backupLimits.batchBytesMax) await this.#write([])
   }
 
-  /** Complete, durable, and read back. The head comes last: a database without one is known to be incomplete. */
+  /**
+   * Completes the database durably and reads it back. The head is written last: a database without
+   * a head is incomplete.
+   */
   async finish(): Promise<NewState> {
     const { old } = this.#options
     const counts = { usedBytes: this.#usedBytes, objects: this.#objects }
@@ -88,7 +91,7 @@ export class NewStateBuilder {
     return { base: { index, term, configuration }, head, digest: hashText(digest) }
   }
 
-  /** Closes what nobody will finish. */
+  /** Closes a database that will not be completed. */
   async abandon(): Promise<void> {
     await this.#store.close()
     await this.#options.home.destroy(this.#name)
@@ -103,9 +106,9 @@ export class NewStateBuilder {
 }
 
 /**
- * Writes down with which state the member begins, which is the same on all that were made for one life. Their cluster is
- * still to be founded, by all members that the state names: a directory that is made again has another log, and must not
- * take the place of the first. Nobody has promised it a lease yet.
+ * Records the first state of the member, equal on all members of the incarnation. The cluster has
+ * not been founded yet: all members of the state must take part, and a directory that is created
+ * again has another log and must not replace the first one. No lease has been promised.
  */
 export function recordCluster(directory: string, { head }: Pick<NewState, 'head'>): void {
   const clusterId = head.identity?.clusterId
@@ -114,7 +117,7 @@ export function recordCluster(directory: string, { head }: Pick<NewState, 'head'
   recordNoPromise(directory)
 }
 
-/** The log of a member whose state begins at `base`: nothing in it, nothing voted. */
+/** Creates an empty log without a vote for a state at `base`. */
 export function makeLog(
   disk: LogDisk,
   of: { readonly owner: NodeId; readonly random: Random; readonly base: SnapshotMeta },

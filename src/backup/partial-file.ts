@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { Random } from '../../base/random.ts'
 import { BackupFailure } from './errors.ts'
 
-/** By error code, for the directory of the file. */
+/** Remedies by error code, for the directory of the file. */
 const remedies = new Map<string, (directory: string) => string>([
   ['ENOENT', (directory) => `the directory ${directory} is not there: make it, or give another place`],
   ['ENOTDIR', (directory) => `${directory} is no directory: give another place`],
@@ -12,8 +12,8 @@ const remedies = new Map<string, (directory: string) => string>([
 ])
 
 /**
- * A file that is there only once all of it is, durable, and its owner's alone. Until then it is `<path>.….partial`, under a
- * name of its own: another process may be saving to the same path.
+ * A file that appears atomically once it is complete and durable, with mode 0600. Until then its
+ * name is `<path>.<random>.partial`, so that concurrent saves to the same path do not collide.
  */
 export class PartialFile {
   readonly #path: string
@@ -22,7 +22,7 @@ export class PartialFile {
   #open = true
   #bytes = 0
 
-  /** @throws BackupFailure `refused` when the file is there */
+  /** @throws BackupFailure `refused` when the file exists */
   constructor(path: string, random: Random) {
     this.#path = resolve(path)
     this.#partial = `${this.#path}.${Buffer.from(random.bytes(6)).toString('hex')}.partial`
@@ -31,7 +31,7 @@ export class PartialFile {
     this.#file = this.#try('make', () => openSync(this.#partial, 'wx', 0o600))
   }
 
-  /** Written so far. */
+  /** Bytes written so far. */
   get bytes(): number {
     return this.#bytes
   }
@@ -43,7 +43,11 @@ export class PartialFile {
     }
   }
 
-  /** Now it is there. @throws BackupFailure `refused` when somebody else's is */
+  /**
+   * Publishes the file.
+   *
+   * @throws BackupFailure `refused` when another file has been created there
+   */
   commit(): void {
     this.#try('write', () => {
       fsyncSync(this.#file)
@@ -59,13 +63,13 @@ export class PartialFile {
     })
   }
 
-  /** Nothing is left. Does nothing after `commit`. */
+  /** Removes the partial file. No effect after `commit`. */
   discard(): void {
     if (this.#open) this.#close()
     rmSync(this.#partial, { force: true })
   }
 
-  /** A hard link, unlike a rename, refuses to replace what is there. */
+  /** A hard link, unlike a rename, fails if the target exists. */
   #publish(): void {
     try {
       linkSync(this.#partial, this.#path)

@@ -1,6 +1,8 @@
 import type { LogDisk, LogFile } from '../../raft/index.ts'
 
-/** A log's files for whoever only looks: what opening a log repairs, writes or removes does not happen. */
+/**
+ * Log files for inspection: the repairs, writes and removals of opening a log are not performed.
+ */
 export class ReadOnlyDisk implements LogDisk {
   readonly #disk: LogDisk
 

@@ -22,12 +22,12 @@ import type { NewState } from './new-state.ts'
 import { writeMark, memberFiles, readMark, removeMark } from './unfinished.ts'
 import { logFolder, databaseFolder, foundingFileName } from '../data-dir/layout.ts'
 
-/** Puts back what an interrupted recovery moved away. Does nothing when there was none. */
+/** Moves the files of an interrupted recovery back. No effect when there was none. */
 export function undoRecovery(directory: string): void {
   const unfinished = readMark(directory)
   if (unfinished?.command !== 'recover') return
   const aside = join(directory, unfinished.aside)
-  // While files are still being moved, those that are here are the old ones.
+  // In step `moving` the remaining files are the original ones.
   if (unfinished.step === 'making') {
     for (const name of memberFiles) rmSync(join(directory, name), { recursive: true, force: true })
     writeMark(directory, { ...unfinished, step: 'moving' })
@@ -41,13 +41,13 @@ export function undoRecovery(directory: string): void {
 }
 
 /**
- * Makes the best survivor the only voter of a new life of its cluster, with everything its log holds. What it was stays
- * beside it. Versions are raised as by a restore: members that are lost may have served entries that it never had under
- * numbers that it would use again.
+ * Makes the candidate the only voter of a new incarnation with everything in its log. The original
+ * files are kept in the directory. Revisions are raised as by a restore: lost members may have
+ * served entries that this one never had, under revisions that it would issue again.
  *
- * @param state behind the last entry
- * @param incarnationOf begins a life with that print
- * @returns what was made, and where the old files are
+ * @param state after the last entry
+ * @param incarnationOf creates an incarnation from the fingerprint
+ * @returns the new state, and the directory of the original files
  */
 export async function recoverInto(
   { directory, identity, log }: ReadableCandidate,
@@ -87,7 +87,7 @@ export async function recoverInto(
   makeLog(new FileDisk(join(directory, logFolder)), { owner: id, random, base: made.base })
   const founding = join(directory, aside, foundingFileName)
   if (existsSync(founding)) copyFileSync(founding, join(directory, foundingFileName))
-  // It founds the new life, however it came into the old one.
+  // It founds the new incarnation, even if it had joined the old one.
   const { cluster, member, apiDomain } = identity
   writeIdentity(directory, { cluster, member, apiDomain, id, life: incarnation.id })
   removeMark(directory)
@@ -105,7 +105,7 @@ function moveAside(directory: string, aside: string): void {
   syncDirectory(directory)
 }
 
-/** Whom of `members` somebody answers for, at which address. */
+/** Returns the addresses of `members` that accept connections. */
 export async function reachableMembers(
   members: readonly MemberInfo[],
   clock: Clock,

@@ -26,47 +26,48 @@ import { backupLimits } from './limits.ts'
 import { ReadOnlyDisk } from './read-only-disk.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 
-/** What one surviving data directory holds. */
+/** Content of one surviving data directory. */
 export type RecoveryCandidate = {
   readonly directory: string
   readonly identity: MemberIdentity
-  /** Of the cluster that it was part of; null: it was never founded, or nothing is left that says so. */
+  /** ID of its cluster; null: never founded, or unknown. */
   readonly clusterId: string | null
-  /** One line; null: log and state are whole, so the cluster can go on from it. */
+  /** One line; null: log and state are intact, so the cluster can continue from it. */
   readonly damage: string | null
-  /** One line; null: no other member had another state than this one, as far as this one recorded. */
+  /** One line; null: this member recorded no disagreement about its state. */
   readonly suspect: string | null
   /** null: the log cannot be read. */
   readonly log: CandidateLog | null
 }
 
 export type CandidateLog = {
-  /** The last it knew of, by its vote too. */
+  /** The highest term it knows, including that of its vote. */
   readonly term: number
   readonly lastTerm: number
   readonly lastIndex: number
   readonly baseIndex: number
   readonly baseTerm: number
-  /** Everything up to here was certainly acknowledged by a majority; more may have been. */
+  /** Everything up to this index was committed; later entries may have been. */
   readonly committed: number
-  /** Of its database; null: it has none that can be read. */
+  /** Applied index of its database; null: it has no readable database. */
   readonly applied: number | null
   readonly appliedRevision: number | null
-  /** Behind the last entry. */
+  /** Revision after the last entry. */
   readonly revision: number | null
   readonly configuration: Configuration
   readonly termRuns: RecoveredLog['termRuns']
-  /** Entries above `committed` that write, ascending. The first of them in words. */
+  /** Write entries above `committed`, ascending; the first ones with their keys. */
   readonly unproven: readonly UnprovenWrite[]
 }
 
 export type UnprovenWrite = { readonly index: number; readonly keys: readonly string[] }
 
 /**
- * Reads a directory whose lock the caller holds, and changes nothing but what LevelDB does when it opens.
+ * Inspects a directory that the caller has locked. Changes nothing except what LevelDB does when it
+ * opens.
  *
- * @returns the state behind the last entry, too; null where there is damage
- * @throws BackupFailure `refused` when it is no member's
+ * @returns also the state after the last entry; null when it is damaged
+ * @throws BackupFailure `refused` when it is not the directory of a member
  */
 export async function inspectDataDir(
   directory: string,
@@ -96,7 +97,7 @@ export async function inspectDataDir(
       revision: found === null ? (state?.revision ?? null) : null,
       unproven: unprovenIn(wal, committed),
     }
-    // A state that was restored does not name the cluster that was founded with it.
+    // A restored state does not contain the ID of the cluster that was founded with it.
     const ofState = identity.life === undefined ? (state?.identity?.clusterId ?? null) : null
     const clusterId = clusterIdIn(directory, identity) ?? ofState
     const candidate = { directory, identity, clusterId, damage: found, suspect, log }
@@ -111,11 +112,11 @@ export async function inspectDataDir(
   }
 }
 
-/** @returns null when the directory does not say, or the file that does is damaged */
+/** @returns null when the directory has no record, or a damaged one */
 function clusterIdIn(directory: string, { joined }: MemberIdentity): string | null {
   try {
     const record = new FileClusterRecord(directory).read()
-    // Restored, and not started since.
+    // The directory was restored and not started since.
     if (record?.clusterId === '') return null
     return record?.clusterId ?? joined?.clusterId ?? null
   } catch (cause) {
@@ -135,7 +136,7 @@ function identityOf(directory: string): MemberIdentity {
   throw new BackupFailure('refused', `${directory} is no member's data directory: give those that survived`)
 }
 
-/** The state that a start would begin with. @returns null with why not */
+/** Loads the state that a start would begin with. @returns null, with the reason */
 async function stateOf(
   directory: string,
   { base, lastIndex }: RecoveredLog,
@@ -170,7 +171,7 @@ async function stateOf(
     }
   }
   if (best !== null) return { state: best, damage: null, suspect }
-  // A log that still has its first entry makes the state anew.
+  // A complete log rebuilds the state from scratch.
   if (base.index === noIndex) return { state: emptyState(), damage: null, suspect: null }
   return {
     state: null,
@@ -192,7 +193,7 @@ async function loaded(
   }
 }
 
-/** Brings `state` to the end of the log. @returns null, or why that cannot be */
+/** Replays the log into `state`. @returns null, or the reason for a failure */
 function replay(wal: Wal, state: MachineState): string | null {
   const machine = new Machine(state, featureLevelMax)
   try {
@@ -208,7 +209,7 @@ function replay(wal: Wal, state: MachineState): string | null {
   }
 }
 
-/** Of nobody: the outcomes of no proposal are waited for. */
+/** No session: no proposals wait for outcomes. */
 const noSession = 0
 
 function* slices(wal: Wal, after: number): Generator<readonly Entry[], void> {
@@ -227,7 +228,7 @@ function unprovenIn(wal: Wal, committed: number): readonly UnprovenWrite[] {
       for (const entry of entries) {
         if (entry.kind !== 'command') continue
         const { payload } = decodeEnvelope(entry.data)
-        // What cannot be decoded would do nothing.
+        // Malformed commands have no effect.
         if (!isCommand(payload)) continue
         const command = decodeCommand(payload)
         if (command.kind !== 'write') continue
@@ -237,7 +238,7 @@ function unprovenIn(wal: Wal, committed: number): readonly UnprovenWrite[] {
       }
     }
   } catch (cause) {
-    // What the log cannot give is told as its damage.
+    // Reported as damage of the log.
     if (!(cause instanceof LogFailure)) throw cause
   }
   return unproven

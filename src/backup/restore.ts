@@ -25,32 +25,36 @@ import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 
 export type RestoreOptions = {
   readonly file: SnapshotFile
-  /** For messages. */
+  /** Name of the file for messages. */
   readonly name: string
   readonly secret: Secret | null
-  /** Of a copy and members with that print: a new life, or the one that was said. */
+  /** Returns a new incarnation with that fingerprint, or the given one. */
   readonly incarnationOf: (fingerprint: string) => ClusterIncarnation
   readonly cluster: string
   readonly member: string
   readonly apiDomain: string
-  /** All of the new cluster, this one among them; equal on each. @param peers what they call it among themselves */
+  /**
+   * All members of the new cluster, equal on each of them.
+   *
+   * @param peers cluster name that peers use
+   */
   readonly membersOf: (peers: string) => readonly MemberInfo[]
-  /** As the flag lists them; empty: this member alone. */
+  /** The --initial-members flag; empty: this member alone. */
   readonly listed: readonly InitialMember[]
   readonly newKeys: boolean
   readonly random: Random
 }
 
-/** A file that was proven, which of its versions are objects now, and the life that goes on from it. */
+/**
+ * A verified file, the revisions that are superseded in it, and the incarnation that continues from
+ * it.
+ */
 export type RestorePlan = VerifiedSnapshot & {
   readonly superseded: ReadonlySet<Revision>
   readonly incarnation: ClusterIncarnation
 }
 
-/**
- * Reads all of the file before anything is written.
- * @throws BackupFailure
- */
+/** Reads the whole file before anything is written. @throws BackupFailure */
 export function planRestore(options: RestoreOptions): RestorePlan {
   const { file, name, secret, apiDomain } = options
   const superseded = new Set<Revision>()
@@ -74,9 +78,9 @@ export function planRestore(options: RestoreOptions): RestorePlan {
 }
 
 /**
- * Members of one life that were made from different files would acknowledge entries on top of different states, and a
- * life that is used again for other members would have two clusters take each other's clients for their own. So its name
- * fits one file and one cluster only.
+ * Rejects an incarnation ID that was created for another file or cluster. Members of one
+ * incarnation that were created from different files would apply entries to different states; an ID
+ * that is reused for other members would mix the clients of two clusters.
  *
  * @throws BackupFailure `refused`
  */
@@ -100,11 +104,12 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
 }
 
 /**
- * Makes the data directory of one member of a new cluster. A crash in the middle leaves a directory on which no server
- * starts, and which a second try replaces.
+ * Creates the data directory of one member of a new cluster. After a crash, no server starts on the
+ * directory, and a second attempt replaces it.
  *
  * @param directory locked by the caller
- * @throws BackupFailure `refused` when something is there; DatabaseError, LogFailure, PkiFailure of the disk
+ * @throws BackupFailure `refused` when it is not empty; StorageFailure, LogFailure, PkiFailure of
+ * the disk
  */
 export async function restoreInto(
   directory: string,
@@ -146,7 +151,7 @@ async function buildState(
       verifier.take(piece)
       await builder.flush()
     }
-    // The file may have changed since it was proven.
+    // The file may have changed since it was verified.
     if (verifier.finish().digest !== digest)
       throw new BackupFailure('damaged', `${name} changed while it was read`)
     return await builder.finish()

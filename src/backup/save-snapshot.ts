@@ -8,7 +8,7 @@ import { SnapshotVerifier } from './snapshot-verifier.ts'
 import type { StateSummary } from './snapshot-verifier.ts'
 
 export type SaveOptions = {
-  /** Of the stream, for messages. */
+  /** Name of the stream for messages. */
   readonly name: string
   readonly clusterName: string
   readonly savedAt: string
@@ -18,13 +18,15 @@ export type SaveOptions = {
   readonly write: (bytes: Uint8Array) => void
 }
 
-/** Takes a member's stream, proves it on the way, and writes it as a snapshot file. Holds what one frame needs. */
+/**
+ * Verifies the stream of a member and writes it as a snapshot file. Memory is bounded by one frame.
+ */
 export class SnapshotSaver {
   readonly #options: SaveOptions
   readonly #verifier: SnapshotVerifier
   #writer: SnapshotWriter | null = null
   #header: FileHeader | null = null
-  /** Came before the head was whole. */
+  /** Bytes before the head was complete. */
   #early: Uint8Array[] = []
 
   constructor(options: SaveOptions) {
@@ -32,13 +34,13 @@ export class SnapshotSaver {
     this.#verifier = new SnapshotVerifier(options.name)
   }
 
-  /** How many bytes of objects and history the member said it has; null: not known. */
+  /** Total bytes of objects and history that the member reported; null: unknown. */
   get expectedBytes(): number | null {
     const used = this.#verifier.head?.usedBytes ?? 0
     return used > 0 ? used : null
   }
 
-  /** @throws BackupFailure: what was written so far is of no use */
+  /** @throws BackupFailure: the partial file is unusable */
   take(bytes: Uint8Array): void {
     this.#verifier.take(bytes)
     this.#early.push(bytes)

@@ -18,14 +18,14 @@ import {
 } from './snapshot-format.ts'
 import type { FileHeader, FileTrailer } from './snapshot-format.ts'
 
-/** A file as this room reads it. */
+/** Random access to a file. */
 export interface FileBytes {
   size(): number
   /** @returns fewer bytes only at the end of the file */
   read(position: number, length: number): Uint8Array
 }
 
-/** A snapshot file whose header was read and is as it was written. */
+/** A snapshot file with a verified header. */
 export class SnapshotFile {
   readonly header: FileHeader
   readonly #name: string
@@ -47,8 +47,9 @@ export class SnapshotFile {
   }
 
   /**
-   * The state's stream, piece by piece, each proven before it is given. May be called again.
-   * @returns what the file says at its end, found to be so
+   * Yields the stream of the state, each chunk verified. May be called again.
+   *
+   * @returns the verified trailer
    * @throws BackupFailure
    */
   *pieces(secret: Secret | null): Generator<Uint8Array, FileTrailer> {

@@ -4,18 +4,20 @@ import { BackupFailure } from './errors.ts'
 import { backupLimits } from './limits.ts'
 
 /*
- * A snapshot file. Numbers are lowest byte first.
+ * Format of a snapshot file. Integers are little endian.
  *
- *   preamble   | "ORCHSNAP" 8 | format u32 | header bytes u32 | header, JSON | SHA-256 of all that 32 | key check 16 |
+ *   preamble   | "ORCHSNAP" 8 | format u32 | header bytes u32 | header, JSON |
+ *              | SHA-256 of all that 32 | key check 16 |
  *   chunks     | payload bytes u32 | kind u8 | payload | check 16 |
  *
- *   kind 1     a piece of the state's stream, see src/store/disk/snapshot-frames.ts
- *   kind 2     the trailer, JSON: SHA-256 of the whole stream, and its bytes. The last chunk, nothing follows it.
+ *   kind 1     part of the stream of the state, see src/store/disk/snapshot-frames.ts
+ *   kind 2     the trailer, JSON: SHA-256 and size of the whole stream. Always the last chunk.
  *
- * The check of a chunk covers its payload, kind, length and number, and the preamble, so that none can be changed, left
- * out, moved or taken from another file. Without a secret it is the beginning of a SHA-256. With one it is the tag of
- * AES-256-GCM, whose nonce is the chunk's number from 1 on; the key is of this file alone, as its salt is random. The key
- * check is the tag of number 0, of no payload, and all zeros without a secret.
+ * The check of a chunk covers payload, kind, length, number and the preamble, so that no chunk can
+ * be changed, removed, moved or taken from another file. Without a secret it is a truncated
+ * SHA-256. With a secret it is the tag of AES-256-GCM with the chunk number from 1 as the nonce;
+ * the key is unique to the file because its salt is random. The key check is the tag of number 0
+ * without a payload, and zeros without a secret.
  */
 
 const snapshotMagic = Buffer.from('ORCHSNAP', 'latin1')
@@ -23,16 +25,16 @@ const snapshotFormat = 1
 export const preambleFixedBytes = 16
 export const preambleHashBytes = 32
 export const checkBytes = 16
-/** Length and kind. */
+/** Length and kind of a chunk. */
 export const chunkHeadBytes = 5
 export const chunkKind = { data: 1, trailer: 2 } as const
 
-/** How the key comes from the secret. */
+/** How the key is derived from the secret. */
 export type KeyDerivation =
   | {
       readonly kind: 'passphrase'
       readonly salt: string
-      /** scrypt's N, r and p. @source RFC 7914 section 2 */
+      /** N, r and p of scrypt. @source RFC 7914 section 2 */
       readonly cost: number
       readonly blocks: number
       readonly parallel: number
@@ -40,7 +42,7 @@ export type KeyDerivation =
   /** HKDF with SHA-256 of a key file. @source RFC 5869 */
   | { readonly kind: 'key'; readonly salt: string }
 
-/** What a file says about itself, readable without a secret. */
+/** Header of a snapshot file, readable without the secret. */
 export type FileHeader = {
   readonly clusterId: string
   readonly clusterName: string
@@ -49,19 +51,19 @@ export type FileHeader = {
   readonly logIndex: number
   readonly logTerm: number
   readonly featureLevel: number
-  /** RFC 3339, by the clock of whoever saved it. */
+  /** RFC 3339, by the clock of the machine that saved it. */
   readonly savedAt: string
-  /** Of the state, 32 hexadecimal digits. */
+  /** Digest of the state, 32 hexadecimal digits. */
   readonly digest: string
   /** Version of the program that wrote it. */
   readonly program: string
-  /** null: whoever has the file has every Secret in it. */
+  /** null: not encrypted, so anyone with the file can read the Secrets in it. */
   readonly encryption: KeyDerivation | null
 }
 
 export type FileTrailer = { readonly sha256: string; readonly bytes: number }
 
-/** All of it but the key check. */
+/** Encodes the preamble without the key check. */
 export function encodePreamble(header: FileHeader): Uint8Array {
   const json = Buffer.from(JSON.stringify(header))
   const fixed = Buffer.alloc(preambleFixedBytes)
@@ -71,7 +73,7 @@ export function encodePreamble(header: FileHeader): Uint8Array {
   return Buffer.concat([fixed, json, sha256(fixed, json)])
 }
 
-/** @returns how many bytes the JSON has @throws BackupFailure */
+/** @returns the length of the JSON @throws BackupFailure */
 export function headerBytesIn(fixed: Uint8Array, name: string): number {
   const bytes = Buffer.from(fixed)
   if (bytes.length < snapshotMagic.length || !bytes.subarray(0, 8).equals(snapshotMagic)) {
@@ -88,7 +90,7 @@ export function headerBytesIn(fixed: Uint8Array, name: string): number {
   return length
 }
 
-/** @param json what the preamble's hash was found to be right for @throws BackupFailure `damaged` */
+/** @param json verified by the hash of the preamble @throws BackupFailure `damaged` */
 export function decodeHeader(json: Uint8Array, name: string): FileHeader {
   const value = parsed(json)
   if (value === null) throw damaged(name, 'its header')
@@ -102,7 +104,7 @@ export function decodeHeader(json: Uint8Array, name: string): FileHeader {
     (apiDomain === 'orch.io' || apiDomain === 'k8s.io') &&
     encryption !== 'none'
   if (!isHeader) throw damaged(name, 'its header')
-  // Every field was looked at.
+  // All fields were checked.
   return { ...(value as Omit<FileHeader, 'encryption'>), encryption }
 }
 
@@ -110,7 +112,7 @@ export function encodeTrailer(trailer: FileTrailer): Uint8Array {
   return Buffer.from(JSON.stringify(trailer))
 }
 
-/** @returns null when it is none */
+/** @returns null when the JSON is not a trailer */
 export function decodeTrailer(bytes: Uint8Array): FileTrailer | null {
   const value = parsed(bytes)
   const hash = value?.['sha256']
@@ -157,7 +159,7 @@ function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** It is printed, and comes from a file that anybody may have made. */
+/** Restricts names to printable text, because anyone may have created the file. */
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && !/\p{Cc}/u.test(value)
 }

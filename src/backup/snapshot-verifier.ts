@@ -12,21 +12,21 @@ import { decodeVersion } from '../store/machine/object-version.ts'
 import type { Version } from '../store/machine/object-version.ts'
 import { BackupFailure } from './errors.ts'
 
-/** Of one resource. */
+/** Objects and bytes of one resource. */
 export type ResourceCount = { readonly resource: string; readonly objects: number; readonly bytes: number }
 
 export type StateSummary = {
   readonly head: Head
   readonly digest: string
-  /** Superseded versions and deletions that can still be read are among them. */
+  /** Includes superseded versions and deletions that are still readable. */
   readonly versions: number
   /** Ascending by name; bytes of all versions. */
   readonly resources: readonly ResourceCount[]
 }
 
 /**
- * Reads a state's stream without keeping it: proves each record by its own hash and all of them together by the digest
- * that came with the head, and counts.
+ * Verifies the stream of a state without storing it: each record by its hash, and all of them by
+ * the digest of the head. Counts objects.
  */
 export class SnapshotVerifier {
   readonly #name: string
@@ -39,18 +39,18 @@ export class SnapshotVerifier {
   #versions = 0
   #ended = false
 
-  /** @param name for messages @param onVersion told of each, ascending by revision */
+  /** @param name for messages @param onVersion called for each version, ascending by revision */
   constructor(name: string, onVersion: (version: Version, head: Head) => void = () => undefined) {
     this.#name = name
     this.#onVersion = onVersion
   }
 
-  /** null: it has not come yet. */
+  /** null: not received yet. */
   get head(): Head | null {
     return this.#stored?.head ?? null
   }
 
-  /** As its sender wrote it, 32 hexadecimal digits; empty before the head. */
+  /** The digest in the head, 32 hexadecimal digits; empty before the head. */
   get digest(): string {
     return this.#stored === null ? '' : hashText(this.#stored.digest)
   }
@@ -112,7 +112,7 @@ export class SnapshotVerifier {
     addHash(this.#sum, readHash(record, 0, scratch))
   }
 
-  /** @param hasEvent its predecessor, if there was one, is in the stream too */
+  /** @param hasEvent whether the stream contains the previous version, if there was one */
   #count(version: Version, bytes: number, hasEvent: boolean): void {
     const resource = resourceOf(version.key)
     const count = this.#counts.get(resource) ?? { objects: 0, bytes: 0 }
@@ -140,7 +140,7 @@ export class SnapshotVerifier {
 
 const scratch = newHash()
 
-/** `configmaps`, or with its group `leases.coordination.k8s.io`. @param key `<group>/<plural>/…` */
+/** `configmaps`, or with a group `leases.coordination.k8s.io`. @param key `<group>/<plural>/…` */
 function resourceOf(key: string): string {
   const [group = '', plural = ''] = key.split('/', 2)
   return group === '' ? plural : `${plural}.${group}`

@@ -12,16 +12,16 @@ import {
 import type { FileHeader } from './snapshot-format.ts'
 
 export type SnapshotWriterOptions = {
-  /** For messages. */
+  /** Name of the file for messages. */
   readonly name: string
   readonly header: FileHeader
-  /** As `header.encryption` says; see `newDerivation`. */
+  /** The secret of `header.encryption`; see `newDerivation`. */
   readonly secret: Secret | null
-  /** Takes the file's bytes in order, and keeps none of them. */
+  /** Receives the bytes of the file in order. */
   readonly write: (bytes: Uint8Array) => void
 }
 
-/** Makes a snapshot file of a state's stream, holding one chunk at a time. */
+/** Writes the stream of a state as a snapshot file, one chunk at a time. */
 export class SnapshotWriter {
   readonly #write: (bytes: Uint8Array) => void
   readonly #seal: ChunkSeal
@@ -40,7 +40,7 @@ export class SnapshotWriter {
     write(this.#seal.keyCheck())
   }
 
-  /** The next bytes of the stream, however they were cut. They may not be changed afterwards. */
+  /** Adds bytes of the stream, in chunks of any size. They must not be changed afterwards. */
   push(bytes: Uint8Array): void {
     this.#hash.update(bytes)
     this.#bytes += bytes.byteLength
@@ -53,7 +53,7 @@ export class SnapshotWriter {
     }
   }
 
-  /** The stream is complete. Without this, nobody takes the file for whole. */
+  /** Completes the file. Without this it is detected as incomplete. */
   end(): void {
     this.#flush()
     this.#chunk(chunkKind.trailer, encodeTrailer({ sha256: this.#hash.digest('hex'), bytes: this.#bytes }))

@@ -13,7 +13,7 @@ import {
   leasePromiseFileName,
 } from '../data-dir/layout.ts'
 
-/** What a data directory holds of its member; keys and what an operator put there are none of it. */
+/** Files of a member in its data directory, without keys and files of the operator. */
 export const memberFiles = [
   logFolder,
   databaseFolder,
@@ -24,10 +24,13 @@ export const memberFiles = [
   claimFileName,
 ] as const
 
-/** Why a directory is not whole: no server starts on it. */
+/** Marks a directory as incomplete: no server starts on it. */
 export type UnfinishedCommand =
   | { readonly command: 'restore' }
-  /** `moving`: the old files go into `aside`. `making`: all of them are there, and new ones are made. */
+  /**
+   * `moving`: the original files are being moved into `aside`. `making`: all have been moved, and
+   * new ones are being created.
+   */
   | { readonly command: 'recover'; readonly step: 'moving' | 'making'; readonly aside: string }
 
 /** Durable on return. */
@@ -39,7 +42,7 @@ export function removeMark(directory: string): void {
   removeFile(join(directory, unfinishedFileName))
 }
 
-/** @returns null when nothing is under way @throws BackupFailure `refused` when nobody can tell what is */
+/** @returns null without a mark @throws BackupFailure `refused` when the mark is damaged */
 export function readMark(directory: string): UnfinishedCommand | null {
   const path = join(directory, unfinishedFileName)
   const text = readFileIfThere(path)
@@ -64,7 +67,7 @@ function unfinishedIn(text: string): UnfinishedCommand | null {
   }
 }
 
-/** What any process or file system leaves, and a mark that was about to be made. */
+/** Files of other programs, and a mark that was being written. */
 const ignoredFiles = new Set([
   'lost+found',
   'pid',
@@ -75,7 +78,8 @@ const ignoredFiles = new Set([
 ])
 
 /**
- * Makes sure that nothing is there but what an interrupted restore left, which goes.
+ * Removes the remains of an interrupted restore, and rejects any other content.
+ *
  * @throws BackupFailure `refused`
  */
 export function emptyForRestore(directory: string): void {

@@ -14,10 +14,10 @@ export type VerifiedSnapshot = {
 }
 
 /**
- * Reads all of it, holding one chunk at a time: every chunk is as it was written, every record too, the state has the
- * digest its member had, and the file says of itself what is in it.
+ * Verifies a whole snapshot file, holding one chunk at a time: every chunk and record, the digest
+ * of the state, and the header.
  *
- * @param onVersion told of each, ascending by revision
+ * @param onVersion called for each version, ascending by revision
  * @throws BackupFailure
  */
 export function verifySnapshot(

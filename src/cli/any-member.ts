@@ -7,43 +7,53 @@ import { whySilent } from './silent-member.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Of one member. A change may have to wait for the leader, and an election may come between. */
+/** Ms for one member: a change may have to wait for the leader, and for an election. */
 const changeTimeoutMs = 65_000
 const pollMs = 200
-/** Progress is told this often at most. */
+/** Minimum interval of progress messages. */
 const progressMs = 1000
 
 export type Asking = {
-  /** Is told who gives no answer, and who is asked instead. */
+  /** Receives a message for each member that does not respond, with the next one to try. */
   readonly terminal: Terminal
-  /** For one change, whichever member does it. */
+  /** For one change, over all members. */
   readonly timeoutMs: number
 }
 
 export type Answer = {
   readonly body: Record<string, unknown>
-  /** Another was asked before and gave no answer, or did not know: what is done already may be its doing. */
+  /**
+   * Whether another member was tried before without a definite response: it may have made the
+   * change.
+   */
   readonly isRepeat: boolean
 }
 
-/** A running cluster, asked by way of whichever member answers. Members that the kubeconfig does not know are found too. */
+/**
+ * Client of a running cluster that uses any member that responds. It also finds members that are
+ * missing in the kubeconfig.
+ */
 export class AnyMember {
   readonly #known: readonly Endpoint[]
   readonly #asking: Asking | null
-  /** Who answered last comes first, who gave no answer last. */
+  /** The last member that responded comes first, the last that did not comes last. */
   #endpoints: readonly Endpoint[]
   #hasAnswered = false
-  /** What the terminal was told since somebody answered. */
+  /** Messages printed since the last response. */
   readonly #told = new Set<string>()
 
-  /** @param asking null: nobody is told, and each member is given the time that a change may take */
+  /** @param asking null: no messages, and each member has the full time for a change */
   constructor(kubeconfig: string, asking: Asking | null = null) {
     this.#asking = asking
     this.#known = readEndpoints(kubeconfig)
     this.#endpoints = this.#known
   }
 
-  /** What the leader says, or whoever answers when there is none. @throws CliFailure `failed` when nobody answers */
+  /**
+   * Returns the status of the leader, or of any member when there is none.
+   *
+   * @throws CliFailure `failed` when no member responds
+   */
   async status(): Promise<MemberStatus> {
     const { endpoint, status } = await fetchAnyStatus(this.#endpoints, (silent, why, next) => {
       this.#last(silent, why, next)
@@ -62,7 +72,7 @@ export class AnyMember {
     }
   }
 
-  /** What each member says of itself; null: it does not answer. */
+  /** Returns the status of each member; null: no response. */
   async each(status: MemberStatus): Promise<ReadonlyMap<string, MemberStatus | null>> {
     const all = await Promise.all(
       status.members.map(async ({ name }) => {
@@ -74,8 +84,9 @@ export class AnyMember {
   }
 
   /**
-   * One line for each member that gives no answer: what is wrong with it, as far as it can be seen from here, and what to do.
-   * @param own what each said; unset: they are asked
+   * Returns one line for each member that does not respond, with diagnosis and remedy.
+   *
+   * @param own the status of each member; unset: it is requested
    */
   async silences(
     status: MemberStatus,
@@ -86,24 +97,24 @@ export class AnyMember {
     return Promise.all(silent.map(({ name }) => whySilent(name, this.endpointOf(name))))
   }
 
-  /** The cluster's, in PEM, as the kubeconfig has it. */
+  /** CA certificate of the cluster in PEM, from the kubeconfig. */
   get authority(): string {
     return this.#endpoints[0]?.authority ?? ''
   }
 
-  /** @returns null: no context of that name, and no member that says where clients dial it */
+  /** @returns null: no context of that name, and no member that reports its address */
   endpointOf(name: string): Endpoint | null {
     return this.#endpoints.find((one) => one.name === name) ?? null
   }
 
   /**
-   * Asks for something that does no harm when it is done twice, so a member that did not answer, or does not know whether it is
-   * done, is followed by the next.
+   * Sends an idempotent request. When a member does not respond or does not know the outcome, the
+   * next one is tried.
    *
-   * @throws CliFailure `failed` in the words of the member
+   * @throws CliFailure `failed` with the message of the member
    */
   async post(path: string, body: unknown): Promise<Answer> {
-    // It takes seconds to find out who answers, and a change may take a minute.
+    // Finding a member that responds takes seconds, a change up to a minute.
     if (!this.#hasAnswered) await this.status()
     const endpoints = this.#endpoints
     const clock = this.#asking?.terminal.clock
@@ -129,7 +140,7 @@ export class AnyMember {
     )
   }
 
-  /** @param says what there is to tell about what is still missing; null: all is as it should be */
+  /** @param says returns what is still missing; null: complete */
   async waitUntil(
     terminal: Terminal,
     what: { readonly says: (status: MemberStatus) => string | null; readonly timeoutMs: number },
@@ -190,10 +201,10 @@ function inSeconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`
 }
 
-/** Another member may do what this one cannot just now, or find done what this one could not wait for. */
+/** Another member may be able to make the change, or find it made. */
 export const undecidedCodes: ReadonlySet<number> = new Set([429, 503, 504])
 
-/** null: nobody answered. */
+/** @returns null when no member responded */
 export async function orNull(asked: Promise<MemberStatus>): Promise<MemberStatus | null> {
   try {
     return await asked

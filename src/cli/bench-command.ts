@@ -13,7 +13,7 @@ import type { Terminal } from './terminal.ts'
 
 type Shared = { readonly kubeconfig: () => Option; readonly directory: () => Option }
 
-/** `orchctl bench` and all that it understands. */
+/** `orchctl bench` and its options. */
 export function addBench(
   program: Command,
   terminal: Terminal,
@@ -141,7 +141,7 @@ function whole(min: number, max: number): (text: string) => number {
   }
 }
 
-/** In their order, each once. */
+/** In the given order, without duplicates. */
 function wholes(min: number, max: number): (text: string) => readonly number[] {
   const one = whole(min, max)
   return (text) => [...new Set(text.split(',').map((word) => one(word.trim())))]

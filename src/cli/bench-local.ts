@@ -12,9 +12,11 @@ import { processState } from './process.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * The cluster under that directory, when all endpoints are members of it whose processes run: those may be looked at and harmed.
+ * Returns access to the processes of the cluster in that directory, if all endpoints are running
+ * members of it.
  *
- * @returns null for any others @throws CliFailure `failed` when the directory holds half a cluster
+ * @returns null otherwise
+ * @throws CliFailure `failed` when the directory has only a part of a cluster
  */
 export function localServers(
   terminal: Terminal,
@@ -39,7 +41,11 @@ function pidsOf(cluster: LocalCluster): readonly number[] {
   })
 }
 
-/** As `orchctl chaos` does one fault, healed and awaited. @throws ChaosFailure */
+/**
+ * Injects one fault like `orchctl chaos`, reverts it and waits until all members are ready.
+ *
+ * @throws ChaosFailure
+ */
 async function strike(
   terminal: Terminal,
   cluster: LocalCluster,

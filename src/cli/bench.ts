@@ -45,16 +45,21 @@ export type BenchFlags = EndpointFlags & {
   readonly output: 'table' | 'json' | 'markdown'
 }
 
-/** Measures, or compares what was measured. @returns the exit code @throws CliFailure, BenchFailure */
+/**
+ * Runs the benchmarks, or compares results.
+ *
+ * @returns the exit code
+ * @throws CliFailure, BenchFailure
+ */
 export async function bench(terminal: Terminal, flags: BenchFlags, processors: number): Promise<number> {
   if (flags.compare !== undefined) return compared(terminal, flags.compare)
-  // Before minutes are spent on what cannot be written.
+  // Fails before the run if a file cannot be written.
   for (const path of [flags.html, flags.json]) if (path !== undefined) closeSync(openSync(path, 'a'))
   const endpoints = verifyEndpoints(flags)
   const local = localServers(terminal, flags.dir, endpoints)
   if (local === null && flags.yes !== true) await confirm(endpoints)
   const stop = new AbortController()
-  // Whoever insists ends the program, and leaves namespaces behind.
+  // A second interrupt ends the program and leaves its namespaces behind.
   const ended = onInterrupt(terminal.clock, () => {
     terminal.note('interrupted: ending, and removing what was made')
     stop.abort()
@@ -90,7 +95,11 @@ function selectionOf(flags: BenchFlags): Selection {
   }
 }
 
-/** Nobody loads a cluster by a kubeconfig that happened to be there. @throws CliFailure `usage` */
+/**
+ * Prevents loading a cluster that a default kubeconfig happens to name.
+ *
+ * @throws CliFailure `usage`
+ */
 async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
   const names = endpoints.map(({ url }) => url).join(', ')
   const refusal = new CliFailure(

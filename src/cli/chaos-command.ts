@@ -12,7 +12,7 @@ import type { Terminal } from './terminal.ts'
 
 type Shared = { readonly directory: () => Option; readonly output: () => Option }
 
-/** `orchctl chaos` and all that it understands. */
+/** `orchctl chaos` and its options. */
 export function addChaos(
   program: Command,
   terminal: Terminal,

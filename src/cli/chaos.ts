@@ -19,7 +19,7 @@ import type { Format, Terminal } from './terminal.ts'
 export type ChaosFlags = {
   readonly dir: string
   readonly duration: number
-  /** Unset: all that can be had. */
+  /** Unset: all that are possible. */
   readonly faults?: readonly FaultKind[]
   readonly seed?: number
   readonly output: Format
@@ -28,7 +28,7 @@ export type ChaosFlags = {
 const defaultNodes = 3
 const readyAgainMs = 200
 
-/** Prints what `run` would do. @throws ChaosFailure `no-plan`; CliFailure `failed` */
+/** Prints the plan of `run`. @throws ChaosFailure `no-plan`; CliFailure `failed` */
 export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nodes?: number }): void {
   const { dir, nodes, duration, output } = flags
   const hasCluster = nodes === undefined && existsSync(join(resolve(dir), 'n1'))
@@ -58,10 +58,11 @@ export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nod
 }
 
 /**
- * Does what the plan says and heals what it did, also when interrupted.
+ * Runs the plan and reverts all faults, also after an interrupt.
  *
  * @returns false when it was interrupted
- * @throws ChaosFailure; CliFailure `failed` when there is no cluster there, `usage` when a fault cannot be had of it
+ * @throws ChaosFailure; CliFailure `failed` when there is no cluster, or it does not support a
+ * fault
  */
 export async function chaosRun(
   terminal: Terminal,
@@ -83,7 +84,8 @@ export async function chaosRun(
 
   const target = await LocalTarget.open(cluster, terminal)
   const stop = new AbortController()
-  // The first one heals; whoever insists ends the program, and what holds links and pauses notices.
+  // The first interrupt reverts all faults. The second ends the program; the processes that hold
+  // links and pauses notice that and revert them.
   const ended = onInterrupt(clock, () => {
     terminal.note('healing what was harmed')
     stop.abort()
@@ -113,7 +115,7 @@ export async function chaosRun(
   return !stop.signal.aborted
 }
 
-/** Serves the proxies of a cluster until told to stop: `orchctl cluster up` starts it. */
+/** Runs the proxies of a cluster until a signal; `orchctl cluster up` starts it. */
 export async function chaosLinks(terminal: Terminal, dir: string): Promise<void> {
   const links = await serveLinks(resolve(dir), terminal)
   await new Promise<void>((end) => {
@@ -122,14 +124,18 @@ export async function chaosLinks(terminal: Terminal, dir: string): Promise<void>
   await links.close()
 }
 
-/** Harm to a cluster that is not whole would be told of as its own. @throws CliFailure `failed` */
+/**
+ * Requires that all members are ready: earlier problems would look like effects of faults.
+ *
+ * @throws CliFailure `failed`
+ */
 async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal): Promise<void> {
   const endMs = clock.monotonicMs() + chaosLimits.beginMsMax
   for (;;) {
     const ready = await Promise.all(target.members.map((member) => target.isReady(member)))
     const not = target.members.filter((_, at) => ready[at] === false)
     if (not.length === 0 || signal.aborted) return
-    // Who does not run will not be ready however long it is waited for.
+    // Waiting does not help for a member that is not running.
     const down = not.filter((member) => !target.isRunning(member))
     if (down.length > 0)
       throw new CliFailure('failed', `${down.join(', ')} not running: orchctl cluster up first`)
@@ -141,12 +147,12 @@ async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal):
   }
 }
 
-/** Links need two ends. */
+/** Faults of links need at least two members. */
 function possible(members: number): readonly FaultKind[] {
   return faultKinds.filter((kind) => members > 1 || !needsPeers.has(kind))
 }
 
-/** As `orchctl verify --faults` reads it. */
+/** The format that `orchctl verify --faults` reads. */
 function lineOf({ kind, target, atMs, endMs, readyMs }: CompletedFault): string {
   return JSON.stringify({ atMs, kind, target, endMs, readyMs })
 }

@@ -32,7 +32,7 @@ export async function cli(args: readonly string[], terminal: Terminal): Promise<
     await program.parseAsync([...args], { from: 'user' })
     return result.code
   } catch (cause) {
-    // Help and version end by an exception too; commander has printed whatever there was to say.
+    // Help and version end with an exception, too; commander has printed them.
     if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage
     const isExpected = cause instanceof Failure || (cause instanceof Error && 'syscall' in cause)
     if (!isExpected) throw cause

@@ -4,7 +4,7 @@ import { clusterAdd, clusterRemove } from './cluster-members.ts'
 import { clusterRestart } from './cluster-restart.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The commands by which a cluster on this machine grows and shrinks. */
+/** Commands that add, restart and remove members of a cluster on this machine. */
 export function addClusterMembers(cluster: Command, terminal: Terminal, directory: () => Option): void {
   type Flags = { readonly dir: string; readonly timeout: number; readonly role: 'voter' | 'learner' }
   cluster

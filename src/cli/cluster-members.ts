@@ -20,10 +20,10 @@ import type { Terminal } from './terminal.ts'
 type Options = { readonly directory: string; readonly timeoutMs: number }
 
 /**
- * One member more of a cluster on this machine: keys, configuration, token, process. What an earlier run left unfinished
- * is finished.
+ * Adds a member to a cluster on this machine: keys, configuration, token, process. Completes an
+ * interrupted earlier run.
  *
- * @param name null: the first number that is free
+ * @param name null: the first free number
  */
 export async function clusterAdd(
   terminal: Terminal,
@@ -65,7 +65,7 @@ function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner
   return { name, role, replaces: null, ...addresses }
 }
 
-/** Everything that the process needs to join. */
+/** Creates everything that the process needs to join. */
 async function prepareSeat(
   terminal: Terminal,
   cluster: LocalCluster,
@@ -93,7 +93,7 @@ async function prepareSeat(
   removeFile(seat.removedPath)
 }
 
-/** Takes a member out of its cluster, and its data off this machine. */
+/** Removes a member from its cluster, and its data from this machine. */
 export async function clusterRemove(terminal: Terminal, name: string, options: Options): Promise<void> {
   const cluster = openCluster(options.directory)
   const place = memberAt(cluster.directory, name)
@@ -115,16 +115,16 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
       throw new CliFailure('failed', `${name} (pid ${pid}) does not end: end it, then try again`)
   }
   forgetProcess(place)
-  // From here on it is no lost member but a removed one.
+  // From here on it counts as removed, not as lost.
   replaceFile(place.removedPath, '', 'public')
-  // Where another tool removed it.
+  // It may have been removed by another tool.
   forgetServer(kubeconfig, name, readTextFile(clusterPkiPaths(join(cluster.directory, 'pki')).ca.certificate))
   rmSync(join(place.directory, 'data'), { recursive: true, force: true })
   removeFile(place.configPath)
   terminal.print(`${name} is gone; ${place.logPath} is what it said`)
 }
 
-/** As the cluster says; where nobody answers, those that live here. */
+/** Returns the members as the cluster reports them; without a response, those on this machine. */
 async function membersOf(cluster: LocalCluster): Promise<readonly { readonly name: string }[]> {
   try {
     return (await new AnyMember(cluster.kubeconfigPath).status()).members
@@ -134,10 +134,13 @@ async function membersOf(cluster: LocalCluster): Promise<readonly { readonly nam
   }
 }
 
-/** How long a removed member may take to find out and end. */
+/** Ms until a removed member notices its removal and ends. */
 const ownEndMs = 10_000
 
-/** Neither here nor elsewhere: a member may have been replaced by one that this machine holds nothing of. */
+/**
+ * Checks that the name is unused here and in the cluster; a member may have been replaced by one on
+ * another machine.
+ */
 function firstFree(members: readonly { readonly name: string }[]): string {
   for (let number = 1; ; number++) {
     const name = `n${number}`
@@ -145,7 +148,7 @@ function firstFree(members: readonly { readonly name: string }[]): string {
   }
 }
 
-/** Ports follow from the number, as those of the founders do. @throws CliFailure */
+/** Ports follow from the number, as for founding members. @throws CliFailure */
 function seatOf(cluster: LocalCluster, name: string): Seat {
   const [, text] = /^n([1-9][0-9]{0,2})$/.exec(name) ?? []
   if (text === undefined) {
@@ -167,7 +170,7 @@ function seatOf(cluster: LocalCluster, name: string): Seat {
   return {
     ...memberAt(cluster.directory, name),
     clientPort: first.clientPort + distance,
-    // Where the founders listen: a proxy between them, as for chaos, does not stand before who comes later.
+    // Ports for members without a proxy: with chaos, only founding members are proxied.
     peerPort: parseAddress(peerAddress).port + distance,
     listenPort: parseAddress(peerAddress).port + distance,
   }

@@ -7,10 +7,12 @@ import { namesInOrder } from './name-order.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Stops and starts a member, or all of them one after the other, each only when the one before is ready: so a cluster of
- * three or more goes on answering. One that does not run is started; one that was removed from the cluster is left out.
+ * Restarts a member, or all of them one after the other, each when the previous one is ready, so
+ * that a cluster of three or more stays available. A stopped member is started; a member that was
+ * removed from the cluster is skipped.
  *
- * @param name null: all @throws CliFailure `failed`
+ * @param name null: all
+ * @throws CliFailure `failed`
  */
 export async function clusterRestart(
   terminal: Terminal,

@@ -3,16 +3,16 @@ import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { CliFailure } from './errors.ts'
 
-/** What a member says of itself and its cluster, as far as commands show it. */
+/** Status that a member reports of itself and its cluster, as far as commands use it. */
 export type MemberStatus = {
   readonly name: string
   readonly role: string
   readonly term: number
-  /** Name; null: it knows none. */
+  /** Name; null: unknown. */
   readonly leader: string | null
   readonly appliedMemory: number
   readonly ready: boolean
-  /** Why it does not serve its state, see `QuarantineCause`; null: it does. */
+  /** Cause of the quarantine of its state, see `QuarantineCause`; null: none. */
   readonly quarantine: string | null
   readonly members: readonly {
     readonly id: string
@@ -21,24 +21,25 @@ export type MemberStatus = {
     readonly wantedRole: string
     readonly peerAddress: string
     readonly clientAddress: string
-    /** Name of the voter whose place it takes once it caught up. */
+    /** Name of the voter that it will replace once it has caught up. */
     readonly replaces: string | null
-    /** Entries that it lacks; null: this member does not know. */
+    /** Missing entries; null: unknown to this member. */
     readonly lag: number | null
   }[]
 }
 
 const statusTimeoutMs = 3000
 
-/** @throws CliFailure `failed` when it does not answer, or not with a status */
+/** @throws CliFailure `failed` when it does not respond with a status */
 export async function fetchStatus(endpoint: Endpoint): Promise<MemberStatus> {
   const reply = await call(endpoint, { method: 'GET', path: '/cluster/v1/status' }, statusTimeoutMs)
   return parseStatus(endpoint, jsonOf(endpoint, reply))
 }
 
 /**
- * @param onSilent told of each that gave no status, why in words, and who is asked next; null: nobody is left
- * @throws CliFailure `failed` when no member answers
+ * @param onSilent called for each member without a status, with the reason and the next member;
+ * null: none is left
+ * @throws CliFailure `failed` when no member responds
  */
 export async function fetchAnyStatus(
   endpoints: readonly Endpoint[],

@@ -22,17 +22,19 @@ import type { Format, Terminal } from './terminal.ts'
 
 const pollMs = 100
 const readyTimeoutMs = 2000
-/** The system tells of the end of a process that we started a moment after it is gone. */
+/** The exit code of a child process arrives shortly after its end. */
 const exitToldMs = 1000
-/** How long the others of a member that ended may take to serve or to end, too. */
+/** Ms until the remaining members serve or end, after one has ended. */
 const settleMsMax = 5000
 
-/** Makes and starts whatever is missing, waits until every member is ready, and says what to type next. */
+/**
+ * Creates and starts what is missing, waits until every member is ready, and prints the next steps.
+ */
 export async function clusterUp(
   terminal: Terminal,
   options: LocalClusterOptions & {
     readonly timeoutMs: number
-    /** null: it begins empty, or as it was. */
+    /** null: a new cluster is empty, an existing one unchanged. */
     readonly restore: RestoreFrom | null
   },
 ): Promise<void> {
@@ -42,7 +44,7 @@ export async function clusterUp(
   const cluster =
     restore === null ? prepareCluster(terminal, options) : await prepareRestored(terminal, options, restore)
   await startLinks(terminal, cluster.directory)
-  // What a member that ends has to say begins here.
+  // Output of a member that ends is read from here on.
   const logFrom = new Map(cluster.members.map((member) => [member.name, logLength(member)]))
   const started = new Map<string, Started>()
   const start = (member: LocalMember): void => {
@@ -63,7 +65,7 @@ export async function clusterUp(
   const onEnded = async (member: LocalMember): Promise<AfterEnd> => {
     const ours = started.get(member.name)
     if (ours === undefined) {
-      // It ran before, so nobody was told how it ended: as if it had been found like that.
+      // Its exit code is unknown, because it was started earlier.
       terminal.note(`${member.name} ended without being told to`)
       start(member)
       return 'started-again'
@@ -78,7 +80,7 @@ export async function clusterUp(
   for (const line of nextSteps({ ...cluster, members }, terminal.program)) terminal.print(line)
 }
 
-/** kubectl asks a server which kinds it has once in hours: it may remember another cluster that was there. */
+/** kubectl caches discovery for hours: it may remember a former cluster at this address. */
 function tellStaleCache(terminal: Terminal, members: readonly LocalMember[]): void {
   const stale = members.flatMap((member) => staleDiscovery(member.clientPort, String(domainOf(member))))
   if (stale.length === 0) return
@@ -88,15 +90,15 @@ function tellStaleCache(terminal: Terminal, members: readonly LocalMember[]): vo
   terminal.note(`cluster; to make it ask again: rm -r ${stale.join(' ')}`)
 }
 
-/** @returns null: a signal ended it, or nobody says */
+/** @returns null: ended by a signal, or unknown */
 function exitCodeOf({ clock }: Terminal, { ended: code }: Started): Promise<number | null> {
   return Promise.race([code, sleep(clock, exitToldMs).then(() => null)])
 }
 
-/** What is to be made of a member that ended. `gone`: nobody has to wait for it. */
+/** Result for a member that ended. `gone`: do not wait for it. */
 type AfterEnd = 'failed' | 'gone' | 'started-again'
 
-/** Of one that was started here and ended: that it was removed from the cluster is no failure. */
+/** Handles the end of a started member: removal from the cluster is not a failure. */
 export async function afterEnd(
   terminal: Terminal,
   member: LocalMember,
@@ -109,16 +111,20 @@ export async function afterEnd(
   return 'gone'
 }
 
-/** Of all of `cluster.members`. @throws CliFailure `failed` naming who is not, and why */
+/**
+ * Waits for all of `cluster.members`.
+ *
+ * @throws CliFailure `failed` with the members that are not ready, and the reasons
+ */
 export async function waitReady(
   terminal: Terminal,
   cluster: LocalCluster,
   options: {
     readonly timeoutMs: number
     readonly logFrom: ReadonlyMap<string, number>
-    /** Of members that the kubeconfig does not have yet. */
+    /** Endpoints of members that the kubeconfig does not have yet. */
     readonly urls?: ReadonlyMap<string, string>
-    /** Unset: that is a failure. */
+    /** Called when a member ends; unset: it is a failure. */
     readonly onEnded?: (member: LocalMember) => Promise<AfterEnd>
   },
 ): Promise<void> {
@@ -138,7 +144,7 @@ export async function waitReady(
         if (next === 'gone') waiting.delete(member.name)
         continue
       }
-      // One that was removed has no context any more; it will find that out and end.
+      // A removed member has no context any more; it will notice its removal and end.
       const endpoint = endpoints.find(({ name }) => name === member.name)
       if (endpoint === undefined) continue
       const reply = await call(endpoint, { method: 'GET', path: '/readyz' }, readyTimeoutMs)
@@ -152,7 +158,10 @@ export async function waitReady(
   }
 }
 
-/** What made one end may end others a moment later: who runs on is known once each has served or ended. */
+/**
+ * A cause that ended one member may end others shortly after: waits until each remaining one serves
+ * or has ended.
+ */
 async function untilSettled(
   terminal: Terminal,
   waiting: ReadonlyMap<string, LocalMember>,
@@ -203,7 +212,7 @@ async function late(
   return new CliFailure('failed', `not ready after ${timeoutMs / 1000} s:\n  ${lines.join('\n  ')}`)
 }
 
-/** Asks every member to stop and waits for it. @throws CliFailure `failed` naming those that did not */
+/** Stops all members and waits. @throws CliFailure `failed` with those that are still running */
 export async function clusterDown(
   terminal: Terminal,
   options: { readonly directory: string; readonly timeoutMs: number; readonly force: boolean },
@@ -235,7 +244,7 @@ export async function clusterDown(
   terminal.print(stopping.length === 0 ? 'nothing was running' : `${stopping.length} stopped`)
 }
 
-/** @returns who is still running in the end */
+/** @returns the members that are still running */
 export async function waitGone(
   terminal: Terminal,
   processes: readonly { readonly member: MemberPlace; readonly pid: number }[],
@@ -258,13 +267,16 @@ export async function waitGone(
 type Row = {
   readonly name: string
   readonly pid: number | null
-  /** `removed`: its directory is here, and the cluster has no such member. `elsewhere`: the other way round. */
+  /**
+   * `removed`: its directory is here, but the cluster has no such member. `elsewhere`: the
+   * opposite.
+   */
   readonly process: ProcessState['kind'] | 'removed' | 'elsewhere'
-  /** null: it does not answer */
+  /** null: no response */
   readonly status: MemberStatus | null
 }
 
-/** One row for each member, and each directory of one. @returns whether all members are ready */
+/** Returns one row per member and per directory. @returns whether all members are ready */
 export async function clusterStatus(terminal: Terminal, directory: string, format: Format): Promise<boolean> {
   const rows = await statusRows(openCluster(directory))
   if (format === 'json') {
@@ -307,7 +319,7 @@ async function statusRows(cluster: LocalCluster): Promise<readonly Row[]> {
   return [...rows, ...(await Promise.all(others))]
 }
 
-/** As whom we ask is the same at every member. */
+/** All members accept the same credentials. */
 function endpointsAt(urls: ReadonlyMap<string, string>, [any]: readonly Endpoint[]): readonly Endpoint[] {
   return any === undefined ? [] : [...urls].map(([name, url]) => ({ ...any, name, url }))
 }

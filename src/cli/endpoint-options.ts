@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 
-/** How commands that ask any servers of this kind are told whom and as whom: see `verifyEndpoints`. */
+/** Options for the servers to use and the credentials: see `verifyEndpoints`. */
 export function addEndpointOptions(command: Command, kubeconfig: () => Option): void {
   command
     .option('--endpoint <url>', 'URL of a server, such as https://host:6443; repeat for each member', collect)

@@ -1,18 +1,21 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** By which a terminal, a shell or a supervisor asks a program to end. */
+/** Signals by which a terminal, a shell or a supervisor ends a program. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Interrupt = (typeof signals)[number]
 
-/** Ms within which a signal is the same request again: `timeout` tells its child and then its group, a shell its jobs. */
+/**
+ * Ms within which a second signal counts as the same request: `timeout` signals its child and then
+ * the group.
+ */
 const againMs = 500
 
 /**
- * Tells of the first interrupt, instead of ending. Whoever insists ends the program, and leaves behind what it made;
- * a hang-up never insists.
+ * Reports the first interrupt instead of ending. A second one ends the program, which then leaves
+ * resources behind; SIGHUP never counts as a second one.
  *
- * @param end ends this process as the signal would have done
- * @returns gives signals their usual effect back
+ * @param end ends this process as the signal would
+ * @returns restores the default behavior
  */
 export function onInterrupt(
   clock: Clock,
@@ -37,7 +40,7 @@ export function onInterrupt(
   return stop
 }
 
-/** What is written to a terminal that is gone fails, and must not end what is left to do. */
+/** Writing to a closed terminal fails, which must not abort the cleanup. */
 function nobodyReads(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeListener('error', ignored)

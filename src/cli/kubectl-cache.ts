@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { localHost } from './local-cluster.ts'
 
 /**
- * Where kubectl keeps what it learned of a server at that port of this machine, if that was of another API domain: kinds of
- * the other domain are found nowhere until it asks again, after hours.
+ * Returns the discovery cache of kubectl for that port of this machine if it is from another API
+ * domain: kinds of the current domain are then unknown to kubectl for hours.
  *
  * @returns the directory, or nothing
  */
@@ -14,10 +14,10 @@ export function staleDiscovery(clientPort: number, domain: string, home = homedi
   const groups = join(directory, 'servergroups.json')
   if (!existsSync(groups)) return []
   try {
-    // Each cluster has this group under its own domain.
+    // Each domain has this group under its own name.
     return readFileSync(groups, 'utf8').includes(`"authorization.${domain}"`) ? [] : [directory]
   } catch {
-    // It is kubectl's: what cannot be read is not judged.
+    // Ignores a cache that cannot be read.
     return []
   }
 }

@@ -10,18 +10,18 @@ import { makeDirectory, replaceFile, writeNewFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Where a member of a cluster on this machine lives. */
+/** Files of a member of a cluster on this machine. */
 export type MemberPlace = {
   readonly name: string
   readonly directory: string
   readonly configPath: string
   readonly logPath: string
   readonly pidPath: string
-  /** Is there when the member was removed from its cluster. */
+  /** Exists when the member was removed from its cluster. */
   readonly removedPath: string
 }
 
-/** And what clients dial. */
+/** The files of a member, and its ports. */
 export type LocalMember = MemberPlace & { readonly clientPort: number }
 
 export type LocalCluster = {
@@ -34,25 +34,31 @@ type Domain = 'orch.io' | 'k8s.io'
 
 export type LocalClusterOptions = {
   readonly directory: string
-  /** null: as many as there are; three of a new cluster. */
+  /** null: the existing number; three for a new cluster. */
   readonly nodes: number | null
-  /** null: the one it has; orch.io for a new cluster. */
+  /** null: the existing domain; orch.io for a new cluster. */
   readonly domain: Domain | null
-  /** Of the first member; the others follow. null: those it has; 6443 and 7443 of a new cluster. */
+  /**
+   * Ports of the first member; the others follow. null: the existing ones; 6443 and 7443 for a new
+   * cluster.
+   */
   readonly clientPort: number | null
   readonly peerPort: number | null
-  /** Made to be harmed: peers talk through proxies, members load a hook. Unset: as it is, or not. */
+  /**
+   * Supports faults: peers connect through proxies, members load a hook. Unset: as the cluster is;
+   * not for a new one.
+   */
   readonly chaos?: boolean
 }
 
-/** The program that members run, beside ours. */
+/** The server program of the same installation. */
 export const serverProgram = fileURLToPath(new URL('../main.js', import.meta.url))
 
 export const localHost = '127.0.0.1'
 
 /**
- * Makes keys and configuration files that are not there yet. What is there is kept, so that an operator may
- * edit it; it must be the same cluster.
+ * Creates missing keys and configuration files. Existing ones stay, so that an operator may edit
+ * them; they must match.
  *
  * @throws CliFailure `failed`; PkiFailure
  */
@@ -97,13 +103,17 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
   return openCluster(directory)
 }
 
-/** Those that a new cluster would have. @throws CliFailure `failed` when the ports of peers and clients would meet */
+/**
+ * Returns the members of a new cluster.
+ *
+ * @throws CliFailure `failed` when the ports of peers and clients overlap
+ */
 export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
   const directory = resolve(options.directory)
   const nodes = options.nodes ?? 3
   const clientPort = options.clientPort ?? 6443
   const peerPort = options.peerPort ?? peerPortBeside(clientPort)
-  // Behind the ports that peers dial are those at which members listen for the proxies.
+  // With proxies, members listen on the ports after those of the proxies.
   const span = options.chaos === true ? 2 * nodes : nodes
   const room = clientPort < peerPort ? nodes : span
   if (Math.abs(clientPort - peerPort) < room) {
@@ -120,17 +130,21 @@ export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
   }))
 }
 
-/** As 7443 is beside 6443. */
+/** The same distance as between 6443 and 7443. */
 function peerPortBeside(clientPort: number): number {
   return clientPort + 1000 <= 65_000 ? clientPort + 1000 : clientPort - 1000
 }
 
-/** Members whose configuration is there; none: there is no cluster yet. @throws CliFailure `failed` */
+/** Returns the members with a configuration file; none: no cluster. @throws CliFailure `failed` */
 export function presentMembers(directory: string): readonly LocalMember[] {
   return findMembers(resolve(directory))
 }
 
-/** A cluster that was made before. @throws CliFailure `failed` when there is none, or a member of it is lost */
+/**
+ * Opens an existing cluster.
+ *
+ * @throws CliFailure `failed` when there is none, or a member of it is lost
+ */
 export function openCluster(path: string): LocalCluster {
   const directory = resolve(path)
   const members = findMembers(directory)
@@ -139,7 +153,11 @@ export function openCluster(path: string): LocalCluster {
   return { directory, kubeconfigPath: join(directory, 'admin.kubeconfig'), members }
 }
 
-/** Whose processes may run, also where a configuration file was lost. @throws CliFailure `failed` when there is none */
+/**
+ * Returns the members that may be running, also with a lost configuration file.
+ *
+ * @throws CliFailure `failed` when there is none
+ */
 export function findProcesses(path: string): readonly MemberPlace[] {
   const directory = resolve(path)
   const places = memberNames(directory).map((name) => memberAt(directory, name))
@@ -160,7 +178,7 @@ function findMembers(directory: string): readonly LocalMember[] {
     .map((member) => ({ ...member, clientPort: Number(readConfig(member.configPath)['secure-port'] ?? 0) }))
 }
 
-/** Directories named as members are, in their order. @throws CliFailure `failed` */
+/** Returns the member directories in order. @throws CliFailure `failed` */
 function memberNames(directory: string): readonly string[] {
   if (!existsSync(directory)) return []
   try {
@@ -173,7 +191,11 @@ function memberNames(directory: string): readonly string[] {
   }
 }
 
-/** Every founder that one of them lists is there, unless it was removed. @throws CliFailure `failed` naming the lost file */
+/**
+ * Checks that every founding member is present or removed.
+ *
+ * @throws CliFailure `failed` with the lost file
+ */
 function checkWhole(directory: string, members: readonly LocalMember[]): void {
   const [first] = members
   const listed: unknown = first === undefined ? [] : readConfig(first.configPath)['initial-members']
@@ -187,7 +209,7 @@ function checkWhole(directory: string, members: readonly LocalMember[]): void {
   }
 }
 
-/** Where the member of that name lives, or would. */
+/** Returns the files of a member, which may not exist. */
 export function memberAt(directory: string, name: string): MemberPlace {
   const home = join(directory, name)
   return {
@@ -227,7 +249,7 @@ function checkSame(directory: string, members: readonly LocalMember[], options: 
   }
 }
 
-/** Whose names the API of this member's cluster speaks. */
+/** Returns the API domain of the cluster. */
 export function domainOf(member: LocalMember): unknown {
   return readConfig(member.configPath)['api-domain'] ?? 'orch.io'
 }
@@ -242,10 +264,10 @@ export function readConfig(path: string): Record<string, unknown> {
   throw new CliFailure('failed', `${path} is not a map of flags to values`)
 }
 
-/** Peers dial `peerPort`; it listens on `listenPort`, the same unless a proxy stands between. */
+/** Peers connect to `peerPort`; the member listens on `listenPort`, which differs with a proxy. */
 export type Seat = LocalMember & { readonly peerPort: number; readonly listenPort: number }
 
-/** Of a founder. */
+/** Configuration of a founding member. */
 function memberConfig(
   directory: string,
   member: Seat,
@@ -262,7 +284,7 @@ function memberConfig(
   }
 }
 
-/** What every member's file says, however it came into its cluster. */
+/** Common configuration of all members. */
 export function seatConfig(
   directory: string,
   member: Seat,

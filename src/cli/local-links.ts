@@ -10,14 +10,14 @@ import { CliFailure } from './errors.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The program of the proxies is this one: `orchctl chaos links`. */
+/** The proxies are a process of this program: `orchctl chaos links`. */
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
 const startMsMax = 10_000
 const stopMsMax = 5_000
 const pollMs = 20
 
-/** Whether this cluster's peers talk through proxies. */
+/** Returns whether the peers of this cluster connect through proxies. */
 export function hasLinks(directory: string): boolean {
   return existsSync(join(directory, linksFile))
 }
@@ -26,7 +26,7 @@ export function controlPath(directory: string): string {
   return join(directory, controlFile)
 }
 
-/** Starts the proxies so that they outlive us, unless they run. @throws CliFailure `failed` */
+/** Starts the proxies as a background process, unless they run. @throws CliFailure `failed` */
 export async function startLinks(terminal: Terminal, directory: string): Promise<void> {
   if (!hasLinks(directory) || pidOfLinks(directory) !== null) return
   const logPath = join(directory, 'links.log')
@@ -56,7 +56,7 @@ export async function startLinks(terminal: Terminal, directory: string): Promise
   }
 }
 
-/** Ends them, if they run. */
+/** Stops the proxies if they run. */
 export async function stopLinks(terminal: Terminal, directory: string): Promise<void> {
   const pid = pidOfLinks(directory)
   if (pid !== null) {
@@ -86,7 +86,7 @@ function pidPath(directory: string): string {
   return join(directory, 'links.pid')
 }
 
-/** null: none runs for this directory. */
+/** @returns null when none run for this directory */
 function pidOfLinks(directory: string): number | null {
   try {
     const pid = Number(readFileSync(pidPath(directory), 'utf8').trim())

@@ -29,25 +29,30 @@ import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 const readyTimeoutMs = 1000
-/** A change of members may be refused for a moment, such as until the leader has heard of a majority. */
+/**
+ * A membership change may be rejected for a moment, such as until the leader has reached a
+ * majority.
+ */
 const changeAgainMs = 200
 
 const byLinks: ReadonlySet<FaultKind> = new Set(['partition', 'cut', 'slow-link', 'lossy-link'])
 const byHook: ReadonlySet<FaultKind> = new Set(['slow-disk', 'clock-skew'])
 
 /**
- * A cluster that `orchctl cluster up` made on this machine. Only processes that run the server with a configuration file of
- * its directory are touched.
+ * A cluster on this machine created by `orchctl cluster up`. Only server processes with a
+ * configuration file of its directory are affected.
  */
 export class LocalTarget implements ChaosTarget {
   readonly members: readonly string[]
   readonly #cluster: LocalCluster
   readonly #endpoints: readonly Endpoint[]
   readonly #clock: Clock
-  /** What members' commands say is progress here. */
+  /** Output of member commands becomes progress here. */
   readonly #terminal: Terminal
   readonly #faults = new Map<string, HookFaults>()
-  /** Who lets a paused process go on, or write again, when we are killed. */
+  /**
+   * Helper processes that continue a paused member, or end a full disk, if this program is killed.
+   */
   readonly #guards = new Map<string, ChildProcess>()
   readonly #full = new Set<string>()
   #links: ControlClient | null = null
@@ -60,7 +65,10 @@ export class LocalTarget implements ChaosTarget {
     this.#endpoints = readEndpoints(cluster.kubeconfigPath)
   }
 
-  /** @throws CliFailure `failed`; ChaosFailure `links` when its proxies do not run or belong to another run */
+  /**
+   * @throws CliFailure `failed`; ChaosFailure `links` when its proxies do not run, or another run
+   * uses them
+   */
   static async open(cluster: LocalCluster, terminal: Terminal): Promise<LocalTarget> {
     const target = new LocalTarget(cluster, terminal)
     if (hasLinks(cluster.directory)) {
@@ -81,7 +89,7 @@ export class LocalTarget implements ChaosTarget {
   async leader(): Promise<string | null> {
     const said = await Promise.all(this.members.map((name) => this.#status(name)))
     const leaders = said.filter((status) => status !== null && status.leader !== null)
-    // One that was cut off may still tell of its own term.
+    // A partitioned member may report an old leader.
     return leaders.toSorted((a, b) => (b?.term ?? 0) - (a?.term ?? 0))[0]?.leader ?? null
   }
 
@@ -129,8 +137,10 @@ export class LocalTarget implements ChaosTarget {
   }
 
   /**
-   * The kernel refuses each write to a file of a process beyond its RLIMIT_FSIZE, here the first byte, as it would on a full disk; also
-   * those of native libraries. The runtime ignores the signal that comes with it. @source setrlimit(2)
+   * Sets RLIMIT_FSIZE to 0, so that every write to a file fails as on a full disk, also in native
+   * libraries. The runtime ignores the signal.
+   *
+   * @source setrlimit(2)
    */
   #setRoom(member: string, isFull: boolean): void {
     const state = processState(this.#member(member))
@@ -142,14 +152,14 @@ export class LocalTarget implements ChaosTarget {
       const whole = words(hard ?? 'unlimited')
       if (isFull) this.#guard(member, `prlimit ${whole.join(' ')}`)
       const { status, stderr } = spawnSync('prlimit', isFull ? words('0') : whole, { encoding: 'utf8' })
-      // It may have ended meanwhile.
+      // The process may have ended.
       if (status !== 0 && this.isRunning(member)) throw new ChaosFailure('disk', stderr.trim())
     }
     if (isFull) this.#full.add(member)
     else if (this.#full.delete(member)) this.#unguard(member)
   }
 
-  /** It reads until our end of the pipe is closed, by us or by the kernel once we are gone. */
+  /** The helper reads until this end of the pipe is closed, also when this program is killed. */
   #guard(member: string, remedy: string): void {
     this.#unguard(member)
     const guard = spawn('sh', ['-c', `cat >/dev/null; ${remedy} 2>/dev/null`], {
@@ -234,7 +244,7 @@ export class LocalTarget implements ChaosTarget {
   }
 }
 
-/** Why a fault cannot be had of that cluster; null: it can. */
+/** Returns why a fault is not possible on that cluster; null: it is possible. */
 export function lacksFault(cluster: LocalCluster, kind: FaultKind): string | null {
   const remedy = 'a cluster made by orchctl cluster up --chaos'
   if (byLinks.has(kind) && !hasLinks(cluster.directory))

@@ -5,7 +5,7 @@ import { RealRandom } from '../host/random.ts'
 import { cli } from './cli.ts'
 
 const [, script = ''] = process.argv
-// Installed, the file goes by its command's name; from a checkout it is started by path.
+// An installed command has another name; from a checkout it is started by its path.
 const program =
   basename(script) === 'main.js' ? `node ${relative(process.cwd(), script) || script}` : basename(script)
 

@@ -16,27 +16,27 @@ export type AddFlags = ChangeFlags & {
   readonly clientAddress: string
   readonly role: 'voter' | 'learner'
   readonly replaces?: string
-  /** Where the cluster's keys are: those of the new member are made there. */
+  /** Directory of the keys of the cluster: those of the new member are created there. */
   readonly pki?: string
 }
 
-/** A token, and whom it makes a member of what. */
+/** A join token, with the member and the cluster it is for. */
 export type JoinToken = {
   readonly token: string
   readonly expires: string
   readonly clusterName: string
   readonly apiDomain: string
-  /** Where clients dial the members there are. */
+  /** Client addresses of the existing members. */
   readonly addresses: readonly string[]
 }
 
-/** What becomes of asking for a token. */
+/** Result of requesting a token. */
 export type Issued =
   | { readonly kind: 'token'; readonly token: JoinToken }
-  /** The process that it is wanted for is a member. @param isDone it votes, and whom it replaces is gone */
+  /** The process has joined already. @param isDone it votes, and the replaced member is removed */
   | { readonly kind: 'joined'; readonly isDone: boolean }
 
-/** Makes a token for a new member, and says what to type on its machine. */
+/** Creates a token for a new member and prints the command for its machine. */
 export async function memberAdd(terminal: Terminal, name: string, flags: AddFlags): Promise<void> {
   const cluster = askedBy(terminal, flags)
   const seat = { name, role: flags.role, replaces: flags.replaces ?? null, ...addressesOf(flags) }
@@ -51,13 +51,13 @@ export async function memberAdd(terminal: Terminal, name: string, flags: AddFlag
   if (flags.output === 'table') terminal.print(`${name} ${flags.role === 'voter' ? 'votes' : 'is a learner'}`)
 }
 
-/** Where its keys are made, its context is, too. */
+/** Adds the context of the member where its keys are created. */
 function keepContext(terminal: Terminal, seat: Seat, { pki, kubeconfig }: ReplaceFlags): void {
   if (pki !== undefined) addContext(terminal, pki, kubeconfig, seat)
 }
 
 function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags): void {
-  // Not before the cluster agrees: under a name that is taken there are keys that somebody uses.
+  // After the cluster has accepted the name: the keys of an existing member must not change.
   const made = flags.pki === undefined ? [] : [...makeKeys(terminal, flags.pki, seat)]
   const tokenPath = join(dirname(keyFiles(flags.pki ?? 'pki', seat.name)['--peer-key-file']), 'join-token')
   if (flags.pki !== undefined) {
@@ -67,7 +67,7 @@ function give(terminal: Terminal, seat: Seat, token: JoinToken, flags: AddFlags)
   tell(terminal, { seat, token, tokenPath, made, flags })
 }
 
-/** By an earlier run, or another operator's: there is nothing to start any more. */
+/** It joined in an earlier run, or by another operator: there is nothing to start. */
 function joinedBefore(terminal: Terminal, seat: Seat, { output }: Pick<ChangeFlags, 'output'>): void {
   if (output === 'json') {
     return terminal.print(JSON.stringify({ member: memberOf(seat), joined: true }, null, 2))
@@ -79,7 +79,9 @@ function joinedBefore(terminal: Terminal, seat: Seat, { output }: Pick<ChangeFla
 
 export type ReplaceFlags = Omit<AddFlags, 'role' | 'replaces'>
 
-/** Another machine takes the place of a voter, in one step and also while that one is dead. */
+/**
+ * Replaces a voter by a member on another machine in one configuration change, also if it is dead.
+ */
 export async function memberReplace(
   terminal: Terminal,
   names: { readonly old: string; readonly next: string },
@@ -88,7 +90,7 @@ export async function memberReplace(
   const { old, next } = names
   const cluster = askedBy(terminal, flags)
   const seat: Seat = { name: next, role: 'voter', replaces: old, ...addressesOf(flags) }
-  // Whoever looked first and asked then would take one that joined in between for a stranger.
+  // Request before reading the status, else a member that joins in between looks unknown.
   const issued = await newToken(cluster, seat)
   const isDone = issued.kind === 'joined' && issued.isDone
   if (!isDone) {
@@ -100,7 +102,7 @@ export async function memberReplace(
     await votes(terminal, cluster, next, flags)
   }
   keepContext(terminal, seat, flags)
-  // Also where an earlier run was interrupted just before.
+  // Also completes an earlier run that was interrupted just before this.
   forgetContext(terminal, cluster, old, flags)
   const words = isDone
     ? `${next} votes already, ${old} is gone`
@@ -116,7 +118,7 @@ export type Seat = {
   readonly clientAddress: string
 }
 
-/** @throws CliFailure `failed` also where another has the name or an address */
+/** @throws CliFailure `failed` also when another member has the name or an address */
 export async function newToken(cluster: AnyMember, seat: Seat): Promise<Issued> {
   const { body: answer } = await cluster.post('/cluster/v1/join-tokens', seat)
   const { token, expires, clusterName, apiDomain, addresses } = answer
@@ -156,12 +158,17 @@ function addressesOf(
   }
 }
 
-/** Not its context: others who walk the file would dial it before it is there. @returns the files that were made */
+/**
+ * Creates the keys without a context: other commands would try to connect to a member that is not
+ * running.
+ *
+ * @returns the created files
+ */
 export function makeKeys(terminal: Terminal, directory: string, seat: Seat): readonly string[] {
   return ensureKeys(terminal, directory, null, seat)
 }
 
-/** Once it has joined. */
+/** Adds the context once the member has joined. */
 export function addContext(terminal: Terminal, directory: string, kubeconfigPath: string, seat: Seat): void {
   if (ensureKeys(terminal, directory, kubeconfigPath, seat).includes(kubeconfigPath))
     terminal.note(`its context ${seat.name} is in ${kubeconfigPath}`)
@@ -181,7 +188,7 @@ function ensureKeys(
 type Told = {
   readonly seat: Seat
   readonly token: JoinToken
-  /** Where the new process finds the token. */
+  /** Path of the token on the new machine. */
   readonly tokenPath: string
   readonly made: readonly string[]
   readonly flags: AddFlags
@@ -226,7 +233,7 @@ function memberOf({ name, role, replaces, peerAddress, clientAddress }: Seat): S
   return { name, role, replaces, peerAddress, clientAddress }
 }
 
-/** By flag. */
+/** Flags of the server. */
 function keyFiles(directory: string, name: string) {
   const paths = clusterPkiPaths(directory)
   return {
@@ -249,7 +256,7 @@ function serverFlags(
   return [
     `--name ${seat.name}`,
     `--data-dir ${join('data', seat.name)}`,
-    // A name may mean several addresses, of which this program knows none.
+    // A host name may have several addresses, which are unknown here.
     ...(isIP(host) === 0 ? [] : [`--bind-address ${host}`]),
     `--secure-port ${parseAddress(seat.clientAddress).port}`,
     `--advertise-address ${seat.clientAddress}`,
@@ -262,7 +269,7 @@ function serverFlags(
   ]
 }
 
-/** The server beside this program, called as this one was. */
+/** The server of the same installation, called like this program. */
 function serverCommand(program: string): string {
   return program.startsWith('node ') ? program.replace(/cli\/main\.js$/, 'main.js') : 'orch-apiserver'
 }

@@ -6,7 +6,7 @@ import { CliFailure } from './errors.ts'
 import { namesInOrder } from './name-order.ts'
 import type { Format, Terminal } from './terminal.ts'
 
-/** What every command that changes members is told. */
+/** Flags of every command that changes members. */
 export type ChangeFlags = {
   readonly kubeconfig: string
   readonly output: Format
@@ -18,17 +18,17 @@ export type ChangeFlags = {
 type Member = MemberStatus['members'][number]
 
 type Made = {
-  /** Whoever has the name when the command looks first; null: nobody. */
+  /** The member with the name at the start of the command; null: none. */
   readonly before: Member | null
   /** Whether there was anything to change. */
   readonly isNews: boolean
 }
 
 /**
- * Whom the command has in mind is said by id: asked again, as no answer came, it must not reach a member that got the name
- * meanwhile. What is done already by then was this command's doing, as far as it knows.
+ * Makes a change to a member by ID, so that a retry after a lost response does not affect a new
+ * member with a reused name. A change that is found complete counts as made by this command.
  *
- * @param differs whether a member is not yet as wanted
+ * @param differs whether a member still needs the change
  */
 async function changed(
   cluster: AnyMember,
@@ -47,7 +47,7 @@ async function changed(
   return { before, isNews: body['changed'] === true || isDone }
 }
 
-/** A learner may vote: it does once it has caught up. */
+/** A learner becomes a voter once it has caught up. */
 export async function memberPromote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = askedBy(terminal, flags)
   const wanted = { change: 'set-role', role: 'voter' }
@@ -57,7 +57,7 @@ export async function memberPromote(terminal: Terminal, name: string, flags: Cha
   told(terminal, name, isNews, flags, flags.wait ? 'votes' : 'votes once it has caught up')
 }
 
-/** A voter becomes a learner, and stays one. */
+/** A voter becomes a learner that stays one. */
 export async function memberDemote(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
   const cluster = askedBy(terminal, flags)
   const wanted = { change: 'set-role', role: 'learner' }
@@ -92,7 +92,7 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
 
 export type MoveFlags = ChangeFlags & { readonly peerAddress?: string; readonly clientAddress?: string }
 
-/** The others dial it elsewhere from now on. */
+/** The other members connect to the new address from now on. */
 export async function memberMove(terminal: Terminal, name: string, flags: MoveFlags): Promise<void> {
   const { peerAddress = null, clientAddress = null } = flags
   if (peerAddress === null && clientAddress === null) {
@@ -108,7 +108,9 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
   told(terminal, name, isNews, flags, words)
 }
 
-/** A member that is gone needs no context. What was asked for is done by then, so a file that cannot be changed is only told of. */
+/**
+ * Removes the context of a removed member. The change is complete, so a failure is only reported.
+ */
 export function forgetContext(
   terminal: Terminal,
   { authority }: AnyMember,
@@ -124,7 +126,7 @@ export function forgetContext(
   }
 }
 
-/** The cluster, asked for a change within `--timeout`. */
+/** Opens the cluster for a change within `--timeout`. */
 export function askedBy(
   terminal: Terminal,
   { kubeconfig, timeout }: Pick<ChangeFlags, 'kubeconfig' | 'timeout'>,
@@ -132,7 +134,7 @@ export function askedBy(
   return new AnyMember(kubeconfig, { terminal, timeoutMs: timeout * 1000 })
 }
 
-/** Waits until a member votes, and whom it replaces is gone. */
+/** Waits until a member votes and the one it replaces is removed. */
 export async function votes(
   terminal: Terminal,
   cluster: AnyMember,

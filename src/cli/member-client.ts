@@ -7,7 +7,7 @@ import { PkiFailure } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
 
-/** One member as a kubeconfig knows it, and who asks. PEM text. */
+/** A member and credentials from a kubeconfig. PEM text. */
 export type Endpoint = {
   readonly name: string
   readonly url: string
@@ -18,13 +18,13 @@ export type Endpoint = {
 
 export type Reply = { readonly status: number; readonly body: string }
 
-/** Larger than any answer a command asks for. */
+/** Larger than any expected response. */
 const replyBytesMax = 4 * 1024 * 1024
 
 /**
- * Every context of the file, the current one first. All of them are asked, so it is one file of one cluster.
+ * Returns all contexts of the file, the current one first. All must be of one cluster.
  *
- * @throws CliFailure `failed` naming the file, `usage` for a list of files
+ * @throws CliFailure `failed` with the file, `usage` for a list of files
  */
 export function readEndpoints(path: string): readonly Endpoint[] {
   if (path.includes(delimiter) && !existsSync(path)) {
@@ -66,7 +66,7 @@ export function readEndpoints(path: string): readonly Endpoint[] {
   ]
 }
 
-/** @returns null when the member gave no answer @param timeoutMs for the whole call */
+/** @returns null when the member did not respond @param timeoutMs for the whole call */
 export function call(
   endpoint: Endpoint,
   what: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
@@ -104,7 +104,11 @@ export function call(
   })
 }
 
-/** The JSON object of a reply. @throws CliFailure `failed` with the words of the `Status` it holds instead */
+/**
+ * Returns the JSON object of a reply.
+ *
+ * @throws CliFailure `failed` with the message of a `Status`
+ */
 export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, unknown> {
   if (reply === null)
     throw new CliFailure('failed', `member ${endpoint.name} at ${endpoint.url} does not answer`)
@@ -121,13 +125,13 @@ export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, 
   return value
 }
 
-/** What a refusal says. */
+/** Returns the message of a rejection. */
 export function wordsOf(reply: Reply): string {
   try {
     const value: unknown = JSON.parse(reply.body)
     return isRecord(value) ? messageOf(value, reply) : `HTTP ${reply.status}`
   } catch {
-    // Whoever stands between has no words for us.
+    // A response of a proxy in between has no Status.
     return `HTTP ${reply.status}`
   }
 }
@@ -152,7 +156,7 @@ function readYaml(path: string): Record<string, unknown> {
   try {
     value = parse(text, { maxAliasCount: 0 })
   } catch (cause) {
-    // Behind its first line the parser draws a picture of the place.
+    // The parser's message continues with an excerpt of the file.
     const why =
       cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
     throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })

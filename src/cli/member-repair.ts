@@ -13,7 +13,7 @@ import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 export type RepairFlags = ChangeFlags & {
-  /** The member whose state is right. */
+  /** The member with the correct state. */
   readonly from?: string
 }
 
@@ -22,9 +22,9 @@ const decisionTimeoutMs = 30_000
 const pollMs = 200
 
 /**
- * Has a member replace its state by the leader's, on the operator's decision. With `--from` that member is trusted and
- * made the leader first. Each step is sent to the member that it is about, as no other one is sure to serve, and may be
- * repeated.
+ * Replaces the state of a member by that of the leader, as the operator decides. With `--from`,
+ * that member is trusted and made the leader first. Each step is sent to the member concerned,
+ * since others may not serve, and may be repeated.
  */
 export async function memberRepair(terminal: Terminal, name: string, flags: RepairFlags): Promise<void> {
   const { from = null } = flags
@@ -59,7 +59,10 @@ function memberOf(cluster: AnyMember, { members }: MemberStatus, name: string): 
   throw new CliFailure('failed', `it is not known where clients dial ${name}: orchctl member move says it`)
 }
 
-/** @returns whether there was anything to do @throws CliFailure `failed` in the words of the member */
+/**
+ * @returns whether there was anything to do
+ * @throws CliFailure `failed` with the message of the member
+ */
 async function decide(
   { name, id, endpoint }: Target,
   wanted: Readonly<Record<string, string | null>>,
@@ -70,7 +73,7 @@ async function decide(
   return jsonOf(endpoint, reply)['changed'] === true
 }
 
-/** Waits until the member has a state again. @returns what it says then */
+/** Waits until the member has a state again. @returns its status */
 async function fetched(terminal: Terminal, endpoint: Endpoint, timeout: number): Promise<MemberStatus> {
   const { clock } = terminal
   const endMs = clock.monotonicMs() + timeout * 1000

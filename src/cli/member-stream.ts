@@ -5,17 +5,17 @@ import type { Endpoint } from './member-client.ts'
 
 export type MemberStream = {
   readonly headers: IncomingMessage['headers']
-  /** Pulls: the member sends no more than is taken. Ends by an exception when the stream broke off. */
+  /** Reads on demand: the member sends no more than is read. Throws when the stream breaks. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
 
-/** A refusal is short. */
+/** A rejection is short. */
 const refusalBytesMax = 64 * 1024
 
 /**
- * @param stallMs how long may pass without a byte
- * @returns null when the member gave no answer
- * @throws CliFailure `failed` with the words of the `Status` it gave instead
+ * @param stallMs timeout without a byte
+ * @returns null when the member did not respond
+ * @throws CliFailure `failed` with the message of a `Status`
  */
 export async function openStream(
   endpoint: Endpoint,
@@ -46,7 +46,7 @@ async function refusalIn(incoming: IncomingMessage): Promise<string> {
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
     if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message)
   } catch {
-    // The code says enough.
+    // The status code is sufficient.
   }
   return `HTTP ${String(incoming.statusCode)}`
 }

@@ -9,10 +9,10 @@ import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const transferTimeoutMs = 15_000
-/** So long after a leader was lost another leads, as a rule. */
+/** Typical time until a new leader is elected. */
 const electionMs = 3000
 
-/** Who belongs to the cluster, as its leader knows it, and what each says of itself. */
+/** Prints the members as the leader knows them, with the status of each. */
 export async function memberList(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
   const cluster = new AnyMember(kubeconfig)
   const status = await cluster.status()
@@ -55,7 +55,7 @@ function wordOf(ready: boolean | null): string {
   return ready ? 'yes' : 'no'
 }
 
-/** @param to null: whichever member is most up to date */
+/** @param to null: the most up-to-date member */
 export async function transferLeader(
   terminal: Terminal,
   kubeconfig: string,
@@ -79,17 +79,17 @@ export async function transferLeader(
   }
 }
 
-/** The failure, and who gives no answer: as likely as not that is why. */
+/** Adds the members that do not respond, which are a likely cause of the failure. */
 async function naming(cluster: AnyMember, status: MemberStatus, failure: CliFailure): Promise<CliFailure> {
   const silences = await cluster.silences(status)
   if (silences.length === 0) return failure
   return new CliFailure('failed', [failure.message, ...silences].join('\n  '), { cause: failure })
 }
 
-/** @returns who leads now */
+/** @returns the new leader */
 async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted): Promise<string> {
   const { before, to } = what
-  // The leader knows best who is there to take over.
+  // The leader knows best which members can take over.
   const leader = cluster.endpointOf(before)
   if (leader === null)
     throw new CliFailure('failed', `${before} leads, and it is not known where clients dial it`)
@@ -110,12 +110,17 @@ async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted):
 
 type Wanted = { readonly before: string; readonly to: string | null }
 
-/** Who leads, if that is what was asked for. */
+/** Returns the leader if it is the requested one. */
 function movedTo({ leader }: MemberStatus, { before, to }: Wanted): string | null {
   return leader !== null && leader !== before && (to === null || leader === to) ? leader : null
 }
 
-/** Whoever gave no answer may have done it: who leads now tells. @param lookMs how long to look @returns null: it is not done */
+/**
+ * A member that did not respond may have transferred leadership: checks the current leader.
+ *
+ * @param lookMs how long to check
+ * @returns null: not transferred
+ */
 async function movedAfterAll(
   { clock }: Terminal,
   cluster: AnyMember,
@@ -130,7 +135,7 @@ async function movedAfterAll(
   }
 }
 
-/** Waits until the old leader knows the new one, if it is there to ask. */
+/** Waits until the old leader knows the new one, if it responds. */
 async function settled(
   terminal: Terminal,
   { cluster, leader: old }: { readonly cluster: AnyMember; readonly leader: Endpoint },

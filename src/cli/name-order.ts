@@ -1,4 +1,4 @@
-/** The names as people count, n2 before n10, with commas between. */
+/** Returns the names in natural order, n2 before n10, separated by commas. */
 export function namesInOrder(members: readonly { readonly name: string }[]): string {
   return members
     .map(({ name }) => name)

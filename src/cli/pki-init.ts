@@ -7,7 +7,7 @@ import type { Format, Terminal } from './terminal.ts'
 
 const clientPort = 6443
 
-/** Makes what is missing of a cluster's keys and says so; checks what is there. */
+/** Creates the missing keys of a cluster and prints them; verifies the existing ones. */
 export function pkiInit(
   terminal: Terminal,
   options: { readonly dir: string; readonly members: readonly PkiMember[]; readonly format: Format },
@@ -26,8 +26,8 @@ export function pkiInit(
 }
 
 /**
- * `n1=10.0.0.1+one.example:6443,n2=…`: for each member its name, the hosts clients reach it by (the first goes
- * into the kubeconfig) and its client port, 6443 unless said.
+ * Parses `n1=10.0.0.1+one.example:6443,n2=…`: name, hosts for clients (the first one goes into the
+ * kubeconfig), and client port, 6443 by default.
  *
  * @throws CliFailure `usage`
  */

@@ -8,10 +8,11 @@ import { processState } from './process.ts'
 type Wanted = { readonly port: number; readonly whose: string }
 
 /**
- * Whether everybody who is about to start will find the ports free: all of a new cluster, before anything of it is written;
- * of one that is there those of members that do not run. Somebody else may still take one a moment later.
+ * Checks that the ports of all members to be started are free: for a new cluster before anything is
+ * written, otherwise for members that are not running. Another process may still take one a moment
+ * later.
  *
- * @throws CliFailure `failed` naming the ports, and how others are given
+ * @throws CliFailure `failed` with the ports, and how to choose others
  */
 export async function checkPorts(options: LocalClusterOptions): Promise<void> {
   const present = presentMembers(options.directory)
@@ -49,7 +50,7 @@ function portsOf(members: ReturnType<typeof presentMembers>): readonly Wanted[] 
   })
 }
 
-/** Found by having it for a moment. @returns null: it is free */
+/** Binds the port for a moment. @returns null: it is free */
 function whyNotFree(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer()

@@ -7,13 +7,19 @@ import { CliFailure } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
 import type { MemberPlace } from './local-cluster.ts'
 
-/** What is true of a member's process. `stale`: its pid file names a process that is gone or somebody else's. */
+/**
+ * State of a member's process. `stale`: the pid file names a process that has ended, or another
+ * program.
+ */
 export type ProcessState =
   | { readonly kind: 'running'; readonly pid: number }
   | { readonly kind: 'stale' }
   | { readonly kind: 'stopped' }
 
-/** Numbers are used again: a process is a member's only when it runs the server with that member's file. */
+/**
+ * Pids are reused: a process belongs to a member only if it runs the server with its configuration
+ * file.
+ */
 export function processState(member: MemberPlace): ProcessState {
   if (!existsSync(member.pidPath)) return { kind: 'stopped' }
   const pid = Number(readFileSync(member.pidPath, 'utf8').trim())
@@ -22,17 +28,17 @@ export function processState(member: MemberPlace): ProcessState {
     : { kind: 'stale' }
 }
 
-/** Of members that are there to be harmed: what they load before the server. */
+/** The hook that members load before the server, if faults are supported. */
 const hook = new URL('../../tools/chaos/hook.js', import.meta.url)
 
-/** A process that we started. */
+/** A started process. */
 export type Started = {
   readonly pid: number
-  /** Its exit code, should it end while we are here; null: a signal ended it. */
+  /** Exit code, if it ends while this program runs; null: ended by a signal. */
   readonly ended: Promise<number | null>
 }
 
-/** Starts the member so that it outlives us; its words go to its log. */
+/** Starts the member in the background; its output goes to its log. */
 export function startProcess(member: MemberPlace): Started {
   const log = openSync(member.logPath, 'a', 0o600)
   try {
@@ -62,13 +68,13 @@ function hookOf(member: MemberPlace): readonly string[] {
 
 export type Signal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'
 
-/** Only to a process that is still this member's. */
+/** Signals only a process that still belongs to the member. */
 export function signalProcess(member: MemberPlace, pid: number, signal: Signal): void {
   if (!isMember(member, pid)) return
   try {
     process.kill(pid, signal)
   } catch (cause) {
-    // It ended between the look and the signal.
+    // It ended in between.
     if (isMember(member, pid)) throw cause
   }
 }
@@ -77,12 +83,12 @@ export function forgetProcess(member: MemberPlace): void {
   rmSync(member.pidPath, { force: true })
 }
 
-/** How long a member's log is now, in bytes. */
+/** Returns the length of a member's log in bytes. */
 export function logLength(member: MemberPlace): number {
   return existsSync(member.logPath) ? statSync(member.logPath).size : 0
 }
 
-/** The newest lines of a member's log from that byte on, at most `count`. */
+/** Returns the last lines of a member's log after that offset, at most `count`. */
 export function logTail(member: MemberPlace, fromByte: number, count: number): readonly string[] {
   if (!existsSync(member.logPath)) return []
   const text = readFileSync(member.logPath).subarray(fromByte).toString('utf8')
@@ -92,7 +98,7 @@ export function logTail(member: MemberPlace, fromByte: number, count: number): r
 function isMember(member: MemberPlace, pid: number): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-    // A process that ended and was not yet collected has no words left.
+    // The command line of a zombie process is empty.
     return words.includes(serverProgram) && words.includes(member.configPath)
   } catch {
     return false

@@ -14,15 +14,15 @@ import type { Format, Terminal } from './terminal.ts'
 
 export type RecoverFlags = {
   readonly dataDir: readonly string[]
-  /** Members that are dead whatever answers at their addresses. */
+  /** Members that count as dead even if something responds at their addresses. */
   readonly dead: readonly string[]
   readonly yes: boolean
   readonly output: Format
 }
 
 /**
- * For a cluster whose majority is lost for ever: says what the surviving directories hold and what may be lost, and on
- * `yes` has the cluster go on from the best of them.
+ * For a cluster that has permanently lost its majority: reports what the surviving directories
+ * contain and what may be lost, and with `yes` continues the cluster from the best one.
  */
 export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<void> {
   const locks: { readonly release: () => void }[] = []
@@ -54,7 +54,7 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
   }
 }
 
-/** Its log is the best, so going on from another one may lose writes. */
+/** Its log is the best one, so continuing from another one may lose writes. */
 function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
   if (best.suspect === null) return
   const { member } = best.identity
@@ -64,7 +64,11 @@ function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
   )
 }
 
-/** A lock would take a path given twice for somebody else's. @throws CliFailure `failed` */
+/**
+ * Rejects a path that is given twice; its lock would look like that of another process.
+ *
+ * @throws CliFailure `failed`
+ */
 function checkDirectories(paths: readonly string[]): void {
   const known = new Map<string, string>()
   for (const path of paths) {
@@ -94,7 +98,7 @@ async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<vo
   const name = best.identity.member
   terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${incarnation.id}`)
   terminal.note(`what it was lies in ${aside}; remove it when all is well`)
-  // Learners too have directories of the old life.
+  // Learners have directories of the old incarnation, too.
   const others = best.log.configuration.members.filter(({ id }) => id !== best.identity.id)
   terminal.note(
     `start ${name} with the flags it had. ${namesInOrder(others)} will be refused: remove their data directories,`,
@@ -102,7 +106,7 @@ async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<vo
   terminal.note('and never start a majority of the old members together: they would be the old cluster again')
 }
 
-/** @throws CliFailure when a member that was not given still runs */
+/** @throws CliFailure when a member that was not given still responds */
 async function refuseWhileAlive(
   terminal: Terminal,
   { best }: RecoveryChoice,
@@ -190,7 +194,7 @@ function lossOf({
     const range = `entries ${missed.from} to ${missed.to}`
     lines.push(`lost: ${range}, which were acknowledged: only ${missed.member} has them, and it is damaged`)
   }
-  // Then the change of members is behind it, too.
+  // Then the membership change is complete as well.
   const after = lostDecide ? '' : ', after a change of members unknown here'
   lines.push(`lost, if there were any: writes behind entry ${certain} that only ${others} had${after}`)
   return lines

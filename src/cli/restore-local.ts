@@ -9,12 +9,12 @@ import type { LocalCluster, LocalClusterOptions } from './local-cluster.ts'
 import { configOf, restoreMember } from './snapshot-restore.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What a new cluster on this machine goes on from. */
+/** The snapshot that a new cluster on this machine starts from. */
 export type RestoreFrom = { readonly file: string; readonly secret: Secret | null }
 
 /**
- * Prepares a cluster of new members, each made from the snapshot. The file is proven before anything is made. Its keys are
- * the local cluster's own.
+ * Prepares a cluster of new members, each created from the snapshot, with the keys of the local
+ * cluster. The file is verified first.
  *
  * @throws BackupFailure, CliFailure `failed`
  */

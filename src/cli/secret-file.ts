@@ -6,10 +6,11 @@ import { CliFailure } from './errors.ts'
 export type SecretFlags = { readonly passphraseFile?: string; readonly keyFile?: string }
 
 /**
- * What a snapshot is encrypted with. A passphrase is the file's text without the end of its last line, a key is the
- * file's bytes.
+ * Reads the secret of a snapshot. A passphrase is the text of the file without the last line break,
+ * a key is its bytes.
  *
- * @returns null when no file was named @throws CliFailure
+ * @returns null without a file
+ * @throws CliFailure
  */
 export function readSecret({ passphraseFile, keyFile }: SecretFlags): Secret | null {
   if (passphraseFile !== undefined && keyFile !== undefined)
@@ -34,7 +35,7 @@ export function readSecret({ passphraseFile, keyFile }: SecretFlags): Secret | n
   return { kind: 'key', bytes }
 }
 
-/** May be a pipe, such as what a password manager prints. */
+/** May be a pipe, such as the output of a password manager. */
 function readBytes(path: string): Buffer {
   try {
     const file = openSync(path, 'r')

@@ -7,12 +7,12 @@ import type { Endpoint, Reply } from './member-client.ts'
 import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
-/** What shall be different; undefined: as it is. Bytes, ms. */
+/** New values; undefined: unchanged. Bytes, ms. */
 export type SettingsChange = { readonly [Name in SettingName]: number | undefined }
 
 const path = '/cluster/v1/settings'
 const timeoutMs = 10_000
-/** Others change other settings meanwhile so often at most. */
+/** Attempts in case of concurrent changes to other settings. */
 const attemptsMax = 5
 
 const words: Readonly<Record<SettingName, { readonly label: string; readonly flag: string }>> = {
@@ -23,14 +23,14 @@ const words: Readonly<Record<SettingName, { readonly label: string; readonly fla
   leaseReads: { label: 'lease reads', flag: '--lease-reads' },
 }
 
-/** The replicated settings and how full the storage is, as the first member that answers has them. */
+/** Prints the replicated settings and the storage usage. */
 export async function settingsGet(terminal: Terminal, kubeconfig: string, format: Format): Promise<void> {
   show(terminal, await read(readEndpoints(kubeconfig)), format)
 }
 
 /**
- * Changes what was read, so that of two who change the same at once the later one is told. Who changes something else
- * meanwhile is no reason to give up.
+ * Changes settings under the version that was read: a concurrent change of the same setting is a
+ * conflict, one of another setting is retried.
  */
 export async function settingsSet(
   terminal: Terminal,
@@ -43,14 +43,14 @@ export async function settingsSet(
   const first = await read(endpoints)
   let known = first
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    // A member of an older program tells no version and knows no condition.
+    // Members of an older version have no version in their response and ignore the condition.
     const version = typeof known['version'] === 'string' ? { version: known['version'] } : {}
     const body = { ...version, ...Object.fromEntries(wanted) }
     const { endpoint, reply } = await firstReply(endpoints, { method: 'POST', path, body })
     if (reply.status !== conflict) return show(terminal, answerOf(endpoint, reply), format)
     known = await read(endpoints)
     const now = settingsOf(known)
-    // A member may have done it and not lived to say so.
+    // A member may have made the change and ended before its response.
     if (wanted.every(([name, value]) => now[name] === value)) return show(terminal, known, format)
     checkUnchanged(wanted, settingsOf(first), now)
   }
@@ -77,7 +77,7 @@ function wantedOf(change: SettingsChange): Wanted {
   return wanted
 }
 
-/** @throws CliFailure `failed` when somebody else changed what we were about to change */
+/** @throws CliFailure `failed` when the same settings were changed concurrently */
 function checkUnchanged(
   wanted: Wanted,
   was: Readonly<Record<string, unknown>>,
@@ -100,7 +100,7 @@ async function read(endpoints: readonly Endpoint[]): Promise<Record<string, unkn
   return answerOf(endpoint, reply)
 }
 
-/** @throws CliFailure `failed` in the words of the flags */
+/** @throws CliFailure `failed` with names of flags */
 function answerOf(endpoint: Endpoint, reply: Reply): Record<string, unknown> {
   try {
     return jsonOf(endpoint, reply)
@@ -112,7 +112,7 @@ function answerOf(endpoint: Endpoint, reply: Reply): Record<string, unknown> {
   }
 }
 
-/** Under a version nothing is set twice, so a member that did not answer does not keep us from asking the next. */
+/** Tries the next member when one does not respond: the version makes the request idempotent. */
 async function firstReply(
   endpoints: readonly Endpoint[],
   what: Parameters<typeof call>[1],

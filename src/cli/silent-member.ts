@@ -4,10 +4,10 @@ import type { Endpoint } from './member-client.ts'
 const connectMsMax = 1000
 
 /**
- * Why a member gave no answer, as far as it can be seen from here, and what to do: one line. A process that is stopped, or
- * hangs, still has its connections taken by the system.
+ * Diagnoses a member that does not respond: one line with a remedy. The kernel accepts connections
+ * for a process that is stopped or hangs.
  *
- * @param endpoint null: it is not known where clients dial it
+ * @param endpoint null: its client address is unknown
  */
 export async function whySilent(name: string, endpoint: Endpoint | null): Promise<string> {
   if (endpoint === null) return `${name} was not asked: it is not known where clients dial it`

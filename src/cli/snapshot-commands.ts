@@ -6,7 +6,7 @@ import type { SaveFlags } from './snapshot.ts'
 import type { SecretFlags } from './secret-file.ts'
 import type { Format, Terminal } from './terminal.ts'
 
-/** Options that other commands have too. */
+/** Options shared with other commands. */
 export type SharedOptions = { readonly kubeconfig: () => Option; readonly output: () => Option }
 
 export function addSnapshot(program: Command, terminal: Terminal, shared: SharedOptions): void {

@@ -23,7 +23,7 @@ import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 import { initialMembers } from '../data-dir/initial-members.ts'
 
-/** Those of the server's flags that say which member is made. */
+/** The server flags that identify the member. */
 export const serverFlags = [
   ['config', 'file', 'configuration file of the member; options of this command win'],
   ['data-dir', 'dir', 'data directory of the member; it must be empty'],
@@ -48,7 +48,7 @@ export type RestoreFlags = SecretFlags &
     readonly output: Format
   }
 
-/** Makes the data directory of one member of a new cluster that goes on from `file`. */
+/** Creates the data directory of one member of a new cluster from `file`. */
 export async function snapshotRestore(terminal: Terminal, file: string, flags: RestoreFlags): Promise<void> {
   const config = configOf(flags)
   const incarnationOf = incarnationBy(terminal, flags.restoreId)
@@ -78,7 +78,7 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
   }
 }
 
-/** @throws BackupFailure, or the failure of the disk */
+/** @throws BackupFailure, or the error of the disk */
 export async function restoreMember(
   terminal: Terminal,
   file: string,
@@ -115,14 +115,14 @@ export async function restoreMember(
   }
 }
 
-/** Read as the server reads them, so that they are right or refused alike. */
+/** Parsed like the flags of the server. */
 export function configOf(flags: Readonly<Record<string, unknown>>): Config {
   const args: string[] = []
   for (const [name] of serverFlags) {
     const said = flags[camel(name)]
     if (typeof said === 'string') args.push(`--${name}=${said}`)
   }
-  // Keys are the server's business; without a file nobody would say where they are.
+  // Keys are left to the server; without a configuration file their paths are unknown.
   if (flags['config'] === undefined && typeof flags['initialMembers'] === 'string') {
     for (const name of ['ca', 'cert', 'key']) args.push(`--peer-${name}-file=later`)
   }
@@ -163,8 +163,9 @@ function incarnationBy(terminal: Terminal, said: string | undefined): RestoreOpt
 }
 
 /**
- * Takes the lock that the server takes. Ends the process if another host takes the directory over, which happens only after
- * this process stood still for half a minute: it must not write to it any more.
+ * Takes the lock of the server. If another host takes over the lock, which requires that this
+ * process was suspended for half a minute, the process ends: it must not write to the directory any
+ * more.
  *
  * @throws BackupFailure `refused`, StartFailure
  */

@@ -18,18 +18,18 @@ import { formatTable } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const path = '/cluster/v1/snapshot'
-/** A member may have to wait for its disk before it begins. */
+/** A member may have to wait for its disk before it starts. */
 const stallMs = 90_000
 const progressMs = 1000
 
 export type SaveFlags = SecretFlags & {
   readonly kubeconfig: string
-  /** Name or URL of one of its members; unset: the first that answers. */
+  /** Name or URL of a member; unset: the first one that responds. */
   readonly endpoint?: string
   readonly output: Format
 }
 
-/** Writes a consistent copy of the cluster's state into `file`, or nothing. */
+/** Writes a consistent copy of the state of the cluster to `file`, or nothing. */
 export async function snapshotSave(terminal: Terminal, file: string, flags: SaveFlags): Promise<void> {
   const secret = readSecret(flags)
   const partial = new PartialFile(file, terminal.random)
@@ -56,7 +56,7 @@ export async function snapshotSave(terminal: Terminal, file: string, flags: Save
   }
 }
 
-/** Reads all of `file`, proves it and says what is in it. */
+/** Verifies `file` and prints its content. */
 export function snapshotVerify(
   terminal: Terminal,
   file: string,
@@ -81,7 +81,7 @@ function chosen({ kubeconfig, endpoint }: SaveFlags): readonly Endpoint[] {
   throw new CliFailure('failed', `${kubeconfig} knows no member ${endpoint}: it knows ${known}`)
 }
 
-/** The first that begins; one that cannot is passed over as long as there are others. */
+/** Returns the first stream that starts; members that cannot provide one are skipped. */
 async function firstStream(
   endpoints: readonly Endpoint[],
 ): Promise<{ readonly endpoint: Endpoint; readonly stream: MemberStream }> {

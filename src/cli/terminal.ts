@@ -1,21 +1,21 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 
-/** What commands are given of the outside world. */
+/** Environment of the commands. */
 export type Terminal = {
-  /** Results, one line at a time. */
+  /** Prints a line of the result. */
   readonly print: (line: string) => void
-  /** Progress of long work; never part of a result. */
+  /** Prints progress, which is not part of the result. */
   readonly note: (line: string) => void
   readonly clock: Clock
   readonly random: Random
-  /** How this program is called again, for advice. */
+  /** Command line of this program, for hints. */
   readonly program: string
 }
 
 export type Format = 'table' | 'json'
 
-/** Columns as wide as their widest cell; the first row is the heading. */
+/** Aligns columns; the first row is the heading. */
 export function formatTable(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),

@@ -9,7 +9,7 @@ import type { VerifyFlags } from './verify.ts'
 
 type Shared = { readonly kubeconfig: () => Option; readonly output: () => Option }
 
-/** `orchctl verify` and all that it understands. */
+/** `orchctl verify` and its options. */
 export function addVerify(
   program: Command,
   terminal: Terminal,

@@ -19,13 +19,13 @@ export type EndpointFlags = {
   readonly insecureSkipTlsVerify?: boolean
 }
 
-/** More would be compared with each other than anybody runs. */
+/** Limit of members to compare. */
 const endpointsMax = 16
 
 /**
- * Whom to ask and as whom: the endpoints given, or the contexts of a kubeconfig of any maker.
+ * Returns the given endpoints, or the contexts of a kubeconfig, with credentials.
  *
- * @throws CliFailure `usage` for flags that do not fit, `failed` for files
+ * @throws CliFailure `usage` for incompatible flags, `failed` for files
  */
 export function verifyEndpoints(flags: EndpointFlags): readonly Endpoint[] {
   const found =
@@ -61,14 +61,14 @@ function nameOf(url: string): string {
     const { protocol, host } = new URL(url)
     if (protocol === 'https:' || protocol === 'http:') return host
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new CliFailure('usage', `--endpoint ${url} is not like https://host:6443`)
 }
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** What a kubeconfig says of contexts. @source client-go `tools/clientcmd/api/v1` */
+/** Contexts of a kubeconfig. @source client-go `tools/clientcmd/api/v1` */
 class Kubeconfig {
   readonly #path: string
   readonly #value: Entry
@@ -102,7 +102,7 @@ class Kubeconfig {
     return [first, ...others.map((name) => this.#endpoint(name))]
   }
 
-  /** Of the same authority: members of one cluster are. */
+  /** Contexts with the same authority belong to one cluster. */
   #isOfCluster(name: string, current: string): boolean {
     const [one, other] = [name, current].map((context) => {
       const cluster = this.#item('clusters', 'cluster', this.#item('contexts', 'context', context)['cluster'])
@@ -131,7 +131,7 @@ class Kubeconfig {
     }
   }
 
-  /** Inline or in a file; null: neither. */
+  /** Embedded or in a file; null: neither. */
   #text(from: Entry, key: string): string | null {
     const inline = from[`${key}-data`]
     if (typeof inline === 'string') return Buffer.from(inline, 'base64').toString('utf8')

@@ -32,7 +32,7 @@ export type VerifyFlags = EndpointFlags & {
   readonly output: Format
 }
 
-/** What the exit code says: an anomaly is never confused with a run that could not say anything. */
+/** Exit codes: an anomaly is distinct from a run without a result. */
 const verifyExitCodes = Object.freeze({
   ok: exitCodes.done,
   anomaly: exitCodes.failed,
@@ -41,12 +41,12 @@ const verifyExitCodes = Object.freeze({
 
 const progressEveryMs = 5000
 
-/** Records and judges, or judges what was recorded. @returns the exit code */
+/** Records and checks, or checks a recording. @returns the exit code */
 export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<number> {
   try {
     return await verified(terminal, flags)
   } catch (cause) {
-    // A file that is no good is no anomaly either.
+    // An invalid file is not an anomaly.
     const isExpected = cause instanceof CliFailure || (cause instanceof Error && 'syscall' in cause)
     if (!isExpected) throw cause
     terminal.note(`orchctl: ${cause.message}`)
@@ -55,7 +55,7 @@ export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<nu
 }
 
 async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number> {
-  // Before minutes are spent on what cannot be written.
+  // Fails before the run if a file cannot be written.
   for (const path of [flags.html, flags.save]) if (path !== undefined) closeSync(openSync(path, 'a', 0o600))
   const place = placeOf(flags)
   try {
@@ -75,12 +75,12 @@ async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number>
 
 type Place = {
   readonly path: string
-  /** Whether the recording is where its owner wants it. */
+  /** Whether the recording is to be kept. */
   keep: boolean
   readonly forget: () => void
 }
 
-/** Where the recording goes: what was not asked for is only kept when it shows something. */
+/** Path of the recording: without --save it is kept only if it shows an anomaly. */
 function placeOf({ save, history }: VerifyFlags): Place {
   if (history !== undefined || save !== undefined) {
     if (history !== undefined && save !== undefined)
@@ -157,14 +157,17 @@ function report(terminal: Terminal, flags: VerifyFlags, place: Place, result: Ve
   return verifyExitCodes[judgement.verdict]
 }
 
-/** Of a recording that is judged again nothing is under way any more. @throws VerifyFailure `faults` */
+/** The fault file of a saved recording must be complete. @throws VerifyFailure `faults` */
 function checkFaultsOf({ faults: path, history }: VerifyFlags): void {
   if (path === undefined) return
   if (history === undefined) checkFaults(path)
   else readFaults(path, 0)
 }
 
-/** Read at the end, because they happen meanwhile. What cannot be read changes no verdict. */
+/**
+ * Read at the end, because faults happen during the run. An invalid file does not change the
+ * verdict.
+ */
 function faultsOf(
   { faults: path }: VerifyFlags,
   { facts }: History,

@@ -2,10 +2,7 @@ import { ConfigFailure } from './errors.ts'
 
 export type Address = { readonly host: string; readonly port: number }
 
-/**
- * `host:port`, `[::1]:port`.
- * @throws ConfigFailure that says what would be right
- */
+/** Parses `host:port` or `[::1]:port`. @throws ConfigFailure with the expected form */
 export function parseAddress(text: string): Address {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? []
   const host = bracketed ?? plain
@@ -18,7 +15,7 @@ export function parseAddress(text: string): Address {
   return { host, port: number }
 }
 
-/** @source RFC 1035 section 2.3.4, as text */
+/** Maximum length as text. @source RFC 1035 section 2.3.4 */
 const hostBytesMax = 253
 
 export function formatAddress({ host, port }: Address): string {
@@ -26,8 +23,9 @@ export function formatAddress({ host, port }: Address): string {
 }
 
 /**
- * Where others dial a member, so no address that means "everywhere".
- * @throws ConfigFailure that says what would be right
+ * Parses an address that other members connect to; a wildcard address is rejected.
+ *
+ * @throws ConfigFailure with the expected form
  */
 export function memberAddress(text: string): string {
   const address = parseAddress(text)
@@ -39,7 +37,7 @@ export function memberAddress(text: string): string {
   return formatAddress(address)
 }
 
-/** `host:port`, also as the URL of a kubeconfig. @throws ConfigFailure */
+/** Parses `host:port`, or a URL as in a kubeconfig. @throws ConfigFailure */
 export function joinAddress(text: string): string {
   return formatAddress(
     parseAddress(
@@ -51,7 +49,7 @@ export function joinAddress(text: string): string {
   )
 }
 
-/** A member of a new cluster, as all members' configuration lists it. */
+/** A member of a new cluster, equal in the configuration of all members. */
 export type InitialMember = {
   readonly name: string
   readonly peerAddress: string
@@ -59,8 +57,8 @@ export type InitialMember = {
 }
 
 /**
- * `n1=10.0.0.1:7443/10.0.0.1:6443`, one for each member: name, where peers dial it, where clients do.
- * In a file: a list of `{name, peer-address, client-address}`.
+ * Parses `n1=10.0.0.1:7443/10.0.0.1:6443`: name, peer address, client address. In a file: a list of
+ * `{name, peer-address, client-address}`.
  */
 export function parseInitialMember(text: string): InitialMember {
   const [, name, peer, client] = /^([^=]+)=([^/]+)\/(.+)$/.exec(text) ?? []
@@ -74,7 +72,7 @@ export function parseInitialMember(text: string): InitialMember {
   }
 }
 
-/** A DNS label: it goes into certificates. */
+/** A DNS label, because it is part of certificates. */
 export function checkMemberName(name: string): string {
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
     throw new ConfigFailure(

@@ -2,7 +2,11 @@ import { isIP } from 'node:net'
 import type { Config } from './config.ts'
 import { StartFailure } from './start-failure.ts'
 
-/** What clients dial, as far as this member can tell. @throws StartFailure `usage` where the port is not settled yet */
+/**
+ * Returns the address that clients connect to.
+ *
+ * @throws StartFailure `usage` when the port is not known yet
+ */
 export function clientAddress(config: Config): string {
   if (config['advertise-address'] !== '') return config['advertise-address']
   if (config['secure-port'] === 0) {

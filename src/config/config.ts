@@ -1,12 +1,12 @@
 import type { Flag } from './flag.ts'
 import type { FlagName, flags } from './flags.ts'
 
-/** What one server was told, complete and frozen. Durations in ms; empty text: not said. */
+/** The complete, frozen configuration of a server. Durations in ms; empty text: not set. */
 export type Config = {
   readonly [Name in FlagName]: (typeof flags)[Name] extends Flag<infer Value> ? Value : never
 }
 
-/** Where a value came from, for messages and the start-up line. */
+/** The source of a value, for messages and the log at start. */
 export type Source = 'default' | 'command line' | `file ${string}`
 
 export type LoadedConfig = {

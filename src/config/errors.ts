@@ -1,8 +1,8 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * A flag or a configuration file says what cannot be. The message is one line that names the flag, where it
- * was said, and what would be right.
+ * An invalid flag or configuration file. The message is one line with the flag, its source, and the
+ * expected form.
  */
 export class ConfigFailure extends Failure<'config'> {
   constructor(message: string, options?: { readonly cause?: unknown }) {

@@ -6,11 +6,11 @@ type Stage = 'Alpha' | 'Beta' | 'GA'
 
 type GateFacts = {
   readonly stage: Stage
-  /** When nobody says otherwise. One of stage GA is nobody's to switch. */
+  /** Default value. Gates of stage GA cannot be switched. */
   readonly fallback: boolean
   /** Release of the API in which it reached this stage. */
   readonly since: string
-  /** What is so while it is on; nothing for stage GA. */
+  /** Effect of the gate; unset for stage GA. */
   readonly words: string
 }
 
@@ -57,14 +57,14 @@ const gateFacts = {
 
 type GateName = keyof typeof gateFacts
 
-/** Those that can be switched. */
+/** Gates that can be switched. */
 export type FeatureGate = {
   [Name in GateName]: (typeof gateFacts)[Name]['stage'] extends 'GA' ? never : Name
 }[GateName]
 
 export type FeatureGates = {
   readonly isOn: { readonly [name in FeatureGate]: boolean }
-  /** What the operator should know of what was said. */
+  /** Warnings for the operator. */
   readonly warnings: readonly string[]
 }
 
@@ -75,7 +75,7 @@ function isSwitchable(name: GateName): name is FeatureGate {
   return gateFacts[name].stage !== 'GA'
 }
 
-/** All gates of a stage that are not named themselves. */
+/** All gates of a stage that are not listed individually. */
 const stageWords: { readonly [word: string]: Stage } = { AllAlpha: 'Alpha', AllBeta: 'Beta' }
 
 /** `--feature-gates=A=true,B=false`. @source spec 9.7 */
@@ -145,7 +145,7 @@ function switched(said: ReadonlyMap<string, boolean>): FeatureGates['isOn'] {
   })
 }
 
-/** For `--help`. */
+/** Lines for `--help`. */
 export function featureGateLines(): readonly string[] {
   const lines = switchable.map((name) => {
     const { stage, fallback, since, words } = gateFacts[name]

@@ -1,22 +1,22 @@
 import { ConfigFailure } from './errors.ts'
 
-/** One setting: how it is said, what it means, and how its text becomes a value. */
+/** A flag: its help text, its default, and its parser. */
 export type Flag<T> = {
-  /** Of the value, for help: `PATH`, `duration`, `host:port`, … Empty for a switch. */
+  /** Placeholder of the value in help: `PATH`, `duration`, `host:port`, … Empty for a switch. */
   readonly placeholder: string
   /** One sentence, with the unit and the range. */
   readonly help: string
-  /** Shown by help; the value when nobody says otherwise. */
+  /** The default value. */
   readonly fallback: T
-  /** @param values one for each time the flag was said, in order @throws Error whose message says what would be right */
+  /** @param values one per occurrence of the flag, in order @throws Error with the expected form */
   readonly parse: (values: readonly string[]) => T
   /** `--flag` alone means true. */
   readonly isSwitch: boolean
 }
 
-/** The value of a flag that may be said once. */
+/** Returns the value of a flag with a single value. */
 function single(values: readonly string[]): string {
-  // As with other servers' flags, the last one counts.
+  // The last occurrence wins, as with other servers.
   return values[values.length - 1] ?? ''
 }
 
@@ -107,7 +107,7 @@ export function duration(
   }
 }
 
-/** @returns null when it is no duration */
+/** @returns null when the text is not a duration */
 export function durationMs(said: string): number | null {
   if (said === '0') return 0
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(said)) return null
@@ -135,7 +135,7 @@ const unitBytes: Readonly<Record<string, number>> = {
   Ti: 1024 ** 4,
 }
 
-/** `8Gi`, `500Mi`, or plain bytes. */
+/** `8Gi`, `500Mi`, or a number of bytes. */
 export function size(
   fallback: number,
   range: { readonly min: number; readonly max: number },
@@ -158,7 +158,7 @@ export function size(
   }
 }
 
-/** @returns null when it is no size */
+/** @returns null when the text is not a size */
 export function sizeBytes(said: string): number | null {
   const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,3})?)(Ki|Mi|Gi|Ti|)B?$/.exec(said) ?? []
   if (amount === undefined || unit === undefined) return null
@@ -166,7 +166,7 @@ export function sizeBytes(said: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-/** In the largest unit that says it exactly. */
+/** Uses the largest exact unit. */
 export function sizeText(bytes: number): string {
   for (const unit of ['Ti', 'Gi', 'Mi', 'Ki'] as const) {
     const one = unitBytes[unit] ?? 1
@@ -175,7 +175,7 @@ export function sizeText(bytes: number): string {
   return String(bytes)
 }
 
-/** Said several times, or with commas between, or both. */
+/** May be repeated, or separated by commas, or both. */
 export function list(
   fallback: readonly string[],
   placeholder: string,
@@ -190,7 +190,7 @@ export function list(
   }
 }
 
-/** @param parse from all that was said to the value */
+/** @param parse converts all values */
 export function custom<T>(flag: {
   readonly fallback: T
   readonly placeholder: string

@@ -25,8 +25,8 @@ function file(help: string) {
 }
 
 /**
- * Every flag of the server, in the order of `--help`. A configuration file uses the same names without the
- * dashes. Empty text means "not said".
+ * All flags of the server, in the order of `--help`. Configuration files use the same names without
+ * dashes. Empty text means "not set".
  */
 export const flags = {
   name: custom<string>({

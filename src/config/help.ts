@@ -3,7 +3,7 @@ import { durationText, sizeText } from './flag.ts'
 import { flags } from './flags.ts'
 import { flagNames } from './load.ts'
 
-/** What `orch-apiserver --help` prints. */
+/** Returns the output of `orch-apiserver --help`. */
 export function helpText(): string {
   const lines = [
     'orch-apiserver: one member of a replicated API server.',
@@ -41,6 +41,6 @@ export function fallbackText(name: string, fallback: unknown): string {
     return placeholder === 'duration' ? durationText(fallback) : String(fallback)
   }
   if (Array.isArray(fallback)) return fallback.join(',')
-  // What switches do when nobody says anything is said with them.
+  // The help of structured flags describes their defaults.
   return typeof fallback === 'string' || typeof fallback === 'boolean' ? String(fallback) : ''
 }

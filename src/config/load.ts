@@ -5,7 +5,7 @@ import type { FlagName } from './flags.ts'
 import { mostLike, nearest } from './nearest.ts'
 import { readYaml } from './yaml-text.ts'
 
-/** Text by flag, as said on the command line or in a file. */
+/** Text values by flag, from the command line or a file. */
 type Said = ReadonlyMap<FlagName, readonly string[]>
 
 export type Loading = {
@@ -18,7 +18,7 @@ export type Loading = {
 export type Loaded =
   { readonly kind: 'help' } | { readonly kind: 'version' } | ({ readonly kind: 'config' } & LoadedConfig)
 
-/** Defaults, then the file, then the command line. @throws ConfigFailure */
+/** Merges defaults, the file and the command line. @throws ConfigFailure */
 export function loadConfig({ args, readFile }: Loading): Loaded {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }
@@ -37,7 +37,7 @@ export function loadConfig({ args, readFile }: Loading): Loaded {
     sources[name] = source
     values[name] = said === undefined ? flags[name].fallback : parsed(name, said, source)
   }
-  // Every flag was visited, and each parser gives the type its flag is declared with.
+  // All flags were visited, and each parser returns the declared type.
   const config = Object.freeze(values) as Config
   checkTogether(config)
   return { kind: 'config', config, sources: Object.freeze(sources) as LoadedConfig['sources'] }
@@ -52,7 +52,7 @@ function isFlagName(name: string): name is FlagName {
 function unknown(name: string, where: string): ConfigFailure {
   const close = nearest(name, flagNames)
   const dashes = where === 'command line' ? '--' : ''
-  // Flags of other servers are like none of ours; they too learn where to look.
+  // Flags of other servers may resemble none of these.
   const hint =
     close === null
       ? `the nearest known is ${dashes}${mostLike(name, flagNames)?.word ?? ''}, see --help`
@@ -129,7 +129,7 @@ function asText(name: FlagName, value: unknown, path: string): string {
   }
 }
 
-/** A member written as a map, in the words of the command line. */
+/** Converts a member written as a map to the form of the command line. */
 function memberText(value: object, path: string): string {
   const fields = ['name', 'peer-address', 'client-address'] as const
   const given = value as Readonly<Record<string, unknown>>
@@ -155,10 +155,10 @@ function parsed(name: FlagName, said: readonly string[], source: Source): unknow
   }
 }
 
-/** Said of a configuration without `data-dir`, which not everybody may answer by keeping nothing. */
+/** Error for a configuration without `data-dir`; not every caller can run in memory. */
 export const nowhereToKeep = '--data-dir is needed, or --in-memory to keep nothing'
 
-/** What no flag can see alone. */
+/** Checks that involve several flags. */
 function checkTogether(config: Config): void {
   const wrong = (message: string): never => {
     throw new ConfigFailure(message)
@@ -176,7 +176,7 @@ function checkTogether(config: Config): void {
   if (new Set(members.map(({ name }) => name)).size !== members.length)
     wrong('--initial-members lists a name twice')
   if (members.length > 1 && config['in-memory']) {
-    // A restarted member would vote again where it voted before.
+    // After a restart it could vote twice in one term.
     wrong('--in-memory forgets what was promised to other members: a cluster of several needs --data-dir')
   }
   if (members.length > 1 && config['peer-cert-file'] === '') {
@@ -197,7 +197,7 @@ function checkTogether(config: Config): void {
   }
 }
 
-/** Where somebody was told the address before the start. */
+/** Rejects `--secure-port 0` where other members must know the port before the start. */
 function checkAnyPort(config: Config, wrong: (message: string) => never): void {
   const any = '--secure-port 0 takes any free port'
   if (config['advertise-address'] !== '')

@@ -1,10 +1,14 @@
-/** The word that is most like `said`. @returns null when none is close */
+/** Returns the word most similar to `said`. @returns null when none is close */
 export function nearest(said: string, words: readonly string[]): string | null {
   const best = mostLike(said, words)
   return best !== null && best.distance <= Math.max(2, Math.floor(said.length / 2)) ? best.word : null
 }
 
-/** The word that is most like `said`, however unlike it is. @returns null when there are no words */
+/**
+ * Returns the word most similar to `said`, at any distance.
+ *
+ * @returns null when there are no words
+ */
 export function mostLike(
   said: string,
   words: readonly string[],
@@ -17,7 +21,7 @@ export function mostLike(
   return best
 }
 
-/** Letters to insert, remove or replace (Levenshtein). */
+/** Returns the number of letters to insert, remove or replace (Levenshtein). */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (let i = 1; i <= a.length; i++) {

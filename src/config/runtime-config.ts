@@ -1,16 +1,16 @@
 import { ConfigFailure } from './errors.ts'
 import type { Flag } from './flag.ts'
 
-/** What of the API is served, by what names it; a narrower name counts more than a wider one. */
+/** The enabled parts of the API. A more specific key takes precedence. */
 export type RuntimeConfig = {
-  /** `api/all`, and `api/ga`, `api/beta`, `api/alpha` by how far a version has come. */
+  /** `api/all`, and `api/ga`, `api/beta`, `api/alpha` by the maturity of a version. */
   readonly stages: ReadonlyMap<'all' | 'ga' | 'beta' | 'alpha', boolean>
   readonly versions: readonly NamedSwitch<'group' | 'version'>[]
   readonly resources: readonly NamedSwitch<'group' | 'version' | 'resource'>[]
 }
 
 export type NamedSwitch<Part extends string> = {
-  /** As it was said, for messages. */
+  /** The original text, for messages. */
   readonly key: string
   readonly isOn: boolean
 } & { readonly [part in Part]: string }
@@ -30,7 +30,7 @@ export function runtimeConfigFlag(): Flag<RuntimeConfig> {
 }
 
 function parse(values: readonly string[]): RuntimeConfig {
-  // As with other servers' flags, the last word on a key counts.
+  // The last entry for a key wins, as with other servers.
   const said = new Map<string, boolean>()
   for (const entry of values.flatMap((value) => value.split(','))) {
     if (entry.trim() === '') continue

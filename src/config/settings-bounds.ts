@@ -6,14 +6,14 @@ export type Bounds = { readonly min: number; readonly max: number }
 const hourMs = 3_600_000
 const MiB = 1024 * 1024
 
-/** What the replicated settings may be, at the creation of a cluster and when they are changed. Both ends belong to it. */
+/** Bounds of the replicated settings, inclusive, at the creation of a cluster and for changes. */
 export const settingsBounds = Object.freeze({
-  /** A watch must be able to come back after a short pause. */
+  /** A watch must be able to resume after a short interruption. */
   historyWindowMs: { min: 1000, max: 24 * hourMs },
   historyEventsMin: { min: 0, max: 10_000_000 },
-  /** No larger than a request; no smaller than what every cluster begins with. */
+  /** At most a request body; at least the largest object that every cluster creates. */
   objectBytesMax: { min: 16 * 1024, max: limits.requestBytesMax },
-  /** One large object and its history at least; at most more than any machine's memory. */
+  /** At least one large object with its history; at most more than the memory of any machine. */
   storageBytesMax: { min: 16 * MiB, max: 16 * 1024 * 1024 * MiB },
   /** 1: on. */
   leaseReads: { min: 0, max: 1 },
@@ -37,7 +37,7 @@ const textOf: Readonly<Record<SettingName, (value: number) => string>> = {
   leaseReads: (value) => (value === 1 ? 'on' : 'off'),
 }
 
-/** `8Gi`, `5m`, `1000`, `on`: as the flags take it. */
+/** `8Gi`, `5m`, `1000`, `on`: the form that the flags accept. */
 export function settingText(name: SettingName, value: number): string {
   return textOf[name](value)
 }

@@ -1,7 +1,7 @@
 import { ConfigFailure } from './errors.ts'
 import { custom } from './flag.ts'
 
-/** As upstream's flags and Go name them, with the runtime's names. */
+/** Names as in the flags of upstream and in Go, with the names of the runtime. */
 export const tlsVersions = { VersionTLS12: 'TLSv1.2', VersionTLS13: 'TLSv1.3' } as const
 const tooOld: readonly string[] = ['VersionTLS10', 'VersionTLS11']
 
@@ -14,7 +14,7 @@ const suites13: Readonly<Record<string, string>> = {
   TLS_CHACHA20_POLY1305_SHA256: 'TLS_CHACHA20_POLY1305_SHA256',
 }
 
-/** By Go's names; two have an older one as well. */
+/** Names as in Go; two suites have an older name, too. */
 const suites12: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
@@ -52,7 +52,7 @@ export function tlsMinVersionFlag() {
   })
 }
 
-/** `--tls-cipher-suites`. @returns null: nothing was said */
+/** `--tls-cipher-suites`. @returns null: not set */
 export function tlsCipherSuitesFlag() {
   return custom<readonly string[] | null>({
     fallback: null,

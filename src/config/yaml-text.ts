@@ -5,7 +5,7 @@ const spaces = 'spaces for the indentation, not a tab'
 const oneLine = 'a line such as `data-dir: /var/lib/orch`, not indented; quote a value that holds ": "'
 const closed = 'a closing quote or bracket, or deeper indentation of the lines inside'
 
-/** By the parser's code, as its own words quote the text, which may hold a secret. */
+/** Messages by error code: the parser's own messages quote the text, which may contain a secret. */
 const expectations: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_DQ_ESCAPE: 'a known escape after the backslash; single quotes take it as it is',
   BAD_INDENT: closed,
@@ -21,10 +21,10 @@ const expectations: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 export type YamlText =
   | { readonly kind: 'content'; readonly content: unknown }
-  /** Says the place and what was expected there, and nothing of the text. */
+  /** Position and expectation, without any of the text. */
   | { readonly kind: 'problem'; readonly problem: string }
 
-/** Reads one YAML document without aliases. What the parser only warns of is a problem too. */
+/** Reads one YAML document without aliases. Warnings of the parser count as errors. */
 export function readYaml(text: string): YamlText {
   const document = parseDocument(text, { logLevel: 'error' })
   const [first] = [...document.errors, ...document.warnings]

@@ -14,14 +14,14 @@ import { encodeAlternativeNames, encodeSubject } from './names.ts'
 import type { AlternativeNames, Subject } from './names.ts'
 import { toPem } from './pem.ts'
 
-/** Somebody whose signature others trust. */
+/** A certificate authority with its key. */
 export type Authority = {
   readonly certificatePem: string
   readonly certificate: Certificate
   readonly privateKey: KeyObject
 }
 
-/** What a certificate may be used for. */
+/** Extended key usage of a certificate. */
 export type Usage = 'server' | 'client'
 
 export type Validity = {
@@ -63,7 +63,10 @@ export function createAuthority(
   return { certificatePem, certificate: readCertificate(certificatePem), privateKey: keys.privateKey }
 }
 
-/** @throws PkiFailure `malformed`; `mismatched` when the key is another's or the certificate no authority's */
+/**
+ * @throws PkiFailure `malformed`; `mismatched` when the key does not match, or the certificate is
+ * not an authority
+ */
 export function loadAuthority(certificatePem: string, keys: KeyPair): Authority {
   const certificate = readCertificate(certificatePem)
   if (!certificate.isAuthority) {
@@ -76,9 +79,9 @@ export function loadAuthority(certificatePem: string, keys: KeyPair): Authority 
 }
 
 /**
- * A certificate that is no authority, in PEM. It never outlives its issuer.
+ * Issues a certificate that is not an authority, in PEM. It expires no later than its issuer.
  *
- * @throws PkiFailure `refused` when nothing of its validity is left
+ * @throws PkiFailure `refused` when the issuer has expired
  * @source RFC 5280 section 4.2
  */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): string {
@@ -110,14 +113,14 @@ export function issueCertificate(authority: Authority, request: CertificateReque
   })
 }
 
-/** digitalSignature; RSA keys may also be used to move keys, as old TLS suites do. */
+/** digitalSignature; RSA keys also keyEncipherment, for old TLS suites. */
 function keyUsage(key: KeyObject): DerNode {
   return key.asymmetricKeyType === 'rsa'
     ? bitString(Uint8Array.of(0b1010_0000), 5)
     : bitString(Uint8Array.of(0b1000_0000), 7)
 }
 
-/** The first 160 bits of SHA-256 over the key's bits. @source RFC 7093 section 2, method 1 */
+/** The first 160 bits of SHA-256 of the key's bits. @source RFC 7093 section 2, method 1 */
 function keyIdentifier(key: KeyObject): Uint8Array {
   return createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
@@ -172,7 +175,7 @@ function signatureAlgorithm(key: KeyObject): { readonly algorithm: DerNode; read
     case 'ec':
       return { algorithm: sequence(objectIdentifier('1.2.840.10045.4.3.2')), digest: 'sha256' }
     case 'rsa':
-      // RFC 4055 wants the NULL parameter that RFC 5758 forbids for ECDSA.
+      // RFC 4055 requires the NULL parameter that RFC 5758 forbids for ECDSA.
       return { algorithm: sequence(objectIdentifier('1.2.840.113549.1.1.11'), derNull()), digest: 'sha256' }
     case 'ed25519':
       return { algorithm: sequence(objectIdentifier('1.3.101.112')), digest: null }

@@ -7,17 +7,17 @@ import { PkiFailure } from './errors.ts'
 import type { Subject } from './names.ts'
 import { pemBlocks } from './pem.ts'
 
-/** What somebody wants a certificate for. */
+/** Content of a certificate request. */
 export type CertificateRequestContent = { readonly subject: Subject; readonly publicKey: KeyObject }
 
-/** Larger than any request anybody means to send; bounds the parser. */
+/** Maximum size, which bounds the parser. */
 const requestBytesMax = 64 * 1024
 
 /**
- * A PKCS #10 request in PEM, signed by the key that it is about: who sent it has that key.
+ * Reads a PKCS #10 request in PEM and verifies its signature: the sender has the private key.
  *
- * @param pem its first block counts
- * @throws PkiFailure `malformed`: it is none, or its signature does not fit
+ * @param pem the first block is used
+ * @throws PkiFailure `malformed`: not a request, or a wrong signature
  * @source RFC 2986
  */
 export function readCertificateRequest(pem: string): CertificateRequestContent {
@@ -29,7 +29,7 @@ export function readCertificateRequest(pem: string): CertificateRequestContent {
   try {
     return readFields(block.der)
   } catch (cause) {
-    // The runtime and the DER library throw their own kinds of errors for the same thing.
+    // The runtime and the DER library throw different errors for the same cause.
     if (cause instanceof PkiFailure) throw cause
     throw new PkiFailure('malformed', 'not a PKCS #10 request', { cause })
   }
@@ -50,13 +50,13 @@ function readFields(der: Uint8Array): CertificateRequestContent {
   return { subject: readSubject(subject), publicKey }
 }
 
-/** Only the middle of a request is covered by its signature; around it nothing else may stand than has to. */
+/** The signature covers only the middle of a request; nothing else may be around it. */
 function partsOf(node: DerNode | undefined): readonly DerNode[] {
   if (node === undefined || !isSequence(node)) throw new PkiFailure('malformed', 'DER lacks a sequence')
   return childrenOf(node)
 }
 
-/** The digest that a signature algorithm names; null: the key type has one of its own. */
+/** Returns the digest of a signature algorithm; null: determined by the key type. */
 function digestOf(oid: string): string | null {
   const digest = digests.get(oid)
   if (digest === undefined) {
@@ -77,13 +77,13 @@ const digests: ReadonlyMap<string, string | null> = new Map([
   ['1.3.101.113', null],
 ])
 
-/** The bytes of the first element of a sequence as they were sent: what was signed. */
+/** Returns the bytes of the first element of a sequence as received, which were signed. */
 function firstElement(der: Uint8Array): Uint8Array {
   const from = contentAt(der, 0).from
   return der.subarray(from, contentAt(der, from).to)
 }
 
-/** A bit string begins with how many of its last bits do not count: none. */
+/** A bit string begins with the number of unused bits, here 0. */
 function signatureBits(bitString: Uint8Array): Uint8Array {
   const { from, to } = contentAt(bitString, 0)
   if (bitString[0] !== bitStringTag || bitString[from] !== 0) {
@@ -94,7 +94,7 @@ function signatureBits(bitString: Uint8Array): Uint8Array {
 
 const bitStringTag = 3
 
-/** Where the content of the element at `at` lies. Its length was read once already, so it is well-formed. */
+/** Returns the content of the element at `at`, whose length has been parsed before. */
 function contentAt(der: Uint8Array, at: number): { readonly from: number; readonly to: number } {
   const first = der[at + 1] ?? 0
   if (first < 0x80) return { from: at + 2, to: at + 2 + first }

@@ -7,7 +7,7 @@ import { attribute, decodeIp, textOf } from './names.ts'
 import type { AlternativeNames, Subject } from './names.ts'
 import { fromPem } from './pem.ts'
 
-/** What a certificate says, exactly: names are taken from its bytes, never from an escaped line of text. */
+/** Content of a certificate. Names come from its bytes, never from an escaped text form. */
 export type Certificate = {
   readonly subject: Subject
   readonly names: AlternativeNames
@@ -19,27 +19,27 @@ export type Certificate = {
   /** SHA-256 of the DER bytes, lower-case hex. */
   readonly fingerprint: string
   readonly isAuthority: boolean
-  /** How many intermediate certificates may follow one of an authority; null: any number. */
+  /** Maximum number of intermediate certificates below this authority; null: unlimited. */
   readonly pathLengthMax: number | null
-  /** Object identifiers of the extended key usages; null: the certificate names none, so it is good for all. */
+  /** Object identifiers of the extended key usages; null: none, so all usages are allowed. */
   readonly extendedUsages: readonly string[] | null
-  /** Object identifiers of all extensions, and of those that may not be ignored. */
+  /** Object identifiers of all extensions, and of the critical ones. */
   readonly extensions: ReadonlySet<string>
   readonly criticalExtensions: ReadonlySet<string>
-  /** Object identifier of the signature algorithm; of RSASSA-PSS that of its digest. */
+  /** Object identifier of the signature algorithm; for RSASSA-PSS that of its digest. */
   readonly signatureAlgorithm: string
   readonly publicKey: KeyObject
-  /** RFC 5280 subject key identifier; null when the certificate has none. */
+  /** RFC 5280 subject key identifier; null: absent. */
   readonly keyIdentifier: Uint8Array | null
-  /** The subject as its issuer wrote it, for copying into certificates it signs. */
+  /** The encoded subject, to be copied into issued certificates. */
   readonly subjectNode: DerNode
   readonly x509: X509Certificate
 }
 
-/** Larger than any certificate anybody means to use; bounds the parser. */
+/** Maximum size, which bounds the parser. */
 const certificateBytesMax = 64 * 1024
 
-/** @param pem the first certificate in it counts @throws PkiFailure `malformed` */
+/** @param pem the first certificate is used @throws PkiFailure `malformed` */
 export function readCertificate(pem: string): Certificate {
   return readCertificateDer(fromPem('CERTIFICATE', pem))
 }
@@ -50,7 +50,7 @@ export function readCertificateDer(der: Uint8Array): Certificate {
   try {
     return readFields(der)
   } catch (cause) {
-    // The runtime and the DER library throw their own kinds of errors for the same thing.
+    // The runtime and the DER library throw different errors for the same cause.
     if (cause instanceof PkiFailure) throw cause
     throw new PkiFailure('malformed', 'not an X.509 certificate', { cause })
   }
@@ -58,7 +58,8 @@ export function readCertificateDer(der: Uint8Array): Certificate {
 
 function readFields(der: Uint8Array): Certificate {
   const x509 = new X509Certificate(der)
-  // TBSCertificate: [0] version, serial, signature, issuer, validity, subject, key, ..., [3] extensions.
+  // TBSCertificate: [0] version, serial, signature, issuer, validity, subject, key, ..., [3]
+  // extensions.
   const [body, signatureAlgorithm] = childrenOf(decodeDer(der))
   const fields = childrenOf(body)
   const at = isContext(fields[0], 0) ? 1 : 0
@@ -74,7 +75,7 @@ function readFields(der: Uint8Array): Certificate {
     fingerprint: createHash('sha256').update(der).digest('hex'),
     isAuthority: x509.ca,
     pathLengthMax: readPathLength(extensions.get('2.5.29.19')?.content),
-    // The declared type conceals that it is not always there.
+    // The declared type hides that the value may be undefined.
     extendedUsages: x509.keyUsage ?? null,
     extensions: new Set(extensions.keys()),
     criticalExtensions: new Set([...extensions].flatMap(([id, { isCritical }]) => (isCritical ? [id] : []))),
@@ -93,7 +94,8 @@ function wholeMs(date: string): number {
 }
 
 /**
- * User and groups. Of several common names the last counts, as it does for Go programs; organizations add up.
+ * Returns user and groups. The last of several common names is used, as in Go; all organizations
+ * are.
  *
  * @throws PkiFailure `malformed`
  */
@@ -132,9 +134,9 @@ function readExtensions(node: DerNode | undefined): ReadonlyMap<string, Extensio
   for (const extension of childrenOf(childrenOf(node)[0])) {
     const parts = childrenOf(extension)
     const id = identifierOf(parts[0])
-    // RFC 5280 section 4.2 forbids it: the second one could hide the first.
+    // Forbidden by RFC 5280 section 4.2: the second one could hide the first.
     if (extensions.has(id)) throw new PkiFailure('malformed', 'certificate has an extension twice')
-    // Between identifier and content stands a truth value, where it is not the default, false.
+    // The optional `critical` flag precedes the content.
     const isCritical = parts.length === 3 && contentOf(parts[1])[0] !== 0
     extensions.set(id, { isCritical, content: contentOf(parts.at(-1)) })
   }
@@ -146,7 +148,7 @@ function readPathLength(basicConstraints: Uint8Array | undefined): number | null
   const length = childrenOf(decodeDer(basicConstraints)).find((node) => Number(node.type) === derType.integer)
   if (length === undefined) return null
   const bytes = contentOf(length)
-  // None is that long.
+  // No valid value is that long.
   return bytes.byteLength === 1 ? (bytes[0] ?? 0) : 255
 }
 

@@ -5,10 +5,10 @@ import { isRecord } from '../../base/record.ts'
 import { PkiFailure } from './errors.ts'
 import { readTextFile } from './files.ts'
 
-/** A server that this one is a client of, and what it shows there. */
+/** A server to connect to, and the credentials for it. */
 export type ClientConfig = {
   readonly url: URL
-  /** Whom alone to believe, PEM; null: those that the machine believes. */
+  /** The only trusted authorities, PEM; null: those of the machine. */
   readonly authority: string | null
   /** PEM; null: none. */
   readonly identity: { readonly certificate: string; readonly key: string } | null
@@ -17,9 +17,10 @@ export type ClientConfig = {
 }
 
 /**
- * The current context of a kubeconfig, whose entries may lie in it or in files beside it.
+ * Reads the current context of a kubeconfig; certificates may be embedded or in files relative to
+ * it.
  *
- * @throws PkiFailure `malformed`, `unusable`, with one line that names the file and the place
+ * @throws PkiFailure `malformed`, `unusable`, with one line that names file and field
  */
 export function readClientConfig(path: string): ClientConfig {
   const config = parsed(path)
@@ -61,7 +62,7 @@ function authorizationOf(user: Readonly<Record<string, unknown>>, path: string):
   return `Basic ${Buffer.from(words).toString('base64')}`
 }
 
-/** TLS would pass over one that it cannot read. @returns PEM; null: none */
+/** TLS would ignore an unreadable certificate. @returns PEM; null: none */
 function certificateOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
   const pem = contentOf(from, name, path)
   if (pem === null) return null
@@ -73,7 +74,7 @@ function certificateOf(from: Readonly<Record<string, unknown>>, name: string, pa
   }
 }
 
-/** In the file itself, or in one that it names. @returns null: neither */
+/** Returns embedded content, or that of the named file. @returns null: neither */
 function contentOf(from: Readonly<Record<string, unknown>>, name: string, path: string): string | null {
   const inside = from[`${name}-data`]
   if (typeof inside === 'string' && inside !== '') return Buffer.from(inside, 'base64').toString('utf8')
@@ -92,7 +93,7 @@ function entryOf(
     : undefined
   if (isRecord(found)) {
     const value = found[of.member]
-    // As Go's clients read it: a user of whom nothing is said shows nothing.
+    // As in Go clients: a user without credentials is anonymous.
     if (isUnsaid(value)) return {}
     if (isRecord(value)) return value
   }

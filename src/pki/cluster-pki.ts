@@ -18,25 +18,28 @@ import type { AlternativeNames } from './names.ts'
 export type PkiMember = {
   /** A DNS label, unique in the cluster. */
   readonly name: string
-  /** DNS names and IP addresses under which clients reach it, besides localhost. */
+  /** DNS names and IP addresses for clients, in addition to localhost. */
   readonly hosts: readonly string[]
-  /** What clients dial, such as `https://10.0.0.1:6443`; goes into the kubeconfig. */
+  /** Address for clients such as `https://10.0.0.1:6443`, written to the kubeconfig. */
   readonly serverUrl: string
 }
 
 export type ClusterPkiOptions = {
   readonly directory: string
-  /** null: none is made or changed. */
+  /** null: no kubeconfig is created or changed. */
   readonly kubeconfigPath: string | null
   readonly members: readonly PkiMember[]
   readonly clock: Pick<Clock, 'wallMs'>
   readonly random: Random
 }
 
-/** What a run did; paths as given, in order. */
+/** Report of a run; paths as given, in order. */
 export type ClusterPkiReport = { readonly made: readonly string[]; readonly kept: readonly string[] }
 
-/** Every file of a cluster's keys. The peers' authority is one of its own: no client certificate opens a peer link. */
+/**
+ * All key files of a cluster. Peers have an authority of their own, so no client certificate is
+ * valid for peer links.
+ */
 export type ClusterPkiPaths = {
   readonly ca: PairPaths
   readonly peerCa: PairPaths
@@ -53,7 +56,7 @@ export type PairPaths = { readonly certificate: string; readonly key: string }
 const dayMs = 24 * 60 * 60 * 1000
 const authorityDays = 3650
 const leafDays = 365
-/** Another machine's clock may be this far behind ours. */
+/** Maximum difference between the clocks of two machines. */
 const clockSkewMs = 5 * 60 * 1000
 
 export function clusterPkiPaths(directory: string): ClusterPkiPaths {
@@ -73,22 +76,22 @@ export function clusterPkiPaths(directory: string): ClusterPkiPaths {
   }
 }
 
-/** The address in a peer certificate that makes its holder the member of that name. */
+/** Returns the URI in a peer certificate that identifies its holder as the member of that name. */
 export function memberUri(member: string): string {
   return `orch://member/${member}`
 }
 
-/** A name that TLS can ask for and that never reaches a resolver. */
+/** Returns a name for TLS that is never resolved. */
 export function memberDnsName(member: string): string {
   return `${member}.member.orch.internal`
 }
 
 /**
- * Makes every key and certificate of a cluster that is not there yet and checks every one that is. A second
- * run changes nothing; a run with one member more adds that member's.
+ * Creates the missing keys and certificates of a cluster and verifies the existing ones. A second
+ * run changes nothing; a run with an additional member adds its files.
  *
- * @throws PkiFailure `half-present` when one file of a pair is missing, `mismatched` when files do not
- * belong together or no longer serve, `malformed`, `refused`
+ * @throws PkiFailure `half-present` when one file of a pair is missing, `mismatched` when files do
+ * not match or have expired, `malformed`, `refused`
  */
 export function ensureClusterPki(options: ClusterPkiOptions): ClusterPkiReport {
   for (const member of options.members) checkMember(member)
@@ -261,7 +264,7 @@ function checkLeaf(
   }
 }
 
-/** Loopback, what the operator named, and the Service of the default namespace in the words of both domains. */
+/** Loopback, the given hosts, and the names of the Service `kubernetes` in both domains. */
 function serverNames(member: PkiMember): AlternativeNames {
   const services = ['orch', 'kubernetes'].flatMap((service) =>
     ['', '.default', '.default.svc', '.default.svc.cluster.local'].map((suffix) => service + suffix),
@@ -287,7 +290,7 @@ function checkMember(member: PkiMember): void {
   }
 }
 
-/** Adds to a failure which file it is about. */
+/** Adds the path to an error. */
 function naming<T>(path: string, read: () => T): T {
   try {
     return read()

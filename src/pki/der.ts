@@ -3,8 +3,8 @@ import type { asn1 as forge } from 'node-forge'
 import { PkiFailure } from './errors.ts'
 
 /**
- * DER, written and read as trees. Only ASN.1 is left to node-forge: its certificates know RSA alone, and
- * every key and signature of ours is made by the runtime.
+ * Reads and writes DER as trees. node-forge is used only for ASN.1: its certificates support RSA
+ * only, and the runtime creates all keys and signatures.
  *
  * @source ITU-T X.690
  */
@@ -13,7 +13,7 @@ export type DerNode = forge.Asn1
 const universal = asn1.Class.UNIVERSAL
 const context = asn1.Class.CONTEXT_SPECIFIC
 
-/** node-forge's own names for universal types lack some; these are X.680 section 8.4's. */
+/** Universal tags as in X.680 section 8.4; node-forge lacks some of them. */
 export const derType = Object.freeze({
   integer: 2,
   utf8String: 12,
@@ -35,7 +35,7 @@ export function objectIdentifier(dotted: string): DerNode {
   return asn1.create(universal, asn1.Type.OID, false, asn1.oidToDer(dotted).getBytes())
 }
 
-/** @param bytes big endian, the number not negative; leading zeros are put right */
+/** @param bytes big endian, not negative; leading zeros are normalized */
 export function integer(bytes: Uint8Array): DerNode {
   let from = 0
   while (from < bytes.length - 1 && bytes[from] === 0) from++
@@ -52,7 +52,7 @@ export function derNull(): DerNode {
   return asn1.create(universal, asn1.Type.NULL, false, '')
 }
 
-/** @param unusedBits trailing bits of the last byte that do not count, 0 to 7 */
+/** @param unusedBits of the last byte, 0 to 7 */
 export function bitString(bytes: Uint8Array, unusedBits = 0): DerNode {
   return asn1.create(universal, asn1.Type.BITSTRING, false, String.fromCharCode(unusedBits) + binary(bytes))
 }
@@ -70,12 +70,12 @@ export function tagged(tag: number, bytes: Uint8Array): DerNode {
   return asn1.create(context, tag, false, binary(bytes))
 }
 
-/** `[tag]` around whole nodes. */
+/** `[tag]` around nodes. */
 export function taggedNodes(tag: number, ...children: readonly DerNode[]): DerNode {
   return asn1.create(context, tag, true, [...children])
 }
 
-/** UTCTime up to 2049, GeneralizedTime from 2050, as RFC 5280 section 4.1.2.5 has it. Whole seconds. */
+/** UTCTime up to 2049, GeneralizedTime from 2050, as in RFC 5280 section 4.1.2.5. Whole seconds. */
 export function time(wallMs: number): DerNode {
   const date = new Date(wallMs)
   return date.getUTCFullYear() < 2050
@@ -87,23 +87,24 @@ export function encodeDer(node: DerNode): Uint8Array {
   return bytesOf(asn1.toDer(node).getBytes())
 }
 
-/** @throws PkiFailure `malformed`: not exactly one strict DER value */
+/** @throws PkiFailure `malformed`: not exactly one DER value */
 export function decodeDer(bytes: Uint8Array): DerNode {
   try {
-    // Strict, and all of the bytes. Bit strings that look like DER are read as such, and written as they were.
+    // Strict, without trailing bytes. Bit strings that look like DER are parsed and written
+    // unchanged.
     return asn1.fromDer(binary(bytes), true)
   } catch (cause) {
     throw new PkiFailure('malformed', 'not DER', { cause })
   }
 }
 
-/** The children of a constructed node. @throws PkiFailure `malformed` */
+/** Returns the children of a constructed node. @throws PkiFailure `malformed` */
 export function childrenOf(node: DerNode | undefined): readonly DerNode[] {
   if (node === undefined || !Array.isArray(node.value)) throw new PkiFailure('malformed', 'DER lacks a list')
   return node.value
 }
 
-/** The bytes of a primitive node. @throws PkiFailure `malformed` */
+/** Returns the bytes of a primitive node. @throws PkiFailure `malformed` */
 export function contentOf(node: DerNode | undefined): Uint8Array {
   if (node === undefined || typeof node.value !== 'string') {
     throw new PkiFailure('malformed', 'DER lacks a value')

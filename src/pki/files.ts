@@ -4,17 +4,20 @@ import { dirname, resolve } from 'node:path'
 import { DirectoryFailure, makeDirectoriesSync } from '../../base/make-directories.ts'
 import { PkiFailure } from './errors.ts'
 
-/** Who may read a file: keys and what embeds them are their owner's alone. */
+/** File mode: `secret` for keys and files that embed them, readable by the owner only. */
 export type Secrecy = 'secret' | 'public'
 
-/** Of a file that is about to become the one without it; what a process left there that died is nobody's. */
+/**
+ * Suffix of a file that will replace the one without it; a leftover of a crashed process is
+ * removed.
+ */
 export const asideSuffix = '.new'
 
-/** Larger than any PEM file or kubeconfig of ours. */
+/** Maximum size of PEM files and kubeconfigs. */
 const fileBytesMax = 4 * 1024 * 1024
 
 /**
- * Owner only, for directories that hold keys, and durable. Nothing happens when it is there.
+ * Creates a durable directory for keys with mode 0700. No effect when it exists.
  *
  * @throws PkiFailure `unusable`
  */
@@ -26,14 +29,14 @@ export function makeDirectory(path: string): void {
 }
 
 /**
- * The whole file or none of it, durable, and never over another one.
+ * Creates a file atomically and durably; never replaces an existing one.
  *
  * @throws PkiFailure `exists`, `unusable`
  */
 export function writeNewFile(path: string, text: string, secrecy: Secrecy): void {
   const aside = writeAside(path, text, secrecy)
   try {
-    // A hard link, unlike a rename, refuses to replace what is there.
+    // A hard link, unlike a rename, fails if the target exists.
     linkSync(aside, path)
   } catch (cause) {
     if (existsSync(path)) throw new PkiFailure('exists', `${path} is there already`, { cause })
@@ -44,37 +47,37 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
   syncDirectory(dirname(path))
 }
 
-/** The whole new text or the whole old one, durable. For files that only repeat what others say. @throws PkiFailure `unusable` */
+/** Replaces a file atomically and durably. For derived files only. @throws PkiFailure `unusable` */
 export function replaceFile(path: string, text: string, secrecy: Secrecy): void {
   renameSync(writeAside(path, text, secrecy), path)
   syncDirectory(dirname(path))
 }
 
-/** Durably gone; does nothing when it is not there. @throws PkiFailure `unusable` */
+/** Removes a file durably; no effect when it does not exist. @throws PkiFailure `unusable` */
 export function removeFile(path: string): void {
   translated(`${path} cannot be removed`, () => rmSync(path, { force: true }))
   syncDirectory(dirname(path))
 }
 
 /**
- * A file of our own. Whatever else has its name, a link that leads nowhere among it, is not taken for "not there".
+ * Reads a file of this program. Anything else with its name, such as a dangling link, is an error.
  *
- * @returns null when there is no such file
- * @throws PkiFailure `unusable`, `malformed` when it is absurdly large
+ * @returns null when it does not exist
+ * @throws PkiFailure `unusable`, `malformed` when it is too large
  */
 export function readFileIfThere(path: string): string | null {
   const what = `${path} cannot be read`
   if (translated(what, () => lstatSync(path, { throwIfNoEntry: false })) === undefined) return null
   const found = translated(what, () => statSync(path))
-  // Anything else may keep us waiting for ever.
+  // Reading anything else, such as a pipe, may block forever.
   if (!found.isFile()) throw new PkiFailure('unusable', `${what}: it is no file; move away what is there`)
   return readTextFile(path)
 }
 
 /**
- * A file somebody named, which may be a pipe.
+ * Reads a file that the user named, which may be a pipe.
  *
- * @throws PkiFailure `unusable`, `malformed` when it is absurdly large
+ * @throws PkiFailure `unusable`, `malformed` when it is too large
  */
 export function readTextFile(path: string): string {
   return translated(`${path} cannot be read`, () => {
@@ -109,7 +112,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EROFS', 'the file system is read-only; give another path'],
 ])
 
-/** @param what went wrong, as it is said when it did */
+/** @param what failed, for the message */
 function translated<T>(what: string, action: () => T): T {
   try {
     return action()
@@ -121,7 +124,7 @@ function translated<T>(what: string, action: () => T): T {
   }
 }
 
-/** Nothing is missing where a directory is denied with ENOENT, as all above it were made or found. */
+/** The parents of the directory exist, so ENOENT means that the file system denies it. */
 function refusedDirectory(cause: unknown): string | null {
   if (!(cause instanceof DirectoryFailure) || cause.code !== 'ENOENT') return null
   return `the file system of ${dirname(cause.path)} makes no directories; give another path`
@@ -132,7 +135,7 @@ function writeAside(path: string, text: string, secrecy: Secrecy): string {
 }
 
 function writeTo(aside: string, text: string, secrecy: Secrecy): string {
-  // Left behind by a process that died here; nobody else ever uses this name.
+  // Left by a crashed process; no other process uses this name.
   rmSync(aside, { force: true })
   const file = openSync(aside, 'wx', secrecy === 'secret' ? 0o600 : 0o644)
   try {
@@ -144,7 +147,7 @@ function writeTo(aside: string, text: string, secrecy: Secrecy): string {
   return aside
 }
 
-/** Makes what was made, renamed or removed in it durable. */
+/** Makes creations, renames and removals in a directory durable. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r')
   try {

@@ -1,13 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 
-/** Longer than any chain somebody means; keeps a circle of issuers from going on. */
+/** Maximum length of a chain; ends loops of issuers. */
 const chainMax = 10
 
 /**
- * Whether the first certificate of `chain` leads, by way of the others in it, to one of `authorities`. Dates and uses
- * are TLS's to judge.
+ * Returns whether the first certificate of `chain` leads, through the others, to one of
+ * `authorities`. Validity and usages are left to TLS.
  *
- * @param chain PEM; @param authorities PEM, one or more
+ * @param chain PEM
+ * @param authorities PEM, one or more
  */
 export function isIssuedBy(chain: string, authorities: string): boolean {
   const [leaf, ...between] = certificatesIn(chain)
@@ -25,7 +26,7 @@ function issued(issuer: X509Certificate, child: X509Certificate): boolean {
   return child.checkIssued(issuer) && child.verify(issuer.publicKey)
 }
 
-/** Those that can be read. */
+/** Skips certificates that cannot be read. */
 function certificatesIn(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   return blocks.flatMap((block) => {

@@ -18,15 +18,15 @@ export type KeyWatchParts = {
 }
 
 /**
- * Between two looks at the files; what is new counts once it looked the same twice. Short, as an authority that was taken
- * out of a bundle is to be without effect within a second.
+ * Interval of checking the files; a change is applied once two checks see the same content. Short,
+ * so that an authority removed from a bundle is rejected within a second.
  */
 const periodMs = 300
 
 /**
- * Certificates run out, and whoever renews them replaces files: takes keys and certificates that changed on disk into
- * use, without a restart. All that flags name or none of it; a certificate whose key is yet to come, or that is bad, leaves
- * everything as it was, with one line.
+ * Reloads keys and certificates that changed on disk, without a restart. Applies all files or none:
+ * while a certificate does not match its key, or a file is invalid, the current keys stay in use
+ * and one line is logged.
  */
 export class KeyWatch {
   readonly #parts: KeyWatchParts
@@ -35,11 +35,11 @@ export class KeyWatch {
   #timer: Timer | null = null
   #looking = false
   #closed = false
-  /** How the files looked when they were last read, and at the last look. */
+  /** Content of the files when last loaded, and at the last check. */
   #read = ''
   #seen = ''
 
-  /** @param keys in use; @param take puts others into use */
+  /** @param keys in use @param take puts new keys into use */
   constructor(parts: KeyWatchParts, keys: MemberKeys, take: (keys: MemberKeys) => void) {
     this.#parts = parts
     this.#keys = keys
@@ -74,7 +74,7 @@ export class KeyWatch {
   #renew(): void {
     const { config, log } = this.#parts
     try {
-      // Flags name files, so nothing is made and no directory is needed.
+      // All files come from flags, so no keys are created and no directory is needed.
       const keys = memberKeys(this.#parts, '', this.#keys.peer === null ? 'maybe-alone' : 'among-others')
       if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
       checkFits(config, keys, this.#parts.clock.wallMs())
@@ -107,7 +107,7 @@ function checkFits(config: Config, keys: MemberKeys, nowMs: number): void {
   throw new StartFailure('keys', `${file} is not the certificate of member ${config.name}: give it its own`)
 }
 
-/** By whom the members of a bundle are known: subject, and enough of the fingerprint to tell two of one name apart. */
+/** Identifies the certificates of a bundle by subject and a prefix of the fingerprint. */
 function authorityNames(pem: string | null): readonly string[] {
   if (pem === null) return []
   return readTrustBundle(pem).authorities.map(
@@ -115,7 +115,7 @@ function authorityNames(pem: string | null): readonly string[] {
   )
 }
 
-/** For the operator: whose signature counts from now on, and whose no longer does. */
+/** Describes which authorities were added and removed. */
 function authorityChanges(
   before: MemberKeys,
   after: MemberKeys,
@@ -150,7 +150,11 @@ function validities({ server, peer }: MemberKeys): readonly Valid[] {
   return [own, { flag: 'peer-cert-file', certificate: readCertificate(peer.certificate) }]
 }
 
-/** Changes when a file does, however it is replaced. @returns null: one is no file, so it cannot be read twice */
+/**
+ * Returns a value that changes whenever a file is modified or replaced.
+ *
+ * @returns null: a path is not a regular file, so it cannot be read twice
+ */
 async function looksOf(config: Config): Promise<string | null> {
   const looks: string[] = []
   for (const path of keyFilesOf(config)) {

@@ -2,25 +2,25 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import type { KeyObject } from 'node:crypto'
 import { PkiFailure } from './errors.ts'
 
-/** A private key and its public half. */
+/** A private key and its public key. */
 export type KeyPair = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
 
-/** A fresh ECDSA P-256 key: small, fast to sign with, understood by every client. */
+/** Creates an ECDSA P-256 key: small, fast to sign with, and supported by every client. */
 export function generateKeyPair(): KeyPair {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' })
 }
 
-/** PKCS #8, unencrypted: protect the file. */
+/** Returns PKCS #8 without encryption: protect the file. */
 export function privateKeyPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** SubjectPublicKeyInfo. */
+/** Returns a SubjectPublicKeyInfo. */
 export function publicKeyPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/** @throws PkiFailure `malformed`; the message never holds key material */
+/** @throws PkiFailure `malformed`; the message never contains key material */
 export function readPrivateKey(pem: string): KeyPair {
   try {
     const privateKey = createPrivateKey(pem)

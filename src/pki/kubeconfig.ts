@@ -5,14 +5,17 @@ import { PkiFailure } from './errors.ts'
 import { readFileIfThere, replaceFile, writeNewFile } from './files.ts'
 
 export type KubeconfigContent = {
-  /** At least one; the first is where a new file points. */
+  /** At least one; the first one becomes the current context of a new file. */
   readonly servers: readonly { readonly name: string; readonly url: string }[]
   readonly authorityPem: string
   readonly certificatePem: string
   readonly keyPem: string
 }
 
-/** One context per server, all with the one user `admin`; certificates and key embedded. */
+/**
+ * Returns a kubeconfig with one context per server, all with the user `admin`; certificates and key
+ * are embedded.
+ */
 export function kubeconfig(content: KubeconfigContent, currentContext: string): Record<string, unknown> {
   return {
     apiVersion: 'v1',
@@ -37,10 +40,9 @@ export function kubeconfig(content: KubeconfigContent, currentContext: string): 
 }
 
 /**
- * Makes the file say what `content` says. What else it says is its user's business and is kept: other contexts,
- * and which one is current.
+ * Creates the file, or merges `content` into it: other contexts and the current context stay.
  *
- * @throws PkiFailure `malformed` when the file is there and is no kubeconfig
+ * @throws PkiFailure `malformed` when the file is not a kubeconfig
  */
 export function ensureKubeconfig(path: string, content: KubeconfigContent): 'made' | 'kept' {
   const first = content.servers[0]
@@ -61,13 +63,14 @@ export function ensureKubeconfig(path: string, content: KubeconfigContent): 'mad
 }
 
 /**
- * Takes the context of a server that is gone out of the file, as `ensureKubeconfig` wrote it, and the server too, unless
- * another context needs that. What somebody wrote or changed by hand stays, whatever its name is. Where it was the current
- * one, another of the same cluster is now, or none.
+ * Removes the context of a server that `ensureKubeconfig` wrote, and the server unless another
+ * context uses it. Entries that a user wrote or changed stay, whatever their name. If it was the
+ * current context, another one of the same cluster becomes current, or none.
  *
- * @param authorityPem of its cluster, as a server of another one may have the same name
+ * @param authorityPem of its cluster, because another cluster may have a server of the same name
  * @returns whether there was such a context
- * @throws PkiFailure `malformed` when the file is no kubeconfig, `unusable` when it cannot be written
+ * @throws PkiFailure `malformed` when the file is not a kubeconfig, `unusable` when it cannot be
+ * written
  */
 export function forgetServer(path: string, name: string, authorityPem: string): boolean {
   const text = readFileIfThere(path)
@@ -103,17 +106,17 @@ function base64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')
 }
 
-/** Of a context. */
+/** Returns the server of a context. */
 function serverOf(entry: unknown): unknown {
   return fieldOf(fieldOf(entry, 'context'), 'cluster')
 }
 
-/** Of a server. */
+/** Returns the authority of a server. */
 function authorityOf(entry: unknown): unknown {
   return fieldOf(fieldOf(entry, 'cluster'), 'certificate-authority-data')
 }
 
-/** Entries of the same name are replaced where they stand, the others stay, new ones follow. */
+/** Replaces entries of the same name in place, keeps the others, and appends new ones. */
 function merge(present: unknown, wanted: unknown): readonly unknown[] {
   const [before, after] = [listOf(present), listOf(wanted)]
   const replaced = before.map((entry) => after.find((other) => nameOf(other) === nameOf(entry)) ?? entry)
@@ -125,7 +128,7 @@ function nameOf(entry: unknown): unknown {
   return fieldOf(entry, 'name')
 }
 
-/** @returns null where there is none */
+/** @returns null when there is none */
 function fieldOf(value: unknown, field: string): unknown {
   return isRecord(value) ? (value[field] ?? null) : null
 }

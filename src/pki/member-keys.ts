@@ -24,27 +24,27 @@ export type PeerKeys = { readonly authority: string; readonly certificate: strin
 export type ServerKeys = {
   readonly certificate: string
   readonly key: string
-  /** Who vouches for clients; null: client certificates are not asked for. */
+  /** CA certificates that verify clients; null: client certificates are not requested. */
   readonly clientAuthorities: string | null
 }
 
 export type MemberKeys = {
   readonly server: ServerKeys
-  /** null: a single member, which has no peers. */
+  /** null: a single member without peers. */
   readonly peer: PeerKeys | null
-  /** Where a self-made admin's configuration is; null when the keys came from files. */
+  /** Path of the admin kubeconfig that was created; null when the keys came from files. */
   readonly kubeconfig: string | null
-  /** At this start, not an earlier one. */
+  /** Whether it was created at this start. */
   readonly madeNow: boolean
-  /** SHA-256 of what all members must share, by name; see `ClusterIdentity`. */
+  /** SHA-256 of the keys that all members must share, by name; see `ClusterIdentity`. */
   readonly fingerprints: Readonly<Record<string, string>>
 }
 
 /**
- * Reads the keys the flags name, or makes them for a single member that was given none.
+ * Reads the keys that flags name, or creates them for a single member without such flags.
  *
- * @param directory where self-made ones are kept
- * @param company `among-others`: it joined a cluster, or is about to
+ * @param directory of the created keys
+ * @param company `among-others`: the member joined a cluster, or is about to
  * @throws StartFailure `keys`
  */
 export function memberKeys(
@@ -83,7 +83,7 @@ function peerKeys(config: Config): PeerKeys {
   }
   checkPair(config, 'peer-cert-file', 'peer-key-file', peer)
   checkReadable(config, 'peer-ca-file', peer.authority)
-  // No member that has the same authority would let this one in.
+  // Members with another authority would reject this one.
   if (!isIssuedBy(peer.certificate, peer.authority)) {
     const files = `--peer-cert-file ${config['peer-cert-file']} was not issued by --peer-ca-file ${config['peer-ca-file']}`
     throw new StartFailure(
@@ -118,7 +118,10 @@ function selfMade(
   return { server, peer: null, kubeconfig, madeNow, fingerprints: fingerprintsOf(authority, null) }
 }
 
-/** The files that flags name, which may change while this member runs. None: it made its keys itself. */
+/**
+ * Returns the key files that flags name, which may change while the member runs. None: it created
+ * its own keys.
+ */
 export function keyFilesOf(config: Config): readonly string[] {
   if (config['tls-cert-file'] === '') return []
   return keyFlags.map((flag) => config[flag]).filter((path) => path !== '')
@@ -141,7 +144,7 @@ function fingerprintsOf(
   return prints
 }
 
-/** Of the first authority's public key, so that a renewed certificate of the same key is the same. */
+/** Fingerprint of the first authority's public key; it stays the same for a renewed certificate. */
 function fingerprint(pem: string): string {
   const spki = readCertificate(pem).publicKey.export({ type: 'spki', format: 'der' })
   return createHash('sha256').update(spki).digest('hex')
@@ -167,7 +170,10 @@ function read(config: Config, flag: KeyFlag): string {
   }
 }
 
-/** So that a damaged file is named here, and not by whoever first needs it; the runtime takes no key for one. */
+/**
+ * Checks each file here, so that an error names it; the runtime would accept a key as a
+ * certificate.
+ */
 function checkPair(
   config: Config,
   certificateFlag: KeyFlag,
@@ -181,7 +187,7 @@ function checkPair(
     if (!samePublicKey(publicKey, readCertificate(certificate).publicKey)) {
       throw new PkiFailure('mismatched', 'the key is of another certificate')
     }
-    // Whatever follows the first certificate in its file.
+    // Further certificates of the file.
     createSecureContext({ cert: certificate, key })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
@@ -191,7 +197,7 @@ function checkPair(
   }
 }
 
-/** All certificates of a file. */
+/** Returns all certificates of a file. */
 function checkReadable(config: Config, flag: KeyFlag, pem: string): void {
   try {
     readTrustBundle(pem)

@@ -3,10 +3,10 @@ import { derType, objectIdentifier, sequence, set, tagged, utf8String } from './
 import type { DerNode } from './der.ts'
 import { PkiFailure } from './errors.ts'
 
-/** Who a certificate speaks for: the user's name and groups, as an API server reads them. */
+/** Subject of a certificate: user name and groups, as an API server reads them. */
 export type Subject = { readonly commonName: string; readonly organizations: readonly string[] }
 
-/** Under which names a certificate's holder may be met. */
+/** Names under which the holder of a certificate can be reached. */
 export type AlternativeNames = {
   readonly dns: readonly string[]
   readonly ips: readonly string[]
@@ -17,7 +17,11 @@ export const noAlternativeNames: AlternativeNames = Object.freeze({ dns: [], ips
 
 export const attribute = Object.freeze({ commonName: '2.5.4.3', organization: '2.5.4.10' })
 
-/** One organization per relative name, in order, then the common name. @source RFC 5280 section 4.1.2.4 */
+/**
+ * One organization per relative name, in order, then the common name.
+ *
+ * @source RFC 5280 section 4.1.2.4
+ */
 export function encodeSubject(subject: Subject): DerNode {
   const one = (oid: string, text: string): DerNode =>
     set(sequence(objectIdentifier(oid), utf8String(bounded(text))))
@@ -27,7 +31,7 @@ export function encodeSubject(subject: Subject): DerNode {
   )
 }
 
-/** Text of a name's value. @returns null for a string type nobody should use in a name any more */
+/** Returns the text of a name's value. @returns null for obsolete string types */
 export function textOf(type: number, bytes: Uint8Array): string | null {
   switch (type) {
     case derType.utf8String:
@@ -60,7 +64,7 @@ export function encodeAlternativeNames(names: AlternativeNames): DerNode {
 export function encodeIp(ip: string): Uint8Array {
   if (isIP(ip) === 4) return Uint8Array.from(ip.split('.'), Number)
   if (isIP(ip) !== 6 || ip.includes('%')) throw new PkiFailure('refused', `${ip} is not an IP address`)
-  // The URL parser writes every spelling of an IPv6 address in one canonical way, without dotted quads.
+  // The URL parser normalizes all spellings of IPv6 addresses, without dotted quads.
   const canonical = new URL(`http://[${ip}]`).hostname.slice(1, -1)
   const [head = '', tail] = canonical.split('::')
   const groups = (text: string | undefined): string[] => (text ? text.split(':') : [])

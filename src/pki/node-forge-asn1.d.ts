@@ -1,4 +1,7 @@
-/** A part of node-forge by itself: the whole of it is ten times as much to load. Its types come with the whole. */
+/**
+ * The ASN.1 part of node-forge; all of it would take ten times as long to load. The types come with
+ * the whole package.
+ */
 declare module 'node-forge/lib/asn1.js' {
   import { asn1 } from 'node-forge'
   export default asn1

@@ -1,6 +1,6 @@
 import { PkiFailure } from './errors.ts'
 
-/** @param label such as `CERTIFICATE` @returns text that ends in a line break */
+/** @param label such as `CERTIFICATE` @returns text that ends with a line break */
 export function toPem(label: string, der: Uint8Array): string {
   const lines =
     Buffer.from(der)
@@ -9,7 +9,7 @@ export function toPem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** The first block of that label. @throws PkiFailure `malformed` when there is none */
+/** Returns the first block with that label. @throws PkiFailure `malformed` when there is none */
 export function fromPem(label: string, pem: string): Uint8Array {
   const begin = `-----BEGIN ${label}-----`
   const from = pem.indexOf(begin)
@@ -23,15 +23,15 @@ export function fromPem(label: string, pem: string): Uint8Array {
 export type PemBlock = {
   /** Such as `CERTIFICATE`. */
   readonly label: string
-  /** Lines of `Name: value` stand before the content. */
+  /** Whether the block has headers (`Name: value`). */
   readonly hasHeaders: boolean
   readonly der: Uint8Array
 }
 
 /**
- * All blocks of a text; what stands around them does not count.
+ * Returns all blocks of a text; other text is ignored.
  *
- * @throws PkiFailure `malformed` for a block without its end, or with other content than base64
+ * @throws PkiFailure `malformed` for a block without an end, or with content that is not base64
  * @source RFC 7468; headers as of RFC 1421
  */
 export function pemBlocks(text: string): readonly PemBlock[] {

@@ -3,22 +3,23 @@ import type { Certificate } from './certificate.ts'
 import { PkiFailure } from './errors.ts'
 import { pemBlocks } from './pem.ts'
 
-/** The authorities that vouch for others, for one purpose. Never changes: other files make another bundle. */
+/** The trusted authorities for one purpose. Immutable: changed files give a new bundle. */
 export type TrustBundle = {
   /** At least one. */
   readonly authorities: readonly Certificate[]
-  /** Theirs. */
+  /** Their fingerprints. */
   readonly fingerprints: ReadonlySet<string>
 }
 
-/** More than any list of public authorities has; bounds what one look at a certificate costs. */
+/** More than any public list of authorities has; bounds the cost of one verification. */
 const authoritiesMax = 1000
 
 /**
- * All certificates of a file. One that cannot be read is an error, not an authority less: a file that was cut off
- * while it was copied must not be taken for a shorter one.
+ * Reads all certificates of a file. An unreadable one is an error: a file that was truncated while
+ * being copied must not count as a shorter one.
  *
- * @param pem text @throws PkiFailure `malformed`
+ * @param pem text
+ * @throws PkiFailure `malformed`
  */
 export function readTrustBundle(pem: string): TrustBundle {
   const blocks = pemBlocks(pem)

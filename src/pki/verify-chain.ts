@@ -5,8 +5,9 @@ import { PkiFailure } from './errors.ts'
 import type { TrustBundle } from './trust-bundle.ts'
 
 /**
- * What a certificate is shown for. Each purpose has a bundle of its own: an authority of proxies never vouches for
- * clients. Peers are verified by TLS itself, on a port of their own (`raft/transport/peer-identity.ts`).
+ * Purpose of a certificate. Each purpose has a bundle of its own: an authority for proxies is not
+ * trusted for clients. TLS itself verifies peers, on a port of their own
+ * (`raft/transport/peer-identity.ts`).
  */
 export type Purpose = 'client' | 'front-proxy'
 
@@ -14,27 +15,28 @@ export type ChainVerdict =
   | {
       readonly kind: 'trusted'
       readonly leaf: Certificate
-      /** Fingerprint of the authority that it leads to: the verdict holds in any bundle that has this one. */
+      /** Fingerprint of the authority: the verdict is valid in any bundle that contains it. */
       readonly authority: string
-      /** Until when it holds, in ms since 1970: the first certificate of the chain to expire. */
+      /** End of validity in ms since 1970: the earliest expiry in the chain. */
       readonly untilMs: number
     }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** Limits of one verification, so that no chain costs more than a few milliseconds. */
+/** Limits of one verification, so that no chain takes longer than a few milliseconds. */
 const presentedMax = 16
 const lengthMax = 10
 const signaturesMax = 32
 const rsaBitsMin = 1024
 
 /**
- * Whether the first of the presented certificates leads, by way of the others in any order, to an authority of the
- * bundle: signatures, dates, basic constraints, path lengths and extended key usages of the whole chain. What it does
- * not understand it refuses: critical extensions that are unknown, and authorities with name constraints.
+ * Verifies that the first of the presented certificates leads, through the others in any order, to
+ * an authority of the bundle. Checks signatures, validity, basic constraints, path lengths and
+ * extended key usages of the whole chain. Rejects unknown critical extensions and authorities with
+ * name constraints.
  *
- * @param presented as the caller sent them, its own first
+ * @param presented in the order of the caller, its own certificate first
  * @param nowMs since 1970
- * @source RFC 5280 section 6.1; Go `crypto/x509` `Certificate.Verify`, whose reading of it clients know
+ * @source RFC 5280 section 6.1; Go `crypto/x509` `Certificate.Verify`, whose behavior clients know
  */
 export function verifyChain(
   presented: readonly X509Certificate[],
@@ -69,9 +71,9 @@ function readable(certificate: X509Certificate): Certificate | null {
   }
 }
 
-/** Looks for a chain without a fault, depth first. */
+/** Depth-first search for a valid chain. */
 class Search {
-  /** What was wrong with the first chain that was complete. */
+  /** Fault of the first complete chain. */
   fault: string | null = null
   readonly #authorities: readonly Certificate[]
   readonly #others: readonly Certificate[]
@@ -88,7 +90,7 @@ class Search {
     this.#faultOf = findFault
   }
 
-  /** @param path leaf first, each issued by the next @returns the whole chain */
+  /** @param path leaf first, each issued by the next @returns the complete chain */
   from(path: readonly Certificate[]): readonly Certificate[] | null {
     const last = path.at(-1) as Certificate
     const isAuthority = this.#authorities.some(({ fingerprint }) => fingerprint === last.fingerprint)
@@ -122,7 +124,7 @@ class Search {
   }
 }
 
-/** @param chain leaf first, authority last; signatures are verified @returns null: it holds */
+/** @param chain leaf first, authority last; signatures are verified @returns null: valid */
 function faultOf(chain: readonly Certificate[], purpose: Purpose, nowMs: number): string | null {
   for (const [at, certificate] of chain.entries()) {
     const fault =
@@ -173,7 +175,10 @@ const anyUsage = '2.5.29.37.0'
 const nameConstraints = '2.5.29.30'
 const usageOf = { client: clientUsage, 'front-proxy': clientUsage } as const satisfies Record<Purpose, string>
 
-/** Basic constraints, key usage, alternative names, policies (none is asked for), extended key usage. */
+/**
+ * Basic constraints, key usage, alternative names, policies (none is asked for), extended key
+ * usage.
+ */
 const understood: ReadonlySet<string> = new Set([
   '2.5.29.19',
   '2.5.29.15',

@@ -1,8 +1,8 @@
 /*
- * Goal: whoever is chosen has every entry that any survivor knows to be committed, and every other committed one unless
- * nothing survived of the leader that committed it; what is told of the others' entries is so.
- * Method: random histories of a small Raft by hand (elections by majority, appends that reach some, truncation, word of
- * what is committed), of which a minority survives.
+ * Goal: whoever is chosen has every entry that any survivor knows to be committed, and every other
+ * committed one unless nothing survived of the leader that committed it; what is told of the
+ * others' entries is so. Method: random histories of a small Raft by hand (elections by majority,
+ * appends that reach some, truncation, word of what is committed), of which a minority survives.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,8 +19,8 @@ const lastTermOf = (log: Log): number => log.at(-1) ?? 0
 const majorityOf = (count: number): number => Math.floor(count / 2) + 1
 
 /**
- * What a run of elections and appends leaves, up to where each knows what is committed, and by whose reign each entry
- * (`index:term`) was.
+ * What a run of elections and appends leaves, up to where each knows what is committed, and by
+ * whose reign each entry (`index:term`) was.
  */
 function history(
   random: SeededRandom,
@@ -168,7 +168,8 @@ void test('whether those who are away were enough without a change of members', 
 })
 
 void test('what is known to be committed counts more than a later term', () => {
-  // A leader of term 5, of which nothing survived, committed the entry of term 3 by one of its own behind it.
+  // A leader of term 5, of which nothing survived, committed the entry of term 3 by one of its own
+  // behind it.
   const knows = survivorOf([1, 3, 3], 0, { count: 5, committed: 3 })
   const later = survivorOf([1, 3, 4], 1, { count: 5, committed: 2 })
   const { best, dropped } = chooseCandidate([later, knows])

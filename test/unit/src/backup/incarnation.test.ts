@@ -1,6 +1,6 @@
 /*
- * Goal: whatever lives a cluster had, begun in different seconds, no revision of one is issued by another, and what members
- * must agree on follows from the life's name, which fits one copy only.
+ * Goal: whatever lives a cluster had, begun in different seconds, no revision of one is issued by
+ * another, and what members must agree on follows from the life's name, which fits one copy only.
  * Method: properties over times and revisions; names made, read and spoiled.
  */
 import assert from 'node:assert/strict'

@@ -14,7 +14,10 @@ import type { EndpointFlags } from '../../../../src/cli/verify-endpoints.ts'
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64')
 
-/** One context each for two members of one cluster, and one of another; users in all the ways there are. */
+/**
+ * One context each for two members of one cluster, and one of another; users in all the ways there
+ * are.
+ */
 const config = {
   'current-context': 'n2',
   clusters: [

@@ -1,7 +1,8 @@
 /*
- * Goal: a chain of certificates holds for a purpose only when every rule of it holds, whatever else the caller sends along;
- * and an authority of one purpose vouches for nobody of another.
- * Method: chains made by hand, each with one flaw; what openssl says of the same files, where it is installed.
+ * Goal: a chain of certificates holds for a purpose only when every rule of it holds, whatever else
+ * the caller sends along; and an authority of one purpose vouches for nobody of another. Method:
+ * chains made by hand, each with one flaw; what openssl says of the same files, where it is
+ * installed.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

@@ -1,6 +1,7 @@
 /*
- * Goal: proxied links carry every byte in order, and cut, delay and end as their rules say.
- * Method: real sockets on this machine through one gate, with rules that change meanwhile; the kernel's table as text.
+ * Goal: proxied links carry every byte in order, and cut, delay and end as their rules say. Method:
+ * real sockets on this machine through one gate, with rules that change meanwhile; the kernel's
+ * table as text.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

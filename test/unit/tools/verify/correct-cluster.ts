@@ -41,8 +41,9 @@ type Flight = {
 }
 
 /**
- * A cluster that keeps every promise, and no more than that: members lag, outcomes are lost and take effect late, other
- * objects use up revisions, watches break. Its clients' histories are right by construction.
+ * A cluster that keeps every promise, and no more than that: members lag, outcomes are lost and
+ * take effect late, other objects use up revisions, watches break. Its clients' histories are right
+ * by construction.
  */
 export class CorrectCluster {
   readonly #random: SeededRandom

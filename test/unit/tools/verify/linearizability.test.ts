@@ -1,7 +1,7 @@
 /*
- * Goal: the search says yes to histories that some order explains, no to all others.
- * Method: histories by hand, each next to one that differs in one answer; random ones against a search that tries
- * every order.
+ * Goal: the search says yes to histories that some order explains, no to all others. Method:
+ * histories by hand, each next to one that differs in one answer; random ones against a search that
+ * tries every order.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -112,7 +112,8 @@ function tryAll(calls: readonly RegisterCall[], state: State, before: readonly R
   if (calls.every(({ effect }) => effect.kind === 'may-write')) return true
   return calls.some((next) => {
     const rest = calls.filter((other) => other !== next)
-    // Real time: nothing that is still due had ended before it began, and it had not ended before what came before.
+    // Real time: nothing that is still due had ended before it began, and it had not ended before
+    // what came before.
     if (rest.some((other) => other.effect.kind !== 'may-write' && other.end < next.begin)) return false
     if (before.some((other) => next.end < other.begin)) return false
     const { effect } = next
