@@ -23,8 +23,8 @@ const programs = [
   'bench/run.js',
   'bench/growth.js',
   'bench/starts.js',
-  'raft/node/log-thread.js',
-  'raft/node/raft-thread.js',
+  'raft/threads/log-thread.js',
+  'raft/threads/raft-thread.js',
 ]
 
 /** They find native code beside themselves; fastify would load the others for what no route here has. */
@@ -85,7 +85,7 @@ function checkNames(inputs, outputs) {
 /** The server's program and its threads load nothing of the tools: neither their code nor a file that holds some. */
 function checkServer(outputs) {
   const server = ['src/main.js', 'src/host/thread-host.js', 'src/store/is-command.js']
-  const threads = ['raft/node/log-thread.js', 'raft/node/raft-thread.js']
+  const threads = ['raft/threads/log-thread.js', 'raft/threads/raft-thread.js']
   const loaded = new Set()
   const load = (output) => {
     if (loaded.has(output)) return

@@ -327,7 +327,7 @@ export interface StateMachine<Outcome> {
   readonly appliedDisk: SnapshotMeta
   /**
    * Applies committed entries to memory, in order, each exactly once, without awaiting. A command's data
-   * is an envelope (see `raft/node/envelope.ts`).
+   * is an envelope (see `raft/protocol/envelope.ts`).
    * @returns the outcome of each command whose session is `session`, for whoever waits for it
    */
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]

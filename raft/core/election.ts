@@ -22,13 +22,13 @@ export function tickElection(state: State): void {
   tickLease(state)
   if (state.electionElapsed < state.electionDue) return
   // Who may not stand at least admits that it knows no leader: else it would seem to hold a lease again.
-  if (mayStand(state) && !owesOldPromise(state)) stand(state)
+  if (mayCampaign(state) && !owesOldPromise(state)) preCampaign(state)
   else becomeFollower(state, state.term, null)
 }
 
 /** Begins with the question whether it could win (pre-vote). */
-export function stand(state: State): void {
-  if (!mayStand(state)) return
+export function preCampaign(state: State): void {
+  if (!mayCampaign(state)) return
   becomePreCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
@@ -45,7 +45,7 @@ export function stand(state: State): void {
  *
  * @param reason `transfer`: the leader asked for it, so voters need not wait out its lease
  */
-export function standForOffice(state: State, reason: 'majority-would' | 'transfer'): void {
+export function campaign(state: State, reason: 'majority-would' | 'transfer'): void {
   becomeCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
@@ -66,7 +66,7 @@ export function standForOffice(state: State, reason: 'majority-would' | 'transfe
  * the only one to have that entry, and then nobody else can win; once elected it commits the entry and steps
  * down (thesis §4.2.2). A member whose log is about to be replaced does not know what it would lead.
  */
-function mayStand(state: State): boolean {
+function mayCampaign(state: State): boolean {
   if (state.role === 'leader' || state.log.restoring) return false
   return state.log.someUndecided(state.commit, (configuration) => isVoterOf(configuration, state.id))
 }
@@ -75,7 +75,7 @@ function mayStand(state: State): boolean {
  * While a leader was heard of within an election timeout, nobody is helped to disturb it; nor right after a start, when this
  * member cannot know whether one was. A leader stands by itself as long as its quorum answers. Raft paper §6, thesis §4.2.3.
  */
-export function standsByLeader(state: State): boolean {
+export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || withholdsVote(state)
 }
 
@@ -111,11 +111,11 @@ export function answerVote(state: State, message: Of<'vote-request'>): void {
  * asking for pre-votes just then does so too; a candidate campaigns already. Thesis §3.10.
  */
 export function handleTimeoutNow(state: State): void {
-  if (state.role !== 'candidate' && mayStand(state)) standForOffice(state, 'transfer')
+  if (state.role !== 'candidate' && mayCampaign(state)) campaign(state, 'transfer')
 }
 
 /** Steps aside when an election cannot be won any more, and waits for the next. */
-export function standDown(state: State): void {
+export function loseElection(state: State): void {
   becomeFollower(state, state.term, null)
 }
 
@@ -170,9 +170,9 @@ function tallyVotes(state: State): void {
     case 'pending':
       return
     case 'lost':
-      return standDown(state)
+      return loseElection(state)
     case 'won':
-      if (state.role === 'pre-candidate') standForOffice(state, 'majority-would')
+      if (state.role === 'pre-candidate') campaign(state, 'majority-would')
       else if (state.votes.get(state.id) === true) becomeLeader(state)
       return
     default:

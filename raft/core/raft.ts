@@ -2,8 +2,8 @@ import { assert } from '../../base/assert.ts'
 import { checkCoreConfig } from './config.ts'
 import type { CoreConfig } from './config.ts'
 import { proposeConfiguration } from './conf-change.ts'
-import { gatherReady, isReady, notePersisted } from './duty.ts'
-import { stand, tickElection } from './election.ts'
+import { gatherReady, isReady, notePersisted } from './gather-ready.ts'
+import { preCampaign, tickElection } from './election.ts'
 import type { ChangeAnswer, ProposeAnswer, ReadAnswer, ResignAnswer, TransferAnswer } from './errors.ts'
 import { leaseUntilMs, votesAlone } from './lease.ts'
 import { noteSnapshot, noteUnreachable, proposeCommands, tickLeader } from './leader.ts'
@@ -116,7 +116,7 @@ export class Raft {
    * count on this member to wait, unless it votes alone.
    */
   campaign(): void {
-    stand(this.#state)
+    preCampaign(this.#state)
   }
 
   /** Nobody else has a vote, in any configuration that may be in force. */

@@ -189,7 +189,7 @@ function startSnapshot(state: State, progress: Progress): void {
 
 /** Entries of earlier reigns were never counted, so they are not released. */
 function releaseUncommitted(state: State, commit: LogIndex): void {
-  let index = Math.max(state.commit + 1, state.reignStart) as LogIndex
+  let index = Math.max(state.commit + 1, state.leaderTermStart) as LogIndex
   for (; index <= commit; index = (index + 1) as LogIndex) {
     state.uncommittedBytes -= entryBytes(state.log.entryInMemory(index))
   }

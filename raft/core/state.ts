@@ -79,7 +79,7 @@ export type State = {
   /** Leader: everyone else in the configuration. Empty in other roles. */
   readonly progress: Map<NodeId, Progress>
   /** Leader: first slot of this reign, the empty entry. */
-  reignStart: LogIndex
+  leaderTermStart: LogIndex
   /** Leader: bytes of this reign's entries above commit. */
   uncommittedBytes: number
   transfer: { readonly to: NodeId; elapsed: number } | null
@@ -115,8 +115,8 @@ export type Outbox = {
   /** Handed to the log, in order of tickets, and not yet durable. */
   readonly underWay: { readonly ticket: PersistTicket; readonly term: Term; readonly vote: NodeId | null }[]
   /** Term and vote as last handed to the log, and as known durable. */
-  handed: Vow
-  durable: Vow
+  handed: DurableVote
+  durable: DurableVote
   commitTold: LogIndex
   commitHanded: LogIndex
   transitionTold: Transition | null
@@ -125,7 +125,7 @@ export type Outbox = {
 }
 
 /** The part of the hard state that is a promise to others. */
-type Vow = { readonly term: Term; readonly vote: NodeId | null }
+type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
 /** @param applied what the state machine holds already; it is committed, whatever the hard state remembers */
 export function newState(config: CoreConfig, recovered: Recovered, applied: LogIndex): State {
@@ -151,7 +151,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
     acceptedTo: noIndex,
     votes: new Map(),
     progress: new Map(),
-    reignStart: recovered.lastIndex,
+    leaderTermStart: recovered.lastIndex,
     uncommittedBytes: 0,
     transfer: null,
     reads: newReads(),
@@ -164,7 +164,7 @@ export function newState(config: CoreConfig, recovered: Recovered, applied: LogI
   }
 }
 
-function newOutbox(promise: Vow, commitHanded: LogIndex, applied: LogIndex): Outbox {
+function newOutbox(promise: DurableVote, commitHanded: LogIndex, applied: LogIndex): Outbox {
   return {
     atOnce: [],
     oncePersisted: [],

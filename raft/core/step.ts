@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
-import { answerPreVote, answerVote, handleTimeoutNow, standsByLeader, stepCandidate } from './election.ts'
+import { answerPreVote, answerVote, handleTimeoutNow, inLeaderLease, stepCandidate } from './election.ts'
 import { stepFollower } from './follower.ts'
 import { stepLeader } from './leader.ts'
 import type { Message } from './message.ts'
@@ -52,13 +52,13 @@ function take(state: State, message: Message): void {
 function admitLaterTerm(state: State, message: Message): boolean {
   switch (message.kind) {
     case 'pre-vote-request':
-      return !standsByLeader(state)
+      return !inLeaderLease(state)
     case 'pre-vote-response':
       // A grant names the term that was asked for, which is nobody's yet.
       if (!message.granted) becomeFollower(state, message.term, null)
       return true
     case 'vote-request':
-      if (standsByLeader(state) && !message.transfer) return false
+      if (inLeaderLease(state) && !message.transfer) return false
       becomeFollower(state, message.term, null)
       return true
     case 'append-request':

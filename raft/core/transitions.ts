@@ -27,7 +27,7 @@ export function becomeFollower(state: State, term: Term, leader: NodeId | null):
   assert(!sameTerm || leader === null || state.role !== 'leader', 'a term has one leader')
   const known = sameTerm && state.leader !== state.id ? state.leader : null
   assert(known === null || leader === null || known === leader, 'a term has one leader')
-  leaveOffice(state)
+  resetRoleState(state)
   const own: Writable = state
   if (!sameTerm) own.vote = null
   own.term = term
@@ -38,7 +38,7 @@ export function becomeFollower(state: State, term: Term, leader: NodeId | null):
 /** Asks whether it could win, before it disturbs anyone with a new term. Thesis §9.6. */
 export function becomePreCandidate(state: State): void {
   assert(state.role !== 'leader', 'a leader does not stand')
-  leaveOffice(state)
+  resetRoleState(state)
   const own: Writable = state
   own.role = 'pre-candidate'
   own.leader = null
@@ -49,7 +49,7 @@ export function becomePreCandidate(state: State): void {
 /** Its own vote counts once durable, so `votes` does not have it yet. */
 export function becomeCandidate(state: State): void {
   assert(state.role !== 'leader', 'a leader does not stand')
-  leaveOffice(state)
+  resetRoleState(state)
   const own: Writable = state
   own.term = (state.term + 1) as Term
   own.vote = state.id
@@ -64,13 +64,13 @@ export function becomeLeader(state: State): void {
     isQuorum(configuration(state), (id) => state.votes.get(id) === true),
     'a quorum voted for it',
   )
-  leaveOffice(state)
+  resetRoleState(state)
   const own: Writable = state
   own.role = 'leader'
   own.leader = state.id
   trackFollowers(state)
-  state.reignStart = (state.log.lastIndex + 1) as LogIndex
-  appendOwn(state, [{ index: state.reignStart, term: state.term, kind: 'empty' }])
+  state.leaderTermStart = (state.log.lastIndex + 1) as LogIndex
+  appendOwn(state, [{ index: state.leaderTermStart, term: state.term, kind: 'empty' }])
 }
 
 /** Must be durable before anyone is told; see `sendOncePersisted`. */
@@ -83,7 +83,7 @@ export function recordVote(state: State, candidate: NodeId): void {
 }
 
 /** Whatever belonged to the role is gone; the next wait is drawn anew. */
-function leaveOffice(state: State): void {
+function resetRoleState(state: State): void {
   state.electionElapsed = 0
   state.heartbeatElapsed = 0
   state.electionDue = state.config.electionTicks + state.config.random.below(state.config.electionTicks)

@@ -3,8 +3,8 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import { entryBytes, logIndex, noIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { SettledProposal, StateMachine } from '../ports.ts'
-import { alteredIn, memorySuspect } from './command-gate.ts'
-import { oneLine } from './snapshot-desk.ts'
+import { alteredIn, memorySuspect } from '../protocol/command-checksum-guard.ts'
+import { oneLine } from '../protocol/one-line.ts'
 
 /** Reads committed entries from the log actor. */
 export interface LogReader {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRead } from '../consensus.ts'
-import type { LeaseBoard } from './lease-board.ts'
+import type { SharedLease } from '../protocol/shared-lease.ts'
 
 /**
  * Begins a read by the lease of this member. Sound as long as the lease holds at the end in the same term: then nobody
@@ -8,7 +8,7 @@ import type { LeaseBoard } from './lease-board.ts'
  *
  * @returns null: this member leads by no lease now
  */
-export function beginLeaseRead(board: LeaseBoard, clock: Clock): LeaseRead | null {
+export function beginLeaseRead(board: SharedLease, clock: Clock): LeaseRead | null {
   const { term } = board
   const index = board.commit
   const holds = (): boolean => {

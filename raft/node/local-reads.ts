@@ -1,17 +1,17 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Freshness, LeaseRead, ReadPort } from '../consensus.ts'
 import type { LogIndex, Term } from '../core/types.ts'
-import type { LeaseBoard } from './lease-board.ts'
+import type { SharedLease } from '../protocol/shared-lease.ts'
 import { beginLeaseRead } from './lease-read.ts'
 import type { ReadBarrier } from './read-barrier.ts'
-import type { StatusBoard } from './status-board.ts'
+import type { StatusCache } from './status-cache.ts'
 
 export type LocalReadsOptions = {
   readonly clock: Clock
   readonly barrier: ReadBarrier
-  readonly status: Pick<StatusBoard, 'term'>
+  readonly status: Pick<StatusCache, 'term'>
   /** null: no lease is held here. */
-  readonly board: LeaseBoard | null
+  readonly board: SharedLease | null
   /** Tells the raft thread whether to hold a lease. */
   readonly post: (wanted: boolean, sentMs: number) => void
 }

@@ -1,14 +1,15 @@
 import type { LogIndex, SnapshotMeta, Term } from '../core/types.ts'
 import type { StateMachine } from '../ports.ts'
 import { Applier } from './applier.ts'
-import type { ClusterRecord, PeerLog } from './founding.ts'
+import type { ClusterRecord, PeerLog } from '../protocol/founding.ts'
 import type { RaftNodeOptions } from './raft-node-options.ts'
 import type { Proposals } from './proposals.ts'
-import type { ApiToRaft, RaftToApi } from './protocol.ts'
-import { oneLine, SnapshotDesk } from './snapshot-desk.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+import { oneLine } from '../protocol/one-line.ts'
+import { SnapshotStreams } from './snapshot-streams.ts'
 
 /** What the host asks of its node. */
-export interface MachineHostNeeds<Outcome> {
+export interface MachineHostOptions<Outcome> {
   readonly options: Pick<RaftNodeOptions, 'node' | 'clock' | 'reader'>
   readonly session: number
   readonly proposals: Proposals<Outcome>
@@ -27,19 +28,19 @@ export interface MachineHostNeeds<Outcome> {
  */
 export class MachineHost<Outcome> {
   readonly #machine: StateMachine<Outcome>
-  readonly #needs: MachineHostNeeds<Outcome>
+  readonly #needs: MachineHostOptions<Outcome>
   readonly #applier: Applier<Outcome>
-  readonly #desk: SnapshotDesk
+  readonly #desk: SnapshotStreams
   #toldDisk: LogIndex
   #toldSetAside = false
 
-  constructor(machine: StateMachine<Outcome>, needs: MachineHostNeeds<Outcome>) {
+  constructor(machine: StateMachine<Outcome>, needs: MachineHostOptions<Outcome>) {
     const { options, session, creditDelayMs } = needs
     const { limits } = options.node
     this.#machine = machine
     this.#needs = needs
     this.#toldDisk = machine.appliedDisk.index
-    this.#desk = new SnapshotDesk(machine, (message) => needs.post(message))
+    this.#desk = new SnapshotStreams(machine, (message) => needs.post(message))
     this.#applier = new Applier({
       machine,
       session,

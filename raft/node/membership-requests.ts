@@ -4,7 +4,7 @@ import type { MembersChanged } from '../consensus.ts'
 import type { MemberChange } from '../core/member-change.ts'
 import type { Configuration, LogIndex, NodeId } from '../core/types.ts'
 import type { MembershipAnswer } from '../ports.ts'
-import { ConsensusFailure, MembershipFailure } from './errors.ts'
+import { ConsensusFailure, MembershipFailure } from '../protocol/node-errors.ts'
 
 type Pending = {
   readonly change: MemberChange

@@ -7,19 +7,19 @@ import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { StateMachine } from '../ports.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
-import { ConsensusFailure } from './errors.ts'
-import { joinedRecord } from './founding.ts'
-import type { ClusterRecord } from './founding.ts'
-import { LastWord } from './last-word.ts'
+import { ConsensusFailure } from '../protocol/node-errors.ts'
+import { joinedRecord } from '../protocol/founding.ts'
+import type { ClusterRecord } from '../protocol/founding.ts'
+import { ShutdownAck } from './shutdown-ack.ts'
 import { Listeners } from './listeners.ts'
 import { LocalReads } from './local-reads.ts'
 import { MachineHost } from './machine-host.ts'
 import { MembershipRequests } from './membership-requests.ts'
 import { Proposals } from './proposals.ts'
-import type { ApiToRaft, RaftStatus, RaftToApi } from './protocol.ts'
+import type { ApiToRaft, RaftStatus, RaftToApi } from '../protocol/thread-messages.ts'
 import type { RaftNodeOptions } from './raft-node-options.ts'
 import { ReadBarrier } from './read-barrier.ts'
-import { StatusBoard } from './status-board.ts'
+import { StatusCache } from './status-cache.ts'
 import { Transfers } from './transfers.ts'
 
 /** What recovery found in the log of this member. */
@@ -47,11 +47,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly reads: LocalReads
   readonly #transfers: Transfers
   readonly #changes: MembershipRequests
-  readonly #board: StatusBoard
+  readonly #board: StatusCache
   readonly #appliedListeners = new Listeners<LogIndex>()
   readonly #reportListeners = new Listeners<PeerReport>()
   readonly #recovered = new Deferred<RecoveredSummary>()
-  readonly #lastWord: LastWord
+  readonly #lastWord: ShutdownAck
   /** Random, so that no other life of any process shares it. */
   readonly #session: number
   /** From `start` on. */
@@ -65,8 +65,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     const { node, clock, random, raft } = options
     const { limits } = node
     this.#options = options
-    this.#lastWord = new LastWord(clock)
-    this.#board = new StatusBoard(node.id, () => this.#host)
+    this.#lastWord = new ShutdownAck(clock)
+    this.#board = new StatusCache(node.id, () => this.#host)
     this.#session = 1 + random.below(2 ** 21) * 2 ** 32 + random.below(2 ** 32 - 1)
     this.#proposals = new Proposals({
       session: this.#session,
@@ -231,7 +231,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     await this.#host?.closeStreams()
     if (!this.#broken) {
       this.#options.raft.post({ kind: 'stop' })
-      await this.#lastWord.heard()
+      await this.#lastWord.wait()
     }
     await this.#options.close()
   }
@@ -299,7 +299,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#break(message.cause)
         return
       case 'stopped':
-        this.#lastWord.said()
+        this.#lastWord.complete()
         return
       case 'measured':
         return this.#options.onMeasured?.(message.measured)
@@ -374,7 +374,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#changes.stop()
     this.#host?.stop()
     this.#recovered.reject(new ConsensusFailure('stopped', cause))
-    this.#lastWord.said()
+    this.#lastWord.complete()
     this.#options.onFatal(cause)
   }
 }

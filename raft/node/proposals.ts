@@ -5,8 +5,8 @@ import { noTerm } from '../core/types.ts'
 import type { Term } from '../core/types.ts'
 import type { SettledProposal } from '../ports.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
-import { encodeEnvelope, envelopeBytes } from './envelope.ts'
-import type { TryRefused } from './protocol.ts'
+import { encodeEnvelope, envelopeBytes } from '../protocol/envelope.ts'
+import type { TryRefused } from '../protocol/thread-messages.ts'
 
 export type ProposalsOptions = {
   /** Random, once per life of the process. */

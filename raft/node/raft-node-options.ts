@@ -2,13 +2,13 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Channel } from '../ports.ts'
 import type { TransportEvent } from '../transport/events.ts'
-import type { ClusterRecordStore } from './founding.ts'
-import type { PeerBook } from './peer-log-ids.ts'
+import type { ClusterRecordStore } from '../protocol/founding.ts'
+import type { PeerBook } from '../protocol/peer-log-ids.ts'
 import type { LogReader } from './applier.ts'
-import type { LeaseBoard } from './lease-board.ts'
-import type { Measured } from './meter.ts'
-import type { NodeOptions } from './options.ts'
-import type { ApiToRaft, RaftToApi } from './protocol.ts'
+import type { SharedLease } from '../protocol/shared-lease.ts'
+import type { Measured } from '../protocol/measured.ts'
+import type { NodeOptions } from '../protocol/node-options.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
 /** What the api thread's end of a member is built of. */
 export type RaftNodeOptions = {
@@ -18,7 +18,7 @@ export type RaftNodeOptions = {
   readonly raft: Channel<ApiToRaft, RaftToApi>
   readonly reader: LogReader
   /** Shared with the raft thread. Unset: no lease is held. */
-  readonly lease?: LeaseBoard
+  readonly lease?: SharedLease
   readonly peerBook: PeerBook
   readonly clusterRecord: ClusterRecordStore
   /** What is missing for a cluster to be founded: names of members. Empty: it is founded. */

@@ -4,7 +4,7 @@ import type { Freshness } from '../consensus.ts'
 import type { LogIndex } from '../core/types.ts'
 import { noIndex } from '../core/types.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
-import { ConsensusFailure } from './errors.ts'
+import { ConsensusFailure } from '../protocol/node-errors.ts'
 
 export type ReadBarrierOptions = {
   readonly clock: Clock

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { ConsensusStatus } from '../consensus.ts'
 import type { NodeId } from '../core/types.ts'
 import type { TransferTold } from '../ports.ts'
-import { ConsensusFailure } from './errors.ts'
+import { ConsensusFailure } from '../protocol/node-errors.ts'
 
 /** Requests to hand leadership to somebody, until they lead or time is over. */
 export class Transfers {

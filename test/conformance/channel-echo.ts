@@ -1,5 +1,5 @@
 import { MessagePort, workerData } from 'node:worker_threads'
-import { MessagePortChannel } from '../../raft/node/channel/message-port-channel.ts'
+import { MessagePortChannel } from '../../raft/threads/message-port-channel.ts'
 import type { Parcel } from './channel.ts'
 
 /* A thread that sends back what it is sent. */

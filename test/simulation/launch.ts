@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { present } from '../../base/assert.ts'
-import { ConsensusFailure } from '../../raft/node/errors.ts'
-import { refuseAltered } from '../../raft/node/command-gate.ts'
+import { ConsensusFailure } from '../../raft/protocol/node-errors.ts'
+import { refuseAltered } from '../../raft/protocol/command-checksum-guard.ts'
 import { LogFailure } from '../../raft/log/errors.ts'
 import type { LogLimits } from '../../raft/log/limits.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
@@ -10,14 +10,14 @@ import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/lo
 import { openLog as openLogOnDisk } from '../../raft/log/open-log.ts'
 import type { OpenedLog } from '../../raft/log/open-log.ts'
 import type { LogRepair } from '../../raft/log/wounded-log.ts'
-import { LeaseBoard } from '../../raft/node/lease-board.ts'
-import { ChannelLogReader } from '../../raft/node/log-reader.ts'
-import type { MemoryClusterRecord } from '../../raft/node/founding.ts'
-import type { MemoryPeerBook } from '../../raft/node/peer-log-ids.ts'
+import { SharedLease } from '../../raft/protocol/shared-lease.ts'
+import { ChannelLogReader } from '../../raft/threads/log-reader.ts'
+import type { MemoryClusterRecord } from '../../raft/protocol/founding.ts'
+import type { MemoryPeerBook } from '../../raft/protocol/peer-log-ids.ts'
 import { RaftNode } from '../../raft/node/node.ts'
-import type { NodeOptions } from '../../raft/node/options.ts'
-import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
-import { RaftActor } from '../../raft/node/raft-actor.ts'
+import type { NodeOptions } from '../../raft/protocol/node-options.ts'
+import type { ApiToRaft, RaftToApi } from '../../raft/protocol/thread-messages.ts'
+import { RaftActor } from '../../raft/driver/raft-actor.ts'
 import type { Channel, LogDisk, LogStore, StateMachine } from '../../raft/ports.ts'
 import type { Outcome } from '../../src/store/command.ts'
 import { watchState } from '../../src/state-agreement/state-watch.ts'
@@ -122,7 +122,7 @@ export function startProcess(parts: ProcessParts): Life {
     raft,
   )
   const clock = new SimClock(world, api, 'api', time)
-  const lease = new LeaseBoard()
+  const lease = new SharedLease()
   const raftNode = new RaftNode<Outcome>({
     ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
     clusterRecord: parts.clusterRecord,

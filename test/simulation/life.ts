@@ -1,6 +1,6 @@
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import type { RaftNode } from '../../raft/node/node.ts'
-import type { RaftToApi } from '../../raft/node/protocol.ts'
+import type { RaftToApi } from '../../raft/protocol/thread-messages.ts'
 import type { LogStore } from '../../raft/ports.ts'
 import type { StateWatch } from '../../src/state-agreement/state-watch.ts'
 import type { Outcome } from '../../src/store/command.ts'

@@ -3,7 +3,7 @@ import type { Message, ReadContext } from '../../raft/core/message.ts'
 import type { NewMember } from '../../raft/core/member-change.ts'
 import { logIndex, nodeId, term } from '../../raft/core/types.ts'
 import type { Configuration, NodeId, Term } from '../../raft/core/types.ts'
-import { encodeEnvelope } from '../../raft/node/envelope.ts'
+import { encodeEnvelope } from '../../raft/protocol/envelope.ts'
 import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { logIndex } from '../../raft/core/types.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
-import type { ApiToRaft, RaftToApi } from '../../raft/node/protocol.ts'
+import type { ApiToRaft, RaftToApi } from '../../raft/protocol/thread-messages.ts'
 import type { DiskOperation } from './disk.ts'
 
 /*

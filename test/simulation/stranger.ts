@@ -2,8 +2,8 @@ import type { Random } from '../../base/random.ts'
 import { logIndex, noSnapshot, term, Wal } from '../../raft/index.ts'
 import { initialConfiguration } from '../../raft/index.ts'
 import type { LogDisk, MemberInfo } from '../../raft/index.ts'
-import type { MemoryClusterRecord } from '../../raft/node/founding.ts'
-import type { MemoryPeerBook } from '../../raft/node/peer-log-ids.ts'
+import type { MemoryClusterRecord } from '../../raft/protocol/founding.ts'
+import type { MemoryPeerBook } from '../../raft/protocol/peer-log-ids.ts'
 
 /** In a later term, and further, than most runs get. */
 const [lastTerm, lastIndex] = [term(9), 400]

@@ -1,6 +1,6 @@
 import { BrokenInvariant, assert } from '../../base/assert.ts'
 import type { LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
-import type { RaftToApi } from '../../raft/node/protocol.ts'
+import type { RaftToApi } from '../../raft/protocol/thread-messages.ts'
 import type { Configuration } from '../../raft/index.ts'
 import type { LogStore, PeerMessage } from '../../raft/ports.ts'
 import { digestOf } from '../../src/store/machine/digest.ts'

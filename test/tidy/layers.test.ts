@@ -18,8 +18,23 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'raft/consensus': ['base', 'raft/core', 'raft/ports'],
   'raft/log': ['base', 'raft/core', 'raft/ports'],
   'raft/transport': ['base', 'raft/core', 'raft/ports'],
-  // The threads' entries build the parts, so the driver's room also sees its siblings.
-  'raft/node': ['base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/log', 'raft/transport'],
+  // What the api thread, the raft thread and the log thread exchange.
+  'raft/protocol': ['base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/log', 'raft/transport'],
+  // Runs on the raft thread.
+  'raft/driver': ['base', 'raft/core', 'raft/ports', 'raft/protocol', 'raft/log', 'raft/transport'],
+  // Runs on the api thread.
+  'raft/node': ['base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/protocol', 'raft/transport'],
+  // Starts the threads, or all on one.
+  'raft/threads': [
+    'base',
+    'raft/core',
+    'raft/ports',
+    'raft/protocol',
+    'raft/driver',
+    'raft/node',
+    'raft/log',
+    'raft/transport',
+  ],
   'raft/index': [
     'base',
     'raft/core',
@@ -28,6 +43,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'raft/log',
     'raft/transport',
     'raft/node',
+    'raft/protocol',
+    'raft/threads',
   ],
   'src/host': ['base'],
   'src/audit': ['base', 'src/api', 'src/config', 'src/pki'],

@@ -59,7 +59,7 @@ export const consensusMutants: readonly Mutant[] = [
   },
   {
     id: 'vote-not-persisted',
-    file: 'raft/core/duty.ts',
+    file: 'raft/core/gather-ready.ts',
     edits: [
       { find: '{ term, vote, commit: state.commit }', replace: '{ term, vote: null, commit: state.commit }' },
     ],
@@ -302,7 +302,7 @@ export const consensusMutants: readonly Mutant[] = [
   {
     id: 'pre-vote-within-lease',
     file: 'raft/core/step.ts',
-    edits: [{ find: 'return !standsByLeader(state)', replace: 'return true' }],
+    edits: [{ find: 'return !inLeaderLease(state)', replace: 'return true' }],
     breaks: 'a pre-vote is granted while the leader is heard',
     standsFor: 'Raft thesis §9.6, a member that comes back does not disturb',
     invariant: 'L2',
@@ -311,7 +311,7 @@ export const consensusMutants: readonly Mutant[] = [
   {
     id: 'vote-within-lease',
     file: 'raft/core/step.ts',
-    edits: [{ find: 'if (standsByLeader(state) && !message.transfer) return false', replace: '' }],
+    edits: [{ find: 'if (inLeaderLease(state) && !message.transfer) return false', replace: '' }],
     breaks: 'a vote request with a later term deposes a leader that is heard',
     standsFor: 'Raft thesis §4.2.3, disruptive servers',
     invariant: 'L2',

@@ -84,7 +84,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     id: 'commit-index-behind-its-term',
-    file: 'raft/node/lease-board.ts',
+    file: 'raft/protocol/shared-lease.ts',
     edits: [
       {
         find: '    this.#store(at.commit, commit)\n    this.#store(at.term, term)\n',
@@ -94,7 +94,7 @@ export const leaseMutants: readonly Mutant[] = [
     breaks: 'a reader may see a new reign with the commit index of an old one',
     standsFor: 'memory that two threads share',
     invariant: 'I10',
-    killedBy: tests('unit/raft/node/lease-board'),
+    killedBy: tests('unit/raft/protocol/shared-lease'),
   },
   {
     id: 'lease-not-read-again',

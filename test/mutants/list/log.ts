@@ -127,7 +127,7 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     id: 'lost-log-welcome',
-    file: 'raft/node/peer-log-ids.ts',
+    file: 'raft/protocol/peer-log-ids.ts',
     edits: [
       {
         find: "return this.#known.get(peer) === logId ? 'ok' : 'lost-log'",
@@ -137,21 +137,21 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'a member with a wiped disk votes again under its name',
     standsFor: 'decision 8; a bug this project had',
     invariant: 'I6',
-    killedBy: tests('unit/raft/node/peer-log-ids'),
+    killedBy: tests('unit/raft/protocol/peer-log-ids'),
   },
   {
     id: 'cluster-id-not-compared',
-    file: 'raft/node/peer-log-ids.ts',
+    file: 'raft/protocol/peer-log-ids.ts',
     edits: [{ find: "if (clusterId !== cluster.clusterId) return 'other-cluster'", replace: '' }],
     breaks:
       'members of clusters that were founded apart take each other for peers that lost their logs, and end',
     standsFor: 'an old member that came back ended a working majority',
     invariant: 'I6',
-    killedBy: tests('unit/raft/node/peer-log-ids'),
+    killedBy: tests('unit/raft/protocol/peer-log-ids'),
   },
   {
     id: 'founded-by-a-quorum',
-    file: 'raft/node/founding.ts',
+    file: 'raft/protocol/founding.ts',
     edits: [
       {
         find: 'return this.#isConfirmed || this.#others.every(agrees)',
@@ -161,11 +161,11 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'a cluster is founded before all founders agreed to it, and again by those who had not',
     standsFor: 'a second founding: acknowledged writes were lost',
     invariant: 'I5',
-    killedBy: tests('unit/raft/node/founding'),
+    killedBy: tests('unit/raft/protocol/founding'),
   },
   {
     id: 'agreement-not-final',
-    file: 'raft/node/peer-log-ids.ts',
+    file: 'raft/protocol/peer-log-ids.ts',
     edits: [
       {
         find: "if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'",
@@ -175,11 +175,11 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'a member that agreed to the logs of all founders talks to one that has another since',
     standsFor: 'a second founding: acknowledged writes were lost',
     invariant: 'I5',
-    killedBy: tests('unit/raft/node/peer-log-ids'),
+    killedBy: tests('unit/raft/protocol/peer-log-ids'),
   },
   {
     id: 'one-refusal-is-proof',
-    file: 'raft/node/refusals.ts',
+    file: 'raft/driver/refusals.ts',
     edits: [
       {
         find: '2 * others.filter((id) => refusing.has(id)).length > others.length',
@@ -189,6 +189,6 @@ export const logMutants: readonly Mutant[] = [
     breaks: 'one peer that is wrong ends any member',
     standsFor: 'an old member that came back ended a working majority',
     invariant: 'I8',
-    killedBy: tests('unit/raft/node/self-membership'),
+    killedBy: tests('unit/raft/driver/self-membership'),
   },
 ]

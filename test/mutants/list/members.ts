@@ -35,7 +35,7 @@ export const memberMutants: readonly Mutant[] = [
   },
   {
     id: 'restored-without-founding',
-    file: 'raft/node/founding.ts',
+    file: 'raft/protocol/founding.ts',
     edits: [
       {
         find: "this.#record = record === null || record.clusterId === '' ? null : record",
@@ -46,7 +46,7 @@ export const memberMutants: readonly Mutant[] = [
     breaks: 'a restored cluster begins without its members having met: one that is restored again takes part',
     standsFor: 'the founding by all initial members, also from a snapshot',
     invariant: 'I1',
-    killedBy: tests('unit/raft/node/founding'),
+    killedBy: tests('unit/raft/protocol/founding'),
   },
   {
     id: 'two-voters-in-one-step',
@@ -78,16 +78,16 @@ export const memberMutants: readonly Mutant[] = [
   },
   {
     id: 'removal-unheard',
-    file: 'raft/node/self-membership.ts',
+    file: 'raft/driver/self-membership.ts',
     edits: [{ find: 'if (this.#removed) return\n', replace: 'if (!this.#removed) return\n' }],
     breaks: 'whoever is removed does not take notice, and runs on',
     standsFor: 'decision 22: a removed process ends with a code of its own',
     invariant: 'I8',
-    killedBy: tests('unit/raft/node/self-membership'),
+    killedBy: tests('unit/raft/driver/self-membership'),
   },
   {
     id: 'strangers-let-in',
-    file: 'raft/node/self-membership.ts',
+    file: 'raft/driver/self-membership.ts',
     edits: [
       {
         find: 'if (peers !== null) transport.setPeers(peers, decided.index)',
@@ -97,11 +97,11 @@ export const memberMutants: readonly Mutant[] = [
     breaks: 'links are never changed: newcomers are not spoken with, and whoever was removed still is',
     standsFor: 'decision 21: an unknown sender is answered "removed"',
     invariant: 'L4',
-    killedBy: tests('unit/raft/node/self-membership'),
+    killedBy: tests('unit/raft/driver/self-membership'),
   },
   {
     id: 'leaving-cut-off-early',
-    file: 'raft/node/self-membership.ts',
+    file: 'raft/driver/self-membership.ts',
     edits: [
       {
         find: 'return union(union(told, inForce.members), decided.members)',
@@ -111,29 +111,29 @@ export const memberMutants: readonly Mutant[] = [
     breaks: 'whoever is to be removed is cut off before that is decided, and a removal may come to nothing',
     standsFor: 'Raft thesis §4.1: what is appended may be overwritten',
     invariant: 'L2',
-    killedBy: tests('unit/raft/node/self-membership'),
+    killedBy: tests('unit/raft/driver/self-membership'),
   },
   {
     id: 'impossible-member-appended',
-    file: 'raft/node/membership-desk.ts',
+    file: 'raft/driver/membership-coordinator.ts',
     edits: [{ find: 'if (fault !== null) {', replace: "if (fault === '') {" }],
     breaks: 'a request for a member that cannot be ends its leader, or makes an entry that no follower reads',
     standsFor: 'input is refused before it is appended',
     invariant: 'L1',
-    killedBy: tests('unit/raft/node/membership-desk'),
+    killedBy: tests('unit/raft/driver/membership-coordinator'),
   },
   {
     id: 'change-answered-by-the-deposed',
-    file: 'raft/node/membership-desk.ts',
+    file: 'raft/driver/membership-coordinator.ts',
     edits: [{ find: "if (ask.proof === 'given')", replace: 'if (ask.round >= 0)' }],
     breaks: 'a deposed leader that does not know it says that a change is done which is undone',
     standsFor: 'Raft thesis §6.4, answers of a leader',
     invariant: 'L4',
-    killedBy: tests('unit/raft/node/membership-desk'),
+    killedBy: tests('unit/raft/driver/membership-coordinator'),
   },
   {
     id: 'waiting-with-the-deposed',
-    file: 'raft/node/membership-desk.ts',
+    file: 'raft/driver/membership-coordinator.ts',
     edits: [
       {
         find: "for (const ask of this.#asks.splice(0)) this.#tell(ask, { kind: 'later' })",
@@ -143,6 +143,6 @@ export const memberMutants: readonly Mutant[] = [
     breaks: 'a leader that leads no more keeps what was asked of it, and makes it in its next reign',
     standsFor: 'a change that was answered elsewhere is made again',
     invariant: 'L4',
-    killedBy: tests('unit/raft/node/membership-desk'),
+    killedBy: tests('unit/raft/driver/membership-coordinator'),
   },
 ]

@@ -124,7 +124,7 @@ export const readMutants: readonly Mutant[] = [
   },
   {
     id: 'read-round-of-a-former-life',
-    file: 'raft/node/read-relay.ts',
+    file: 'raft/driver/read-relay.ts',
     edits: [
       {
         find: 'this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4',
@@ -134,7 +134,7 @@ export const readMutants: readonly Mutant[] = [
     breaks: 'a restarted member takes an answer to its former life for its own',
     standsFor: 'etcd-io/raft#397, across a restart',
     invariant: 'I16',
-    killedBy: tests('unit/raft/node/relays'),
+    killedBy: tests('unit/raft/driver/relays'),
   },
   {
     id: 'exact-read-of-later-objects',

@@ -59,21 +59,21 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     id: 'reads-confirmed-by-anybody',
-    file: 'raft/node/read-relay.ts',
+    file: 'raft/driver/read-relay.ts',
     edits: [{ find: 'if (asked.leader !== message.from) return', replace: 'if (asked.leader === 0) return' }],
     breaks: 'a member that was not asked confirms a read',
     standsFor: 'Raft thesis §6.4, the leader alone knows',
     invariant: 'I16',
-    killedBy: tests('unit/raft/node/relays'),
+    killedBy: tests('unit/raft/driver/relays'),
   },
   {
     id: 'poison-is-proposed',
-    file: 'raft/node/proposal-relay.ts',
+    file: 'raft/driver/proposal-relay.ts',
     edits: [{ find: 'if (batch.from === null) return batch', replace: 'if (batch.term >= 0) return batch' }],
     breaks: 'a member has a command committed that nobody can apply',
     standsFor: 'input of peers is looked at before it is committed',
     invariant: 'I4',
-    killedBy: tests('unit/raft/node/relays'),
+    killedBy: tests('unit/raft/driver/relays'),
   },
   {
     id: 'poison-ends-every-member',
@@ -100,12 +100,12 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     id: 'refusals-of-anybody',
-    file: 'raft/node/proposal-relay.ts',
+    file: 'raft/driver/proposal-relay.ts',
     edits: [{ find: 'if (leader !== message.from) return', replace: 'if (leader === 0) return' }],
     breaks: 'a member says of a write that may be committed that it is without effect',
     standsFor: 'a fate is only told by who knows it',
     invariant: 'I17',
-    killedBy: tests('unit/raft/node/relays'),
+    killedBy: tests('unit/raft/driver/relays'),
   },
   ...(
     [

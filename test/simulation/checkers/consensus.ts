@@ -1,7 +1,7 @@
 import { emptyConfiguration } from '../../../raft/index.ts'
 import type { Configuration, Entry, PeerMessage } from '../../../raft/index.ts'
 import type { LogToRaft, RaftToLog } from '../../../raft/log/log-protocol.ts'
-import type { RaftToApi } from '../../../raft/node/protocol.ts'
+import type { RaftToApi } from '../../../raft/protocol/thread-messages.ts'
 import type { LogStore } from '../../../raft/ports.ts'
 import { checkCommitDurable, isQuorum } from './commit-quorum.ts'
 import { checkConfiguration } from './configurations.ts'

@@ -19,11 +19,11 @@ import type {
 } from '../../../raft/index.ts'
 import { LogActor } from '../../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../../raft/log/log-protocol.ts'
-import { directChannel } from '../../../raft/node/channel/direct-channel.ts'
-import { refuseAltered } from '../../../raft/node/command-gate.ts'
-import { ChannelLogReader } from '../../../raft/node/log-reader.ts'
-import type { ApiToRaft, RaftToApi } from '../../../raft/node/protocol.ts'
-import { RaftActor } from '../../../raft/node/raft-actor.ts'
+import { directChannel } from '../../../raft/threads/direct-channel.ts'
+import { refuseAltered } from '../../../raft/protocol/command-checksum-guard.ts'
+import { ChannelLogReader } from '../../../raft/threads/log-reader.ts'
+import type { ApiToRaft, RaftToApi } from '../../../raft/protocol/thread-messages.ts'
+import { RaftActor } from '../../../raft/driver/raft-actor.ts'
 
 /** What goes from one memory to another within a member, or comes from a peer. */
 export type Hop =

@@ -14,7 +14,7 @@ import { decodeConfiguration, encodeConfiguration } from '../../../raft/log/conf
 import { decodeGroup, decodeGroupHeader, decodeRecord } from '../../../raft/log/group-decoder.ts'
 import { GroupEncoder } from '../../../raft/log/group-encoder.ts'
 import { groupHeaderBytes, recordHeaderBytes } from '../../../raft/log/layout.ts'
-import { isEnvelope } from '../../../raft/node/envelope.ts'
+import { isEnvelope } from '../../../raft/protocol/envelope.ts'
 import { TransportFailure } from '../../../raft/transport/errors.ts'
 import {
   decodeLinkFrame,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gatherReady, notePersisted } from '../../../../raft/core/duty.ts'
+import { gatherReady, notePersisted } from '../../../../raft/core/gather-ready.ts'
 import { checkInvariants } from '../../../../raft/core/invariants.ts'
 import type { Message } from '../../../../raft/core/message.ts'
 import { Progress } from '../../../../raft/core/progress.ts'

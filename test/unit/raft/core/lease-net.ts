@@ -4,8 +4,8 @@ import type { CoreConfig } from '../../../../raft/core/config.ts'
 import { describeMessage } from '../../../../raft/core/describe.ts'
 import type { Message } from '../../../../raft/core/message.ts'
 import { noIndex, noTerm, nodeId } from '../../../../raft/core/types.ts'
-import { LeaseBoard } from '../../../../raft/node/lease-board.ts'
-import { LeaseKeeper } from '../../../../raft/node/lease-keeper.ts'
+import { SharedLease } from '../../../../raft/protocol/shared-lease.ts'
+import { LeaseKeeper } from '../../../../raft/driver/lease-keeper.ts'
 import { Member, newDisk } from '../../../scenario/member.ts'
 import { cluster, people } from '../../../scenario/people.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
@@ -55,7 +55,7 @@ export class LeaseNet {
       const member = new Member(config, newDisk(known ? configuration : cluster([]), noIndex, noTerm))
       const rate = 1 + (this.#random.below(2001) / 1000 - 1) * driftMax
       const clock = { rate, raftZero: this.#random.below(1_000_000), apiZero: this.#random.below(1_000_000) }
-      const board = new LeaseBoard()
+      const board = new SharedLease()
       const keeper = new LeaseKeeper(member.raft, board)
       const ticksMax = electionTicks
       this.#people.push({
@@ -221,7 +221,7 @@ export class LeaseNet {
     person.writesAt = null
     // The process is gone and its memory with it; the next one takes a moment.
     board.revoke()
-    person.board = new LeaseBoard()
+    person.board = new SharedLease()
     person.keeper = new LeaseKeeper(member.raft, person.board)
     person.awakeAt = this.#now + this.#random.below(30)
     person.toldAt = person.awakeAt
@@ -263,7 +263,7 @@ type Person = {
   readonly apiZero: number
   /** The longest election timeout that a process of it was started with, as its data directory tells. */
   ticksMax: number
-  board: LeaseBoard
+  board: SharedLease
   keeper: LeaseKeeper
   /** When, in true ms, its next tick is due, the api thread tells again, it goes on, and its disk is done. */
   tickAt: number

@@ -17,7 +17,7 @@ import type {
 } from '../../../../raft/log/log-protocol.ts'
 import { MemoryLog } from '../../../../raft/log/memory-log.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
-import { directChannel } from '../../../../raft/node/channel/direct-channel.ts'
+import { directChannel } from '../../../../raft/threads/direct-channel.ts'
 import type { Channel, LogStore, LogWrite } from '../../../../raft/ports.ts'
 import { commands, hard, meta, write } from '../../../conformance/log-store.ts'
 import { SimulatedDisk } from '../../../simulation/disk.ts'

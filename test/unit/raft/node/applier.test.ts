@@ -9,8 +9,8 @@ import { test } from 'node:test'
 import { emptyConfiguration, entryBytes, logIndex, noIndex, term } from '../../../../raft/core/types.ts'
 import type { Entry, LogIndex } from '../../../../raft/core/types.ts'
 import { Applier } from '../../../../raft/node/applier.ts'
-import { EntryFeed } from '../../../../raft/node/entry-feed.ts'
-import { encodeEnvelope } from '../../../../raft/node/envelope.ts'
+import { CommittedEntryStream } from '../../../../raft/driver/committed-entry-stream.ts'
+import { encodeEnvelope } from '../../../../raft/protocol/envelope.ts'
 import { ListMachine } from '../../../support/fakes/list-machine.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
@@ -154,7 +154,7 @@ void test('after an installation it reads on from the log what nobody will send'
 void test('entries held back for want of credit come once it is back, whatever the own disk does', async () => {
   const { clock, applier, granted, resumes } = bench()
   const told: (() => void)[] = []
-  const feed = new EntryFeed(
+  const feed = new CommittedEntryStream(
     {
       creditBytes: 2 * entryBytes(entry(1)),
       tailBytesMax: 1e6,

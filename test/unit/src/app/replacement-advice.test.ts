@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { damaged, missingSegment } from '../../../../raft/log/errors.ts'
-import { knownByAnotherLog } from '../../../../raft/node/errors.ts'
+import { knownByAnotherLog } from '../../../../raft/protocol/node-errors.ts'
 import { withReplacement } from '../../../../src/app/replacement-advice.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 

@@ -1,0 +1,135 @@
+import { assert } from '../../base/assert.ts'
+import { noteOwnVoteDurable } from './election.ts'
+import { heldMessagesMax } from './config.ts'
+import { checkInvariants } from './invariants.ts'
+import { hasUnsentReads, sendReadRounds } from './read-index.ts'
+import type { Message } from './message.ts'
+import type { PersistTicket, Ready, Transition } from './ready.ts'
+import { commit } from './leader.ts'
+import { replicate } from './replication.ts'
+import { configuration } from './state.ts'
+import type { Outbox, State } from './state.ts'
+import { presentTransition } from './status.ts'
+import type { HardState } from './types.ts'
+
+/** Whether the shell may have anything to do. */
+export function isReady(state: State): boolean {
+  const { outbox } = state
+  return (
+    outbox.replicationDue ||
+    outbox.atOnce.length > 0 ||
+    outbox.oncePersisted.length > 0 ||
+    state.log.hasDuty ||
+    voteChanged(state) ||
+    outbox.commitTold < state.commit ||
+    outbox.readsConfirmed.length > 0 ||
+    outbox.readsFailed.length > 0 ||
+    outbox.snapshotsToSend.length > 0 ||
+    outbox.fetches.length > 0 ||
+    hasUnsentReads(state) ||
+    transitionChanged(state)
+  )
+}
+
+/** Gathers the shell's duty and takes note that it was told. */
+export function gatherReady(state: State): Ready {
+  const { outbox } = state
+  sendReadRounds(state)
+  replicate(state)
+  const persist = gatherPersist(state)
+  const ready: Ready = {
+    messagesAtOnce: outbox.atOnce,
+    persist,
+    commit: outbox.commitTold < state.commit ? state.commit : null,
+    readsConfirmed: outbox.readsConfirmed,
+    readsFailed: outbox.readsFailed,
+    snapshotsToSend: outbox.snapshotsToSend,
+    fetches: outbox.fetches,
+    transition: transitionChanged(state) ? presentTransition(state) : null,
+  }
+  outbox.atOnce = []
+  outbox.readsConfirmed = []
+  outbox.readsFailed = []
+  outbox.snapshotsToSend = []
+  outbox.fetches = []
+  outbox.commitTold = state.commit
+  if (ready.transition !== null) outbox.transitionTold = ready.transition
+  checkInvariants(state, ready.messagesAtOnce)
+  return ready
+}
+
+/** Writes up to and including `ticket` are durable; draws every conclusion that waited for them. */
+export function notePersisted(state: State, ticket: PersistTicket): void {
+  const { outbox } = state
+  assert(ticket < outbox.nextTicket, 'only what was handed out becomes durable')
+  let done = 0
+  for (const write of outbox.underWay) {
+    if (write.ticket > ticket) break
+    outbox.durable = { term: write.term, vote: write.vote }
+    done++
+  }
+  outbox.underWay.splice(0, done)
+  state.log.notePersisted(ticket)
+  releaseHeld(state, ticket)
+  if (outbox.durable.term === state.term && outbox.durable.vote === state.id) noteOwnVoteDurable(state)
+  state.log.evict(state.commit)
+  commit(state)
+}
+
+/**
+ * One write for everything new. Messages that speak of the disk ride on it, or on the write they speak of.
+ */
+function gatherPersist(state: State): Ready['persist'] {
+  const { outbox } = state
+  const messages = outbox.oncePersisted
+  outbox.oncePersisted = []
+  const promised = voteChanged(state)
+  if (!promised && !state.log.hasDuty) {
+    const last = outbox.underWay.at(-1)
+    if (last === undefined) outbox.atOnce.push(...messages)
+    else hold(outbox, last.ticket, messages)
+    return null
+  }
+  const ticket = outbox.nextTicket++
+  const { term, vote } = state
+  outbox.handed = { term, vote }
+  outbox.underWay.push({ ticket, term, vote })
+  // The commit index is not worth a write of its own; it rides on one that must be.
+  const hardState: HardState | null =
+    promised || outbox.commitHanded < state.commit ? { term, vote, commit: state.commit } : null
+  if (hardState !== null) outbox.commitHanded = hardState.commit
+  return { ticket, ...state.log.takeDuty(ticket), hardState, messages }
+}
+
+/** A disk that stands still for minutes may not fill the memory with answers. */
+function hold({ held }: Outbox, ticket: PersistTicket, messages: readonly Message[]): void {
+  for (const message of messages) held.push({ ticket, message })
+  held.splice(0, Math.max(0, held.length - heldMessagesMax))
+}
+
+function releaseHeld(state: State, ticket: PersistTicket): void {
+  const { outbox } = state
+  let done = 0
+  for (const held of outbox.held) {
+    if (held.ticket > ticket) break
+    outbox.atOnce.push(held.message)
+    done++
+  }
+  outbox.held.splice(0, done)
+}
+
+function voteChanged(state: State): boolean {
+  const { handed } = state.outbox
+  return handed.term !== state.term || handed.vote !== state.vote
+}
+
+function transitionChanged(state: State): boolean {
+  const told: Transition | null = state.outbox.transitionTold
+  return (
+    told === null ||
+    told.role !== state.role ||
+    told.term !== state.term ||
+    told.leader !== state.leader ||
+    told.configuration !== configuration(state)
+  )
+}

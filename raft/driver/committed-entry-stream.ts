@@ -1,0 +1,166 @@
+import { assert } from '../../base/assert.ts'
+import { entryBytes, logIndex, noIndex } from '../core/types.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { RaftToApi } from '../protocol/thread-messages.ts'
+
+export type CommittedEntryStreamOptions = {
+  /** Bytes of entries that may be under way to the api thread. */
+  readonly creditBytes: number
+  /** Recent entries kept here in case the api thread can take them after all. */
+  readonly tailBytesMax: number
+  readonly post: (message: RaftToApi) => void
+}
+
+/**
+ * The raft thread's side of entries: hands committed ones to the api thread while it has credit, else
+ * only tells how far the log is committed and durable. Entries are kept from their append until they were
+ * handed on.
+ */
+export class CommittedEntryStream {
+  readonly #options: CommittedEntryStreamOptions
+  /** Consecutive. */
+  #tail: Entry[] = []
+  #tailBytes = 0
+  #credit: number
+  /** Whether the api thread gets entries, beginning with `#next`. */
+  #streaming = false
+  #next: LogIndex = logIndex(1)
+  #commit: LogIndex = noIndex
+  /** Durable in this member's log, whatever is committed. */
+  #persisted: LogIndex
+  #toldCommit: LogIndex = noIndex
+  #toldPersisted: LogIndex = noIndex
+  readonly #writes: { readonly ticket: number; last: LogIndex }[] = []
+
+  constructor(options: CommittedEntryStreamOptions, persisted: LogIndex) {
+    this.#options = options
+    this.#credit = options.creditBytes
+    this.#persisted = persisted
+  }
+
+  /** A write was handed to the log under `ticket`; it may take back what earlier ones wrote. */
+  writing(ticket: number, snapshot: SnapshotMeta | null, entries: readonly Entry[]): void {
+    if (snapshot !== null) {
+      this.#tail = []
+      this.#tailBytes = 0
+      this.#streaming = false
+    }
+    const first = entries[0]
+    const last = entries[entries.length - 1]
+    const keptTo = snapshot !== null ? noIndex : first === undefined ? null : logIndex(first.index - 1)
+    if (keptTo !== null) {
+      this.#persisted = lower(this.#persisted, keptTo)
+      for (const write of this.#writes) write.last = lower(write.last, keptTo)
+    }
+    const reaches = last?.index ?? snapshot?.index
+    if (reaches !== undefined) this.#writes.push({ ticket, last: reaches })
+    if (first !== undefined) this.#append(first.index, entries)
+  }
+
+  /** The write of `ticket`, and all before it, are durable. */
+  written(ticket: number): void {
+    for (;;) {
+      const write = this.#writes[0]
+      if (write === undefined || write.ticket > ticket) return
+      this.#writes.shift()
+      this.#persisted = write.last > this.#persisted ? write.last : this.#persisted
+    }
+  }
+
+  /** Tells the api thread what moved, with as many entries as it may have. */
+  move(commit: LogIndex): void {
+    this.#commit = commit
+    const persisted = lower(this.#persisted, commit)
+    const entries = this.#streaming ? this.#take() : []
+    // Only the database waits to hear what is durable, unless entries come from the log: that may wait
+    // for the next entries, or for `remind`, and spares waking the api thread for it.
+    const urgent = commit !== this.#toldCommit || (!this.#streaming && persisted !== this.#toldPersisted)
+    if (entries.length === 0 && !urgent) return
+    this.#tell(entries, commit, persisted)
+  }
+
+  /** Tells now and then what `move` kept back. */
+  remind(): void {
+    const persisted = lower(this.#persisted, this.#commit)
+    if (persisted !== this.#toldPersisted) this.#tell([], this.#commit, persisted)
+  }
+
+  /** The furthest index the api thread was told of. */
+  get told(): LogIndex {
+    return this.#toldCommit
+  }
+
+  #tell(entries: readonly Entry[], commit: LogIndex, persisted: LogIndex): void {
+    this.#toldCommit = commit
+    this.#toldPersisted = persisted
+    this.#options.post({ kind: 'committed', entries, commit, persisted })
+  }
+
+  granted(credit: number): void {
+    this.#credit += credit
+    assert(this.#credit <= this.#options.creditBytes, 'no more credit comes back than was spent')
+  }
+
+  /** The api thread has everything before `from`. */
+  resume(from: LogIndex): void {
+    const first = this.#tail[0]?.index
+    this.#next = from
+    this.#streaming = from > this.#commit || (first !== undefined && first <= from)
+    this.#forget(logIndex(from - 1))
+    this.move(this.#commit)
+  }
+
+  #append(first: LogIndex, entries: readonly Entry[]): void {
+    const start = this.#tail[0]?.index
+    if (start === undefined || first <= start || first > start + this.#tail.length) {
+      this.#tail = []
+      this.#tailBytes = 0
+    } else {
+      for (const entry of this.#tail.splice(first - start)) this.#tailBytes -= entryBytes(entry)
+    }
+    for (const entry of entries) {
+      this.#tail.push(entry)
+      this.#tailBytes += entryBytes(entry)
+    }
+    let drop = 0
+    while (this.#tailBytes > this.#options.tailBytesMax) {
+      const oldest = this.#tail[drop]
+      if (oldest === undefined) break
+      this.#tailBytes -= entryBytes(oldest)
+      drop++
+    }
+    if (drop > 0) this.#tail.splice(0, drop)
+  }
+
+  /** Entries from `#next` to the commit index, within credit. Fewer than all of them ends the streaming. */
+  #take(): readonly Entry[] {
+    const start = this.#tail[0]?.index ?? noIndex
+    const from = this.#next - start
+    let count = 0
+    if (this.#tail.length > 0 && from >= 0) {
+      for (let at = from; at < this.#tail.length; at++) {
+        const entry = this.#tail[at]
+        if (entry === undefined || entry.index > this.#commit) break
+        const bytes = entryBytes(entry)
+        if (bytes > this.#credit) break
+        this.#credit -= bytes
+        count++
+      }
+    }
+    const entries = count === 0 ? [] : this.#tail.slice(from, from + count)
+    this.#next = logIndex(this.#next + count)
+    if (this.#next <= this.#commit) this.#streaming = false
+    this.#forget(logIndex(this.#next - 1))
+    return entries
+  }
+
+  #forget(upTo: LogIndex): void {
+    const start = this.#tail[0]?.index
+    if (start === undefined || upTo < start) return
+    for (const entry of this.#tail.splice(0, upTo - start + 1)) this.#tailBytes -= entryBytes(entry)
+  }
+}
+
+function lower(a: LogIndex, b: LogIndex): LogIndex {
+  return a < b ? a : b
+}

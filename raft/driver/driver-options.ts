@@ -1,0 +1,31 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
+import type { Channel, LogWrite, RecoveredLog, Transport } from '../ports.ts'
+import type { SharedLease } from '../protocol/shared-lease.ts'
+import type { NodeOptions } from '../protocol/node-options.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+
+/** The log actor, as the driver uses it. Answers come back through `Driver.written` and `cut`. */
+export interface LogLink {
+  write(ticket: number, write: LogWrite): void
+  /** @param take called once; with none when they were cut */
+  fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
+  cut(base: SnapshotMeta): void
+}
+
+export type DriverOptions = {
+  readonly node: NodeOptions
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  readonly api: Channel<RaftToApi, ApiToRaft>
+  readonly log: LogLink
+  readonly recovered: RecoveredLog
+  /** Shared with the api thread. Unset: no lease is held. */
+  readonly lease?: SharedLease
+  /** As in `RaftActorOptions`. */
+  readonly isCommand?: (payload: Uint8Array) => boolean
+  /** This member cannot go on; one line says why. Nothing is sent from then on. */
+  readonly onBroken: (cause: string) => void
+}

@@ -1,0 +1,387 @@
+import { assert } from '../../base/assert.ts'
+import type { Timer } from '../../base/clock.ts'
+import type { Message } from '../core/message.ts'
+import type { Ready } from '../core/ready.ts'
+import { Raft } from '../core/raft.ts'
+import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { PeerMessage } from '../ports.ts'
+import { CommandChecksumGuard } from '../protocol/command-checksum-guard.ts'
+import type { DriverOptions } from './driver-options.ts'
+import { CommittedEntryStream } from './committed-entry-stream.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import { LogCompactor } from './log-compactor.ts'
+import { LogBounds } from './log-bounds.ts'
+import { checkNodeOptions, coreConfigOf } from '../protocol/node-options.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+import { Relays } from './relays.ts'
+import { SelfMembership } from './self-membership.ts'
+import type { SnapshotInbox } from './snapshot-inbox.ts'
+import { StatusPublisher } from './status-publisher.ts'
+import { LeadershipTransferPolicy } from './leadership-transfer-policy.ts'
+import type { SuccessionCounts } from '../protocol/measured.ts'
+
+/**
+ * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It decides
+ * nothing about consensus and touches no file. One turn:
+ *
+ *   inputs (ticks, peers, log, api) ──> proposals and reads of the turn, each as one ──> ready ──┐
+ *   ┌────────────────────────────────────────────────────────────────────────────────────────────┘
+ *   └─> send at once ─> write to the log ─> commit and entries to api ─> reads, snapshots, fetches
+ *                             └ durable ─> held messages leave, `persisted`
+ */
+export class Driver {
+  readonly #options: DriverOptions
+  readonly #id: NodeId
+  readonly #core: Raft
+  readonly #feed: CommittedEntryStream
+  readonly #extent: LogBounds
+  readonly #cutter: LogCompactor
+  readonly #gate: CommandChecksumGuard
+  readonly #relays: Relays
+  readonly #membership: SelfMembership
+  readonly #status: StatusPublisher
+  readonly #lease: LeaseKeeper
+  /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
+  readonly #writes: Held[] = []
+  readonly #succession: LeadershipTransferPolicy
+  readonly #ticks: Timer
+  #turnPlanned = false
+  #stopped = false
+  #appliedIndex: LogIndex
+
+  /** @param applied what the state machine durably holds */
+  constructor(options: DriverOptions, applied: SnapshotMeta) {
+    const { node, clock, random, recovered, api } = options
+    checkNodeOptions(node)
+    this.#options = options
+    this.#id = node.id
+    this.#appliedIndex = applied.index
+    assert(applied.index <= recovered.lastIndex, 'the log reaches as far as the database')
+    this.#core = new Raft(coreConfigOf(node, random), recovered, laterOf(applied.index, recovered.base.index))
+    this.#succession = new LeadershipTransferPolicy(this.#id, this.#core, node.limits)
+    const { limits } = node
+    const post = (message: RaftToApi): void => api.post(message)
+    this.#feed = new CommittedEntryStream(
+      { creditBytes: limits.entryCreditBytes, tailBytesMax: limits.entryTailBytesMax, post },
+      recovered.lastIndex,
+    )
+    this.#extent = new LogBounds(limits, recovered, applied)
+    this.#gate = new CommandChecksumGuard({
+      now: () => this.#now(),
+      tell: (event) => post({ kind: 'peer-event', event }),
+    })
+    this.#status = new StatusPublisher(this.#core, post)
+    this.#lease = new LeaseKeeper(this.#core, options.lease ?? null)
+    this.#relays = new Relays({
+      ...{ self: this.#id, core: this.#core, clock, random, limits, post },
+      send: (message) => this.#send(message),
+      transport: options.transport,
+      isCommand: options.isCommand ?? (() => true),
+      electionMs: node.timing.electionMs,
+      wake: () => this.#planTurn(),
+      fetch: (from, bytesMax, take) => options.log.fetch(from, bytesMax, take),
+      handOver: (forMs) => this.#succession.handOver(this.#now(), forMs),
+      complete: (snapshot) => this.#extent.complete(snapshot),
+      beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
+      logBase: () => this.#extent.base.index,
+    })
+    this.#cutter = new LogCompactor({
+      core: this.#core,
+      extent: this.#extent,
+      cut: (base) => options.log.cut(base),
+      install: (snapshot) => this.#relays.inbox.install(snapshot),
+    })
+    this.#membership = new SelfMembership({
+      ...{
+        self: this.#id,
+        joining: node.joining,
+        currentMembers: node.currentMembers,
+        core: this.#core,
+        transport: options.transport,
+      },
+      removed: (cause, index) => post({ kind: 'removed', cause, index }),
+      send: (message) => this.#send(message),
+    })
+    this.#membership.refresh()
+    this.#core.tellWallTime(clock.wallMs())
+    // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
+    this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
+    if (this.#core.votesAlone) this.#core.campaign()
+    this.#planTurn()
+  }
+
+  /** The receiver of the transport. */
+  receive(message: PeerMessage): void {
+    if (this.#stopped) return
+    if (message.kind === 'core') {
+      // A snapshot is believed only from the channel that staged it.
+      if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
+      if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
+      if (!this.#gate.admits(message.message)) return
+      this.#refuse(message.message.from, this.#core.step(message.message))
+    } else if (message.to === this.#id && message.kind !== 'founding') {
+      if (message.kind === 'members' || message.kind === 'members-wanted') this.#membership.receive(message)
+      else this.#refuse(message.from, this.#relays.fromPeer(message))
+    }
+    this.#planTurn()
+  }
+
+  /** A message that cannot be true ends the link it came on, and nothing else. */
+  #refuse(peer: NodeId, violation: string | null): void {
+    if (violation !== null) this.#options.transport.refuse(peer, violation)
+  }
+
+  unreachable(peer: NodeId): void {
+    if (this.#stopped) return
+    this.#core.reportUnreachable(peer)
+    this.#planTurn()
+  }
+
+  /** A peer says that this member is none. */
+  removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
+    if (!this.#stopped) this.#membership.onRemovedByPeer(peer, configurationIndex)
+  }
+
+  get configuration(): Configuration {
+    return this.#core.configuration
+  }
+
+  get succession(): SuccessionCounts {
+    return this.#succession.counts
+  }
+
+  get inbox(): SnapshotInbox {
+    return this.#relays.inbox
+  }
+
+  /** The log: everything up to `ticket` is durable. */
+  written(ticket: number): void {
+    if (this.#stopped) return
+    this.#core.persisted(ticket)
+    this.#feed.written(ticket)
+    for (;;) {
+      const held = this.#writes[0]
+      if (held === undefined || held.ticket > ticket) break
+      this.#writes.shift()
+      for (const message of held.messages) this.#send({ kind: 'core', message })
+      if (held.snapshot !== null) this.#relays.inbox.install(held.snapshot)
+    }
+    this.#succession.writing.stop(this.#now(), this.#writes.length > 0)
+    this.#planTurn()
+  }
+
+  /** The log: what a fetch asked for; empty when it was cut meanwhile. */
+  #fetched(entries: readonly Entry[]): void {
+    if (this.#stopped) return
+    this.#core.supply(entries)
+    this.#planTurn()
+  }
+
+  /** The log: everything at and below `index` is forgotten, durably. */
+  cut(index: LogIndex): void {
+    if (!this.#stopped) this.#cutter.done(index)
+  }
+
+  /** The log: a part of it is damaged, or was and is whole again. */
+  logDamage(found: boolean): void {
+    if (this.#stopped) return
+    if (found) this.#cutter.damageFound()
+    else this.#cutter.damageRepaired()
+  }
+
+  /** The api thread, except `start` and `stop`. */
+  take(message: ApiToRaft): void {
+    if (this.#stopped) return
+    switch (message.kind) {
+      case 'propose':
+        this.#relays.proposals.local(message.term, message.proposals)
+        break
+      case 'read':
+        this.#relays.reads.local(message.round)
+        break
+      case 'transfer':
+        this.#relays.transfers.local(message.request, message.to)
+        break
+      case 'change':
+        this.#relays.membership.local(message.request, message.change)
+        break
+      case 'lease':
+        this.#lease.told(message.wanted, message.sentMs, this.#now())
+        break
+      case 'hand-over':
+        this.#succession.handOver(this.#now(), message.forMs)
+        break
+      case 'report':
+        this.#relays.reports.local(message.to, message.bytes)
+        return
+      case 'state-wanted':
+        this.#relays.repairs.local(message.atLeast)
+        return
+      case 'applied':
+        this.#applied(message.index)
+        this.#feed.granted(message.credit)
+        return
+      case 'applied-disk':
+        this.#appliedDisk(message.snapshot)
+        return
+      case 'state-set-aside':
+        this.#cutter.stateSetAside()
+        return
+      case 'resume':
+        this.#feed.resume(message.from)
+        return
+      case 'installed':
+        this.#applied(message.index)
+        this.#relays.repairs.fulfilled()
+        this.#relays.inbox.installed()
+        this.#cutter.stateInstalled()
+        return
+      case 'source-opened':
+      case 'source-chunk':
+      case 'source-failed':
+        this.#relays.outbox.take(message)
+        return
+      case 'sink-taken':
+      case 'sink-failed':
+        this.#relays.inbox.take(message)
+        return
+      case 'start':
+      case 'cluster-recorded':
+      case 'peer-recorded':
+      case 'renew-keys':
+      case 'stop':
+        assert(false, 'the life of the driver is in its owner’s hands')
+    }
+    this.#planTurn()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#lease.stop()
+    this.#ticks.cancel()
+    this.#relays.close()
+  }
+
+  #tick(): void {
+    const now = this.#now()
+    this.#lease.tellTime(now)
+    this.#core.tellWallTime(this.#options.clock.wallMs())
+    this.#core.tick()
+    this.#feed.remind()
+    this.#succession.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
+    this.#relays.membership.tick()
+    this.#membership.tick(now, this.#core.leader !== null)
+    this.#cutWithoutState()
+    this.#status.tick(now)
+    this.#planTurn()
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonicMs()
+  }
+
+  #applied(index: LogIndex): void {
+    this.#core.applied(index)
+    this.#appliedIndex = index
+    this.#succession.applying.stop(this.#now(), index < this.#feed.told)
+  }
+
+  #planTurn(): void {
+    if (this.#turnPlanned || this.#stopped) return
+    this.#turnPlanned = true
+    this.#options.clock.soon(() => {
+      this.#turnPlanned = false
+      if (!this.#stopped) this.#turn()
+    })
+  }
+
+  #turn(): void {
+    this.#lease.tellTime(this.#now())
+    this.#relays.inbox.flush()
+    // Then who leads, so that the api thread never asks again by an older word than the answer it got.
+    if (this.#status.outdated) {
+      this.#relays.reads.leaderChanged()
+      this.#status.tell(this.#now())
+    }
+    this.#relays.flush()
+    let rounds = 0
+    while (this.#core.hasReady() && rounds++ < readyRoundsMax) this.#perform(this.#core.ready())
+    if (this.#stopped) return
+    if (rounds > readyRoundsMax) this.#planTurn()
+    else this.#relays.inbox.turnEnded()
+    this.#relays.membership.settle()
+    this.#membership.refresh()
+    this.#feed.move(this.#core.commit)
+    if (this.#appliedIndex < this.#feed.told) this.#succession.applying.start(this.#now())
+    this.#lease.publish()
+    this.#status.turnEnded(this.#now())
+  }
+
+  #perform(ready: Ready): void {
+    this.#lease.publish()
+    for (const message of ready.messagesAtOnce) this.#send({ kind: 'core', message })
+    if (this.#stopped) return
+    if (ready.persist !== null) this.#persist(ready.persist)
+    if (ready.transition !== null) {
+      this.#membership.refresh()
+      this.#relays.reads.leaderChanged()
+      this.#status.tell(this.#now())
+    }
+    this.#relays.perform(ready)
+    for (const { from, bytesMax } of ready.fetches) {
+      this.#options.log.fetch(from, bytesMax, (entries) => this.#fetched(entries))
+    }
+  }
+
+  #persist({ ticket, snapshot, entries, hardState, messages }: NonNullable<Ready['persist']>): void {
+    this.#writes.push({ ticket, messages, snapshot })
+    this.#succession.writing.start(this.#now())
+    this.#feed.writing(ticket, snapshot, entries)
+    this.#extent.writing(snapshot, entries)
+    if (snapshot !== null) this.#relays.inbox.taken()
+    this.#options.log.write(ticket, { snapshot, entries, hardState })
+  }
+
+  #send(message: PeerMessage): void {
+    if (this.#stopped) return
+    const wrong = this.#gate.holds(message)
+    if (wrong === null) this.#options.transport.send(message)
+    else {
+      this.#stopped = true
+      this.#lease.stop()
+      this.#options.onBroken(wrong)
+    }
+  }
+
+  #appliedDisk(snapshot: SnapshotMeta): void {
+    if (!this.#extent.durable(snapshot)) return
+    this.#core.applied(snapshot.index)
+    const { outbox } = this.#relays
+    if (outbox.opening) return
+    this.#cutter.durable(outbox.logNeeds(this.#core.status().followers))
+  }
+
+  #cutWithoutState(): void {
+    const { inbox, outbox, repairs } = this.#relays
+    // A state that the log names already is not to be passed before it is installed.
+    if (inbox.isInstalling || outbox.opening) return
+    this.#cutter.tick(() => {
+      const own = inbox.logNeed ?? repairs.logNeed
+      const needs = outbox.logNeeds(this.#core.status().followers)
+      return own === null ? needs : [...needs, own]
+    })
+  }
+}
+
+/** A bound on one turn; the core settles in two or three. */
+const readyRoundsMax = 16
+
+type Held = {
+  readonly ticket: number
+  readonly messages: readonly Message[]
+  readonly snapshot: SnapshotMeta | null
+}
+
+function laterOf(a: LogIndex, b: LogIndex): LogIndex {
+  return a > b ? a : b
+}

@@ -1,0 +1,141 @@
+import type { Clock, Timer } from '../../base/clock.ts'
+import { entryBytes, logIndex } from '../core/types.ts'
+import type { Entry, LogIndex, NodeId } from '../core/types.ts'
+import type { EntryId } from '../log/stretch.ts'
+import { judgeFetched } from '../log/plan-repair.ts'
+import type { PeerMessage } from '../ports.ts'
+import { alteredIn } from '../protocol/command-checksum-guard.ts'
+
+/** What the mender asks of the raft actor. */
+export type LogRepairOptions = {
+  readonly self: NodeId
+  /** The other members, as far as the damaged log names them. */
+  readonly peers: readonly NodeId[]
+  /** The first missing entry. */
+  readonly first: LogIndex
+  /** The last entry to fetch: this log has it, so that a peer that has the same one has the same entries before it. */
+  readonly anchor: EntryId
+  readonly clock: Clock
+  readonly send: (message: PeerMessage) => void
+  /** Closes the link to a peer that sent what cannot be. */
+  readonly refusePeer: (peer: NodeId, violation: string) => void
+  /** All entries from `first` to the anchor. Called once. */
+  readonly done: (entries: readonly Entry[]) => void
+  /** Nobody can give them. Called once. @param why continues a sentence: "it cannot be repaired, as ..." */
+  readonly refuse: (why: string) => void
+  /** One line for the operator. */
+  readonly notice: (line: string) => void
+}
+
+/** A peer that sends nothing for so long is given up for the next one, in ms. */
+const answerMsMax = 1000
+const reminderMs = 60_000
+/** What may be missing of a log at most; it is held in memory until it is complete. */
+export const missingBytesMax = 64 * 1024 * 1024
+
+/**
+ * Fetches the missing entries of a damaged log from one peer after the other. Meanwhile this member has no core: it
+ * neither votes nor acknowledges nor campaigns. Peers send committed entries only.
+ */
+export class LogRepair {
+  readonly #needs: LogRepairOptions
+  readonly #timer: Timer
+  /** Those that cannot give the entries: they cut them, or sent others. */
+  readonly #useless = new Set<NodeId>()
+  /** All of the peer that is asked. */
+  #entries: Entry[] = []
+  #bytes = 0
+  #asked: NodeId | null = null
+  #heardMs: number
+  #remindedMs: number
+  #over = false
+
+  constructor(needs: LogRepairOptions) {
+    this.#needs = needs
+    this.#heardMs = needs.clock.monotonicMs()
+    this.#remindedMs = this.#heardMs
+    this.#timer = needs.clock.every(answerMsMax, () => this.#tick())
+    needs.clock.soon(() => this.#askNext())
+  }
+
+  receive(message: PeerMessage): void {
+    if (this.#over || message.kind !== 'entries-sent' || message.from !== this.#asked) return
+    if (message.to !== this.#needs.self || message.first !== this.#next) return
+    const { entries } = message
+    if (entries.length === 0) return this.#giveUpOn(message.from, 'has cut them from its log')
+    this.#heardMs = this.#needs.clock.monotonicMs()
+    for (const entry of entries) this.#bytes += entryBytes(entry)
+    if (this.#bytes > missingBytesMax) return this.#refuse(`more than ${missingBytesMax} bytes are missing`)
+    this.#entries.push(...entries)
+    const { first, anchor } = this.#needs
+    if (this.#next <= anchor.index && entries.at(-1)?.index === this.#next - 1) return this.#ask()
+    const altered = alteredIn(this.#entries)
+    const wrong =
+      altered === null ? judgeFetched(anchor, first, this.#entries) : `entry ${altered} was altered`
+    if (wrong !== null) {
+      this.#needs.refusePeer(message.from, wrong)
+      return this.#giveUpOn(message.from, `sent what is not in this log: ${wrong}`)
+    }
+    this.close()
+    this.#needs.done(this.#entries)
+  }
+
+  close(): void {
+    this.#over = true
+    this.#timer.cancel()
+  }
+
+  get #next(): LogIndex {
+    return logIndex(this.#needs.first + this.#entries.length)
+  }
+
+  #tick(): void {
+    const now = this.#needs.clock.monotonicMs()
+    if (now - this.#remindedMs >= reminderMs) {
+      this.#remindedMs = now
+      this.#needs.notice(`${this.#what} are missing in the log, and no other member that has them answers`)
+    }
+    if (now - this.#heardMs >= answerMsMax) this.#askNext()
+  }
+
+  #askNext(): void {
+    if (this.#over) return
+    const peers = this.#needs.peers.filter((peer) => !this.#useless.has(peer))
+    const at = this.#asked === null ? -1 : peers.indexOf(this.#asked)
+    const peer = peers[(at + 1) % Math.max(1, peers.length)]
+    if (peer === undefined) return this.#refuse(`no other member has ${this.#what} any more`)
+    this.#asked = peer
+    this.#entries = []
+    this.#bytes = 0
+    this.#ask()
+  }
+
+  #ask(): void {
+    const { self, anchor } = this.#needs
+    if (this.#asked === null) return
+    this.#heardMs = this.#needs.clock.monotonicMs()
+    this.#needs.send({
+      kind: 'entries-wanted',
+      from: self,
+      to: this.#asked,
+      first: this.#next,
+      last: anchor.index,
+    })
+  }
+
+  #giveUpOn(peer: NodeId, why: string): void {
+    this.#needs.notice(`${this.#what} are missing in the log, and member ${peer} ${why}`)
+    this.#useless.add(peer)
+    this.#askNext()
+  }
+
+  #refuse(why: string): void {
+    if (this.#over) return
+    this.close()
+    this.#needs.refuse(why)
+  }
+
+  get #what(): string {
+    return `entries ${this.#needs.first} to ${this.#needs.anchor.index}`
+  }
+}

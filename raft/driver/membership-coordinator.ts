@@ -1,0 +1,299 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { planChange } from '../core/member-change.ts'
+import { changeFault } from '../core/configuration-fault.ts'
+import type { ChangeKnowledge, MemberChange } from '../core/member-change.ts'
+import type { ReadContext } from '../core/message.ts'
+import type { Raft } from '../core/raft.ts'
+import type { MemberInfo, NodeId } from '../core/types.ts'
+import type { MembershipAnswer, PeerMessage } from '../ports.ts'
+import { CatchUpRounds } from './catch-up-rounds.ts'
+
+/** The part of the core that the membership is changed with. */
+export type MembershipCore = Pick<
+  Raft,
+  'term' | 'leader' | 'configuration' | 'decided' | 'settled' | 'status' | 'changeConfiguration' | 'readIndex'
+>
+
+/** What the desk asks of the driver. */
+export interface MembershipCoordinatorOptions {
+  readonly self: NodeId
+  readonly core: MembershipCore
+  readonly electionMs: number
+  send(message: PeerMessage): void
+  /** To the api thread of this member. */
+  changeAnswered(request: number, answer: MembershipAnswer): void
+  /** Hands leadership to whoever takes it, for at most this long. */
+  handOver(forMs: number): void
+  /** Asks for a turn. */
+  wake(): void
+}
+
+/**
+ * @param from null: the api thread of this member; then `round` is its request
+ * @param proof that this member led after it was asked: the read round that will tell, or told; null: none was opened
+ */
+type Ask = {
+  readonly from: NodeId | null
+  readonly round: number
+  readonly change: MemberChange
+  readonly untilMs: number
+  readonly proof: ReadContext | 'given' | null
+}
+
+/**
+ * Changes of the members. Whoever is asked passes it to the leader, who plans it against the configuration in force,
+ * makes it, and answers when it is decided and a quorum has confirmed since that it leads: one that was deposed without
+ * knowing would answer from a configuration that is no more. Nothing is remembered of an ask but that somebody waits: asked again it is
+ * planned again, and what is so already is done. The leader also promotes learners that caught up.
+ */
+export class MembershipCoordinator {
+  readonly #needs: MembershipCoordinatorOptions
+  readonly #clock: Clock
+  readonly #rounds: CatchUpRounds
+  /** Of requests of this process, on the wire: no former life of it used the same. */
+  readonly #firstRound: number
+  #asks: Ask[] = []
+  /** The leaders that each request of this process was sent to: nobody else can answer it. The oldest is forgotten. */
+  readonly #asked = new Map<number, Set<NodeId>>()
+  /** The reign that is led here; null: another leads. */
+  #reign: { readonly term: number; readonly sinceMs: number } | null = null
+  #givingWaySinceMs: number | null = null
+  #promoteNotBeforeMs = 0
+
+  constructor(needs: MembershipCoordinatorOptions, clock: Clock, random: Random) {
+    this.#needs = needs
+    this.#clock = clock
+    this.#rounds = new CatchUpRounds(needs.electionMs)
+    this.#firstRound = random.below(2 ** 32) * 2 ** 20
+  }
+
+  /** The api thread asks, and asks again until it is answered. */
+  local(request: number, change: MemberChange): void {
+    const { self, core } = this.#needs
+    const { leader } = core
+    const fault = changeFault(change)
+    if (fault !== null) {
+      const message = `there cannot be such a member: ${fault}`
+      this.#needs.changeAnswered(request, { kind: 'refused', reason: 'impossible', message })
+    } else if (leader === self) this.#take(null, request, change)
+    else if (leader === null) this.#needs.changeAnswered(request, { kind: 'later' })
+    else {
+      const round = this.#firstRound + request
+      this.#noteAsked(round, leader)
+      this.#needs.send({ kind: 'change-wanted', from: self, to: leader, round, change })
+    }
+  }
+
+  /** @returns why the request cannot be meant; null: it was taken */
+  requested({
+    from,
+    round,
+    change,
+  }: Extract<PeerMessage, { readonly kind: 'change-wanted' }>): string | null {
+    const fault = changeFault(change)
+    if (fault !== null) return `it asks for a member that cannot be: ${fault}`
+    const { self, core } = this.#needs
+    if (core.leader !== self) this.#tell({ from, round }, { kind: 'later' })
+    else if (core.configuration.members.some(({ id }) => id === from)) this.#take(from, round, change)
+    return null
+  }
+
+  /**
+   * Takes the answer of a leader that the request was sent to. Others are ignored: a leader that was
+   * asked before may answer late, after the note of that was dropped.
+   */
+  answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
+    if (this.#asked.get(round)?.has(from) !== true) return
+    if (answer.kind !== 'later') this.#asked.delete(round)
+    this.#needs.changeAnswered(round - this.#firstRound, answer)
+  }
+
+  /** The end of a turn: something may be decided, or leadership lost. */
+  settle(): void {
+    const now = this.#clock.monotonicMs()
+    if (!this.#leads(now)) return
+    this.#asks = this.#asks.filter(({ untilMs }) => now < untilMs)
+    const unproven = new Set<Ask>()
+    for (const ask of [...this.#asks]) {
+      if (!this.#free) break
+      const answer = this.#decide(ask.change, now)
+      if (answer === null) continue
+      if (ask.proof === 'given') {
+        this.#asks = this.#asks.filter((other) => other !== ask)
+        this.#tell(ask, answer)
+      } else if (ask.proof === null) unproven.add(ask)
+    }
+    if (unproven.size > 0) this.#prove(unproven)
+  }
+
+  /** A quorum answered a read round of this leader. */
+  confirmed(context: ReadContext): void {
+    this.#asks = this.#asks.map((ask) => (ask.proof === context ? { ...ask, proof: 'given' } : ask))
+  }
+
+  /** A read round will not be answered. */
+  failed(context: ReadContext): void {
+    this.#asks = this.#asks.map((ask) => (ask.proof === context ? { ...ask, proof: null } : ask))
+  }
+
+  /** Asks the quorum once for all of them. What was dropped is tried again in a later turn. */
+  #prove(asks: ReadonlySet<Ask>): void {
+    const round = this.#needs.core.readIndex()
+    if (round.kind === 'dropped') return
+    this.#asks = this.#asks.map((ask) => (asks.has(ask) ? { ...ask, proof: round.context } : ask))
+    this.#needs.wake()
+  }
+
+  tick(): void {
+    const now = this.#clock.monotonicMs()
+    if (!this.#leads(now)) return
+    const { core } = this.#needs
+    const { learners } = core.configuration
+    if (learners.length === 0) return this.#rounds.clear()
+    const { followers, lastIndex } = core.status()
+    this.#rounds.tick(now, learners, followers, lastIndex)
+    if (now >= this.#promoteNotBeforeMs && this.#free) this.#promote(now)
+  }
+
+  #noteAsked(round: number, leader: NodeId): void {
+    const leaders = this.#asked.get(round) ?? new Set()
+    this.#asked.delete(round)
+    this.#asked.set(round, leaders.add(leader))
+    for (const oldest of this.#asked.keys()) {
+      if (this.#asked.size <= asksMax) return
+      this.#asked.delete(oldest)
+    }
+  }
+
+  /** Those who wait at a leader that leads no more ask the next one. */
+  #leads(now: number): boolean {
+    const { core, self } = this.#needs
+    if (core.leader === self) {
+      if (this.#reign?.term !== core.term) this.#reign = { term: core.term, sinceMs: now }
+      return true
+    }
+    for (const ask of this.#asks.splice(0)) this.#tell(ask, { kind: 'later' })
+    if (this.#reign === null) return false
+    this.#reign = null
+    this.#givingWaySinceMs = null
+    this.#rounds.clear()
+    return false
+  }
+
+  /** No change is under way, and this leader may make one. */
+  get #free(): boolean {
+    const { core } = this.#needs
+    if (!core.settled || core.decided.configuration !== core.configuration || isJoint(core)) return false
+    return core.status().transferTarget === null
+  }
+
+  #take(from: NodeId | null, round: number, change: MemberChange): void {
+    const untilMs = this.#clock.monotonicMs() + askMsMax
+    const others = this.#asks.filter((ask) => ask.from !== from || ask.round !== round)
+    if (others.length >= asksMax) return this.#tell({ from, round }, { kind: 'later' })
+    // Asked again it is the same: a proof that was begun since it was asked first holds.
+    const before = this.#asks.find((ask) => ask.from === from && ask.round === round)
+    this.#asks = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
+    this.#needs.wake()
+  }
+
+  /** @returns null: not decided yet */
+  #decide(change: MemberChange, now: number): MembershipAnswer | null {
+    const { core } = this.#needs
+    const plan = planChange(core.configuration, change, this.#knowledge())
+    switch (plan.kind) {
+      case 'done': {
+        const { index, configuration } = core.decided
+        return { kind: 'done', index, configuration }
+      }
+      case 'refused':
+        return passes(plan.reason) || (plan.reason === 'below-live-quorum' && this.#isYoung(now))
+          ? null
+          : plan
+      case 'change':
+        this.#begin(plan.members, now)
+        return null
+    }
+  }
+
+  #promote(now: number): void {
+    const { core } = this.#needs
+    const knowledge = this.#knowledge()
+    const next = core.configuration.members.find(
+      ({ id, role, wantedRole }) =>
+        role === 'learner' && wantedRole === 'voter' && knowledge.caughtUp.has(id),
+    )
+    if (next === undefined) return
+    const plan = planChange(core.configuration, { kind: 'promote', id: next.id }, knowledge)
+    const begun = plan.kind === 'change' && this.#begin(plan.members, now)
+    if (!begun) this.#promoteNotBeforeMs = now + promoteAgainMs
+  }
+
+  /** @returns whether the configuration is in force now */
+  #begin(members: readonly MemberInfo[], now: number): boolean {
+    const { core, self } = this.#needs
+    const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
+    if (!staysVoter && this.#givesWay(now)) return false
+    const isAccepted = core.changeConfiguration({ members }).kind === 'accepted'
+    // What was dropped is tried again in a later turn; one that is asked for now would only drop it again.
+    if (isAccepted) this.#needs.wake()
+    return isAccepted
+  }
+
+  /**
+   * A leader that is to vote no more lets the next one make that change: writes go on as soon as a transfer takes,
+   * not when an election does. Where nobody takes over it makes the change itself, and steps down then.
+   */
+  #givesWay(now: number): boolean {
+    const forMs = giveWayTimeouts * this.#needs.electionMs
+    if (this.#givingWaySinceMs === null || now - this.#givingWaySinceMs > 2 * forMs) {
+      this.#givingWaySinceMs = now
+      this.#needs.handOver(forMs)
+    }
+    return now - this.#givingWaySinceMs <= forMs
+  }
+
+  #knowledge(): ChangeKnowledge {
+    const { core, self } = this.#needs
+    // Who answered in this reign; a follower that is only presumed to be there is not.
+    const answering = core
+      .status()
+      .followers.filter(({ recentlyActive, match }) => recentlyActive && match > 0)
+    return {
+      configurationIndex: core.decided.index,
+      pending: !this.#free,
+      settled: core.settled,
+      inTouch: new Set([self, ...answering.map(({ id }) => id)]),
+      caughtUp: this.#rounds.caughtUp,
+    }
+  }
+
+  /** Those who are well may not have answered yet. */
+  #isYoung(now: number): boolean {
+    return this.#reign !== null && now - this.#reign.sinceMs < this.#needs.electionMs
+  }
+
+  #tell({ from, round }: Pick<Ask, 'from' | 'round'>, answer: MembershipAnswer): void {
+    if (from === null) this.#needs.changeAnswered(round, answer)
+    else this.#needs.send({ kind: 'change-answer', from: this.#needs.self, to: from, round, answer })
+  }
+}
+
+function isJoint({ configuration }: MembershipCore): boolean {
+  return configuration.votersOutgoing !== null
+}
+
+/** Nobody needs to hear of these: they end by themselves. */
+function passes(reason: Extract<MembershipAnswer, { readonly kind: 'refused' }>['reason']): boolean {
+  return reason === 'change-pending' || reason === 'term-unsettled'
+}
+
+/** Asks that wait at a leader. When full: `later`, and asked again. */
+const asksMax = 64
+/** An ask that is not repeated within this time is forgotten, in ms. */
+const askMsMax = 5000
+/** A promotion that was not possible is not tried again for this long, in ms. */
+const promoteAgainMs = 500
+/** For so many election timeouts a leader that is to go looks for a successor. */
+const giveWayTimeouts = 3

@@ -1,0 +1,55 @@
+import type { Measured } from '../protocol/measured.ts'
+import type { LogSize } from '../log/log-protocol.ts'
+import type { TransportMeasure } from '../transport/events.ts'
+import type { SuccessionCounts } from '../protocol/measured.ts'
+
+/** Gathers between two tellings. */
+export class Meter {
+  readonly periodMs = 1000
+  readonly #transport: (() => TransportMeasure) | null
+  #syncMs: number[] = []
+  #groupWrites: number[] = []
+  #log: LogSize | null = null
+  #logHealth = { scrubs: 0, damages: 0, repairs: 0 }
+
+  /** @param transport what the links say of themselves */
+  constructor(transport: (() => TransportMeasure) | null) {
+    this.#transport = transport
+  }
+
+  synced(syncMs: number, writes: number, log: LogSize | null): void {
+    if (log !== null) this.#log = log
+    if (this.#syncMs.length >= samplesMax) return
+    this.#syncMs.push(syncMs)
+    this.#groupWrites.push(writes)
+  }
+
+  scrubbed(): void {
+    this.#logHealth.scrubs++
+  }
+
+  damaged(): void {
+    this.#logHealth.damages++
+  }
+
+  repaired(): void {
+    this.#logHealth.repairs++
+  }
+
+  /** What there is to tell, and a new beginning. */
+  take(succession: SuccessionCounts): Measured {
+    const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
+    this.#syncMs = []
+    this.#groupWrites = []
+    return {
+      syncMs,
+      groupWrites,
+      log: this.#log,
+      transport: this.#transport?.() ?? null,
+      succession,
+      logHealth: { ...this.#logHealth },
+    }
+  }
+}
+
+const samplesMax = 4096

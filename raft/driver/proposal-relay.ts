@@ -1,0 +1,184 @@
+import type { ProposeAnswer } from '../core/errors.ts'
+import type { NodeId, Term } from '../core/types.ts'
+import type { PeerMessage, ProposalId } from '../ports.ts'
+import { envelopeBytes, isEnvelope, proposalIdOf } from '../protocol/envelope.ts'
+import type { TryRefused } from '../protocol/thread-messages.ts'
+
+/** What the relay asks of the core and of the shell around it. */
+export interface ProposalRelayNeeds {
+  readonly self: NodeId
+  readonly term: Term
+  /** On the leader its own id. */
+  readonly leader: NodeId | null
+  propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer
+  send(message: PeerMessage): void
+  /** To the api thread of this member. */
+  dropped(term: Term, proposals: readonly ProposalId[], reason: TryRefused): void
+  /** Whether the state machine can decode the payload of an envelope. */
+  isCommand(payload: Uint8Array): boolean
+  /** Closes the link of a peer that sent what cannot be true. */
+  refusePeer(peer: NodeId, violation: string): void
+}
+
+export type ProposalRelayLimits = {
+  /**
+   * Bytes of proposals in one forward, and of those that wait for the end of a turn from all peers together.
+   */
+  readonly forwardBytesMax: number
+  readonly waitingBytesMax: number
+}
+
+/**
+ * Gathers the proposals of one turn, of this member and of followers that forward theirs, and brings them to
+ * the
+ * leader: into one append here, or into one message there. What is refused is certainly without effect, and
+ * said
+ * so; what is lost on the way is sent again by its proposer.
+ */
+export class ProposalRelay {
+  readonly #needs: ProposalRelayNeeds
+  readonly #limits: ProposalRelayLimits
+  #waiting: Batch[] = []
+  #waitingBytes = 0
+  /** Whom proposals of each term were forwarded to: nobody else can say that they are without effect. The latest few. */
+  readonly #forwardedTo = new Map<Term, NodeId>()
+
+  constructor(needs: ProposalRelayNeeds, limits: ProposalRelayLimits) {
+    this.#needs = needs
+    this.#limits = limits
+  }
+
+  /** From the api thread, which bounds what it has under way. */
+  local(term: Term, proposals: readonly Uint8Array[]): void {
+    this.#waiting.push({ from: null, term, proposals })
+  }
+
+  /** Returns why part of it cannot be true, the rest is taken; null: all of it is. */
+  forwarded(message: PeerMessage & { readonly kind: 'forward' }): string | null {
+    const { from, term } = message
+    const proposals = message.proposals.filter(isEnvelope)
+    const batch: Batch = { from, term, proposals }
+    const bytes = sum(proposals)
+    if (this.#waitingBytes + bytes > this.#limits.waitingBytesMax) this.#drop(batch, 'too-many-uncommitted')
+    else {
+      this.#waitingBytes += bytes
+      this.#waiting.push(batch)
+    }
+    return proposals.length === message.proposals.length
+      ? null
+      : 'it forwards a command that is not what its proposer made'
+  }
+
+  /** @returns why it cannot be true; null: it was taken, or came too late to matter */
+  refused(message: PeerMessage & { readonly kind: 'forward-refused' }): string | null {
+    const leader = this.#forwardedTo.get(message.term)
+    if (leader === undefined) return null
+    if (leader !== message.from) return `it refuses proposals that were forwarded to member ${leader}`
+    const reason = message.reason === 'unreadable' ? message.reason : 'not-leader'
+    this.#needs.dropped(message.term, message.proposals, reason)
+    return null
+  }
+
+  /** The end of a turn's inputs. */
+  flush(): void {
+    if (this.#waiting.length === 0) return
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#waitingBytes = 0
+    const { term, leader, self } = this.#needs
+    const current: Batch[] = []
+    for (const batch of waiting) {
+      if (batch.term !== term) this.#drop(batch, 'term-changed')
+      else if (leader === null) this.#drop(batch, 'no-leader')
+      else if (leader === self) current.push(this.#readable(batch))
+      else if (batch.from === null) this.#forward(leader, term, batch.proposals)
+      // Forwarding what was forwarded could go in circles.
+      else this.#drop(batch, 'not-leader')
+    }
+    if (current.length > 0) this.#propose(term, current)
+  }
+
+  /**
+   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse it any more. A member
+   * forwards only what the feature level of the cluster has, so what cannot be decoded cannot be true. This member's own
+   * are what its own api thread encoded.
+   */
+  #readable(batch: Batch): Batch {
+    if (batch.from === null) return batch
+    const proposals: Uint8Array[] = []
+    const unreadable: Uint8Array[] = []
+    for (const proposal of batch.proposals) {
+      const isCommand = this.#needs.isCommand(proposal.subarray(envelopeBytes))
+      ;(isCommand ? proposals : unreadable).push(proposal)
+    }
+    this.#drop({ ...batch, proposals: unreadable }, 'unreadable')
+    if (unreadable.length > 0)
+      this.#needs.refusePeer(batch.from, 'it forwards a command that cannot be decoded')
+    return { ...batch, proposals }
+  }
+
+  #propose(term: Term, batches: readonly Batch[]): void {
+    const all = batches.length === 1 ? (batches[0]?.proposals ?? []) : batches.flatMap((b) => b.proposals)
+    if (all.length === 0) return
+    const answer = this.#needs.propose(all, term)
+    if (answer.kind === 'accepted') return
+    // All or none: with less at once some may still fit.
+    if (answer.reason === 'too-many-uncommitted' && batches.length > 1) {
+      for (const batch of batches) this.#propose(term, [batch])
+    } else for (const batch of batches) this.#drop(batch, answer.reason)
+  }
+
+  #forward(leader: NodeId, term: Term, proposals: readonly Uint8Array[]): void {
+    this.#forwardedTo.set(term, leader)
+    for (const old of this.#forwardedTo.keys()) {
+      if (this.#forwardedTo.size <= termsMax) break
+      this.#forwardedTo.delete(old)
+    }
+    let part: Uint8Array[] = []
+    let bytes = 0
+    const send = (): void => {
+      if (part.length === 0) return
+      this.#needs.send({ kind: 'forward', from: this.#needs.self, to: leader, term, proposals: part })
+      part = []
+      bytes = 0
+    }
+    for (const proposal of proposals) {
+      if (bytes + proposal.byteLength > this.#limits.forwardBytesMax) send()
+      part.push(proposal)
+      bytes += proposal.byteLength
+    }
+    send()
+  }
+
+  #drop(batch: Batch, reason: TryRefused): void {
+    const proposals = batch.proposals.map(proposalIdOf)
+    if (proposals.length === 0) return
+    if (batch.from === null) this.#needs.dropped(batch.term, proposals, reason)
+    else {
+      this.#needs.send({
+        kind: 'forward-refused',
+        from: this.#needs.self,
+        to: batch.from,
+        term: batch.term,
+        reason: reason === 'unreadable' ? reason : 'not-now',
+        proposals,
+      })
+    }
+  }
+}
+
+/** Terms whose leader is remembered; a refusal that comes later finds its proposals settled by what was applied since. */
+const termsMax = 8
+
+/** @param from null: this member's own */
+type Batch = {
+  readonly from: NodeId | null
+  readonly term: Term
+  readonly proposals: readonly Uint8Array[]
+}
+
+function sum(proposals: readonly Uint8Array[]): number {
+  let bytes = 0
+  for (const proposal of proposals) bytes += proposal.byteLength
+  return bytes
+}

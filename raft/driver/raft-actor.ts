@@ -1,0 +1,371 @@
+import { present } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import { emptyConfiguration } from '../core/types.ts'
+import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import { replaceMember } from '../log/errors.ts'
+import type { LogToRaft, RaftToLog, WoundedSummary } from '../log/log-protocol.ts'
+import type { Channel, PeerMessage, RecoveredLog, SnapshotHeader, SnapshotSink, Transport } from '../ports.ts'
+import { TransportFailure } from '../transport/errors.ts'
+import type { PeerCredentials } from '../transport/peer-identity.ts'
+import { Driver } from './driver.ts'
+import { knownByAnotherLog } from '../protocol/node-errors.ts'
+import { FoundingDriver } from './founding-driver.ts'
+import type { SharedLease } from '../protocol/shared-lease.ts'
+import { LogRepair } from './log-repair.ts'
+import type { Meter } from './meter.ts'
+import { initialConfiguration } from '../protocol/node-options.ts'
+import type { NodeOptions } from '../protocol/node-options.ts'
+import { PeerLogIds } from '../protocol/peer-log-ids.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+import { isProof } from './refusals.ts'
+import { removedBecause } from './self-membership.ts'
+import { oneLine } from '../protocol/one-line.ts'
+
+type Start = Extract<ApiToRaft, { readonly kind: 'start' }>
+
+export type RaftActorOptions = {
+  readonly node: NodeOptions
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  readonly api: Channel<RaftToApi, ApiToRaft>
+  readonly log: Channel<RaftToLog, LogToRaft>
+  /** Shared with the api thread. Unset: no lease is held. */
+  readonly lease?: SharedLease
+  /** Whether the state machine can decode a command that another member forwards. Unset: nobody looks. */
+  readonly isCommand?: (payload: Uint8Array) => boolean
+  /** Unset: nobody wants numbers. */
+  readonly meter?: Meter
+  /** Unset: peers are not told by certificates. */
+  readonly renewKeys?: (credentials: PeerCredentials) => void
+}
+
+/**
+ * The life of the raft thread, from the first message of the log to the last:
+ *
+ * log: opened ──> api: recovered ──> api says start ──> founding ──> driver runs ──> api says stop ──>
+ * log: stop ──> stopped
+ *
+ * Nothing of consensus happens before the cluster is founded (see `Founding`): there is no driver. A
+ * log that failed is fatal at any time.
+ */
+export class RaftActor {
+  readonly #options: RaftActorOptions
+  #recovered: RecoveredLog | null = null
+  /** The log has to be repaired before anything begins. */
+  #wounded: WoundedSummary | null = null
+  /** The api thread's first word, while the log is repaired. */
+  #waiting: Start | null = null
+  #driver: Driver | null = null
+  #founding: FoundingDriver | null = null
+  #peerLogIds: PeerLogIds | null = null
+  /** Peers that know this member by another log, by name. */
+  readonly #logRefusedBy = new Map<NodeId, string>()
+  /** Peers that know of a decided configuration without this member, before there is a driver. */
+  readonly #removedBy = new Set<NodeId>()
+  #metering: Timer | null = null
+  /** Reads of the log under way: one for each follower, and one for each peer that asks for entries. */
+  readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
+  #nextFetch = 1
+  #mender: LogRepair | null = null
+  #ended = false
+  #stopping = false
+
+  constructor(options: RaftActorOptions) {
+    this.#options = options
+  }
+
+  /** Begins to listen. */
+  begin(): void {
+    const options = this.#options
+    options.log.onMessages((messages) => {
+      for (const message of messages) this.#fromLog(message)
+    })
+    options.api.onMessages((messages) => {
+      for (const message of messages) this.#fromApi(message)
+    })
+    const { meter } = options
+    if (meter !== undefined) this.#metering = options.clock.every(meter.periodMs, () => this.#measure(meter))
+  }
+
+  /**
+   * A peer knows this member by another log, and refuses it. Ends this member once so many do that no
+   * quorum is left for it; before that a peer may be wrong, and others may still need this member.
+   */
+  logRefusedBy(peer: NodeId, peerName: string): void {
+    this.#logRefusedBy.set(peer, peerName)
+    if (!isProof(this.#configuration, this.#options.node.id, new Set(this.#logRefusedBy.keys()))) return
+    this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
+  }
+
+  /** A peer that may have refused this member before accepts it. */
+  acceptedBy(peer: NodeId): void {
+    this.#logRefusedBy.delete(peer)
+    this.#removedBy.delete(peer)
+  }
+
+  #fromLog(message: LogToRaft): void {
+    switch (message.kind) {
+      case 'opened': {
+        this.#recovered = message.recovered
+        if (this.#wounded !== null) return this.#repaired(message.recovered)
+        const { base, lastIndex, repaired } = message.recovered
+        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired, wounded: null })
+        return
+      }
+      case 'wounded': {
+        this.#wounded = message
+        const { base, lastIndex, refusal } = message
+        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired: null, wounded: refusal })
+        return
+      }
+      case 'repair-wants':
+        return this.#mend(message, present(this.#wounded, 'a damaged log wants'))
+      case 'damage-found':
+      case 'damage-repaired':
+        return this.#damage(message)
+      case 'scrubbed':
+        return this.#options.meter?.scrubbed()
+      case 'persisted':
+        this.#options.meter?.synced(message.syncMs, message.writes, message.size)
+        this.#driver?.written(message.ticket)
+        return
+      case 'fetched':
+        return this.#fetched(message.id, message.entries)
+      case 'fetch-refused':
+        return this.#fetched(message.id, [])
+      case 'cut-done':
+        this.#driver?.cut(message.index)
+        return
+      case 'failed':
+        // Told to close, it writes nothing more either way, and will not say that it stopped.
+        if (this.#stopping) this.#options.api.post({ kind: 'stopped' })
+        else this.#fail(message.message)
+        return
+      case 'stopped':
+        this.#options.api.post({ kind: 'stopped' })
+        return
+    }
+  }
+
+  #damage({ kind, line }: Extract<LogToRaft, { readonly kind: 'damage-found' | 'damage-repaired' }>): void {
+    const found = kind === 'damage-found'
+    if (found) this.#options.meter?.damaged()
+    else this.#options.meter?.repaired()
+    this.#options.api.post({ kind: 'log-notice', line })
+    this.#driver?.logDamage(found)
+  }
+
+  #fetched(id: number, entries: readonly Entry[]): void {
+    const take = this.#fetches.get(id)
+    this.#fetches.delete(id)
+    if (!this.#ended) take?.(entries)
+  }
+
+  #fromApi(message: ApiToRaft): void {
+    if (this.#ended) return
+    if (message.kind === 'start') this.#begin(message)
+    else if (message.kind === 'peer-recorded') this.#peerLogIds?.recorded(message.met)
+    else if (message.kind === 'cluster-recorded') this.#founding?.recorded(message.record)
+    else if (message.kind === 'renew-keys') this.#options.renewKeys?.(message.credentials)
+    else if (message.kind === 'stop') void this.#stop()
+    else this.#driver?.take(message)
+  }
+
+  /** Nothing is promised before the log is whole: without it there is no driver. */
+  #begin(start: Start): void {
+    if (this.#wounded === null) return this.#start(start)
+    this.#waiting = start
+    this.#options.log.post({ kind: 'repair', covered: start.applied, entries: [] })
+  }
+
+  /** Fetches what is missing. Peers are met and spoken with, but nothing is promised to them. */
+  #mend(
+    { first, anchor }: Extract<LogToRaft, { readonly kind: 'repair-wants' }>,
+    { configuration, logId, refusal }: WoundedSummary,
+  ): void {
+    const { node, clock, transport, api, log } = this.#options
+    const start = present(this.#waiting, 'the api thread said how far its database is')
+    const known = [configuration, start.applied.configuration].find((one) => one.members.length > 0)
+    const members = known?.members ?? node.joining?.members ?? node.members
+    const peers = members.map(({ id }) => id).filter((id) => id !== node.id)
+    transport.setPeers(members)
+    this.#meetPeers(logId, start)
+    this.#mender = new LogRepair({
+      ...{ self: node.id, peers, first, anchor, clock },
+      send: (message) => transport.send(message),
+      refusePeer: (peer, violation) => transport.refuse(peer, violation),
+      done: (entries) => log.post({ kind: 'repair', covered: start.applied, entries }),
+      refuse: (why) =>
+        this.#fail(refusal.replace(replaceMember, `it cannot be repaired, as ${why}; ${replaceMember}`)),
+      notice: (line) => api.post({ kind: 'log-notice', line }),
+    })
+  }
+
+  #repaired({ repaired }: RecoveredLog): void {
+    this.#wounded = null
+    this.#options.meter?.repaired()
+    if (repaired !== null) this.#options.api.post({ kind: 'log-notice', line: repaired })
+    if (this.#waiting !== null && !this.#ended) this.#start(this.#waiting)
+  }
+
+  #start(start: Start): void {
+    const recovered = this.#recovered
+    if (recovered === null || this.#driver !== null) return
+    if (start.cluster === null && !isBlank(recovered)) {
+      return this.#fail(
+        'the record of the cluster that this log belongs to (cluster.json) is missing: bring it back, or take that of ' +
+          'another initial member of this cluster, which is the same; otherwise it must be replaced by a new member',
+      )
+    }
+    const own = start.cluster?.founders.find(({ peer }) => peer === this.#options.node.id)
+    if (own !== undefined && own.logId !== recovered.logId) {
+      return this.#fail(
+        'this member lost the log that its cluster was founded with: it must be replaced by a new member',
+      )
+    }
+    this.#meetPeers(recovered.logId, start).begin()
+  }
+
+  /** Links come up, and peers are told who this member is. Once: before the log is whole when it has to be mended. */
+  #meetPeers(logId: string, { applied, known, cluster }: Start): FoundingDriver {
+    if (this.#founding !== null) return this.#founding
+    const { node, clock, transport, api } = this.#options
+    // A restored log names the first members itself.
+    const restored = this.#recovered?.base.configuration.members ?? []
+    const members = restored.length > 0 ? restored : node.members
+    const founding = new FoundingDriver({
+      ...{ self: node.id, logId, members, record: cluster },
+      ...{ clock, transport, post: (message) => api.post(message) },
+      onFounded: () => this.#run(present(this.#recovered, 'the log is whole'), applied),
+    })
+    this.#founding = founding
+    const peerLogIds = new PeerLogIds({
+      known,
+      cluster: () => founding.record,
+      record: (met) => api.post({ kind: 'peer-met', met }),
+    })
+    this.#peerLogIds = peerLogIds
+    // Whatever knows better says so as soon as it is there.
+    if (this.#waiting === null) transport.setPeers(members)
+    transport
+      .start({
+        identity: () => founding.identity,
+        verify: (peer, identity) => peerLogIds.verify(peer, identity),
+        receive: (message) => this.#receive(message),
+        unreachable: (peer) => this.#driver?.unreachable(peer),
+        disowned: (peer, index) => this.#removedByPeer(peer, index),
+        receiveSnapshot: (header): Promise<SnapshotSink> => this.#receiveSnapshot(header),
+      })
+      .catch((cause: unknown) => this.#fail(oneLine(cause)))
+    return founding
+  }
+
+  /** The cluster is founded: consensus begins. */
+  #run(found: RecoveredLog, applied: SnapshotMeta): void {
+    if (this.#ended || this.#driver !== null) return
+    const { node, clock, random, transport, api, log, lease, isCommand } = this.#options
+    const recovered = this.#began(found)
+    this.#driver = new Driver(
+      {
+        node,
+        clock,
+        random,
+        transport,
+        api,
+        recovered,
+        ...(lease === undefined ? {} : { lease }),
+        ...(isCommand === undefined ? {} : { isCommand }),
+        onBroken: (cause) => this.#fail(cause),
+        log: {
+          write: (ticket, write) => log.post({ kind: 'write', ticket, ...write }),
+          fetch: (from, bytesMax, take) => {
+            const id = this.#nextFetch++
+            this.#fetches.set(id, take)
+            log.post({ kind: 'fetch', id, from, bytesMax })
+          },
+          cut: (base) => log.post({ kind: 'cut', base }),
+        },
+      },
+      applied,
+    )
+  }
+
+  #receive(message: PeerMessage): void {
+    if (this.#ended) return
+    if (message.kind === 'founding') this.#founding?.hear(message.from, message.identity)
+    else (this.#driver ?? this.#mender)?.receive(message)
+  }
+
+  async #receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink> {
+    if (this.#driver === null) throw new TransportFailure('aborted', 'this member is not ready yet')
+    return this.#driver.inbox.receive(header)
+  }
+
+  #removedByPeer(peer: NodeId, index: LogIndex): void {
+    if (this.#driver !== null) return this.#driver.removedByPeer(peer, index)
+    this.#removedBy.add(peer)
+    if (!isProof(this.#configuration, this.#options.node.id, this.#removedBy)) return
+    this.#removedBy.clear()
+    this.#options.api.post({ kind: 'removed', cause: removedBecause(index), index })
+  }
+
+  /** Whose word about this member counts. */
+  get #configuration(): Configuration {
+    const { node } = this.#options
+    const known = this.#driver?.configuration ?? emptyConfiguration
+    if (known.members.length > 0) return known
+    return initialConfiguration(node.joining?.members ?? node.members)
+  }
+
+  /** A new log begins with the configuration all first members were given; from then on the log knows. */
+  #began(recovered: RecoveredLog): RecoveredLog {
+    const { members } = this.#options.node
+    const fresh = recovered.base.index === 0 && recovered.base.configuration.members.length === 0
+    if (!fresh || members.length === 0) return recovered
+    const configuration = initialConfiguration(members)
+    const base: SnapshotMeta = { ...recovered.base, configuration }
+    if (recovered.lastIndex > 0) return { ...recovered, base }
+    this.#options.log.post({ kind: 'write', ticket: 0, snapshot: base, entries: [], hardState: null })
+    return { ...recovered, base, configuration }
+  }
+
+  #measure(meter: Meter): void {
+    if (this.#founding === null || this.#ended) return
+    const succession = this.#driver?.succession ?? noSuccessions
+    this.#options.api.post({ kind: 'measured', measured: meter.take(succession) })
+  }
+
+  async #stop(): Promise<void> {
+    this.#ended = true
+    this.#stopping = true
+    this.#metering?.cancel()
+    this.#founding?.stop()
+    this.#driver?.stop()
+    this.#mender?.close()
+    // The peers first: nothing may be promised any more that the log does not take.
+    await this.#options.transport.close().catch(() => undefined)
+    this.#options.log.post({ kind: 'stop' })
+  }
+
+  #fail(cause: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#metering?.cancel()
+    this.#founding?.stop()
+    this.#driver?.stop()
+    this.#mender?.close()
+    this.#options.api.post({ kind: 'fatal', cause })
+    void this.#options.transport.close().catch(() => undefined)
+  }
+}
+
+const noSuccessions = { gaveWay: 0, declined: 0, resigned: 0 }
+
+/** Whether nothing was ever written to it. */
+function isBlank({ base, lastIndex, hardState }: RecoveredLog): boolean {
+  return (
+    base.index === 0 && base.configuration.members.length === 0 && lastIndex === 0 && hardState.term === 0
+  )
+}

@@ -1,0 +1,230 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { Raft } from '../core/raft.ts'
+import type { Ready } from '../core/ready.ts'
+import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
+import type { PeerMessage, Transport } from '../ports.ts'
+import { EntryRelay } from './entry-relay.ts'
+import type { EntryRelayNeeds } from './entry-relay.ts'
+import { MembershipCoordinator } from './membership-coordinator.ts'
+import type { NodeLimits } from '../protocol/node-options.ts'
+import { ProposalRelay } from './proposal-relay.ts'
+import type { RaftToApi } from '../protocol/thread-messages.ts'
+import { ReadRelay } from './read-relay.ts'
+import { RepairRelay } from './repair-relay.ts'
+import { ReportRelay } from './report-relay.ts'
+import { SnapshotInbox } from './snapshot-inbox.ts'
+import { SnapshotOutbox } from './snapshot-outbox.ts'
+import { TransferRelay } from './transfer-relay.ts'
+
+/** What the relays ask of the driver. */
+export type RelaysNeeds = {
+  readonly self: NodeId
+  readonly core: Raft
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: NodeLimits
+  readonly electionMs: number
+  readonly post: (message: RaftToApi) => void
+  readonly send: (message: PeerMessage) => void
+  readonly fetch: EntryRelayNeeds['fetch']
+  /** As in `RaftActorOptions`. */
+  readonly isCommand: (payload: Uint8Array) => boolean
+  /** Asks for a turn. */
+  readonly wake: () => void
+  /** Hands leadership to whoever takes it, for at most this long. */
+  readonly handOver: (forMs: number) => void
+  /** As in `LogExtent`. */
+  readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
+  /** As in `LogCompactor.beginBehind`. */
+  readonly beginLogBehind: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'
+  /** Where the log begins. */
+  readonly logBase: () => LogIndex
+}
+
+/**
+ * All that members ask of each other beyond the algorithm, one part for each concern; each answers its own api thread
+ * and the same part of its peers. A concern to come gets a part of its own here, and a case in `fromPeer`.
+ */
+export class Relays {
+  readonly proposals: ProposalRelay
+  readonly reads: ReadRelay
+  readonly reports: ReportRelay
+  readonly repairs: RepairRelay
+  readonly entries: EntryRelay
+  readonly membership: MembershipCoordinator
+  readonly transfers: TransferRelay
+  readonly outbox: SnapshotOutbox
+  readonly inbox: SnapshotInbox
+  #closed = false
+
+  constructor(needs: RelaysNeeds) {
+    const { limits, clock, random } = needs
+    const common = this.#common(needs)
+    this.proposals = new ProposalRelay(common, {
+      forwardBytesMax: limits.appendBytesMax,
+      waitingBytesMax: limits.forwardedBytesMax,
+    })
+    this.reads = new ReadRelay(common, { waitingMax: limits.readRequestsMax }, random)
+    this.reports = new ReportRelay(common)
+    this.repairs = new RepairRelay(common, clock)
+    this.entries = new EntryRelay(common, { bytesMax: limits.appendBytesMax })
+    this.membership = new MembershipCoordinator(common, clock, random)
+    this.transfers = new TransferRelay(common)
+    this.outbox = new SnapshotOutbox(common, {
+      streamsMax: limits.snapshotStreamsMax,
+      windowChunks: limits.snapshotWindowChunks,
+    })
+    this.inbox = new SnapshotInbox(common, { windowChunks: limits.snapshotWindowChunks })
+  }
+
+  /** @returns why the message cannot be true, in one line; null: it was taken */
+  fromPeer(
+    message: Exclude<PeerMessage, { readonly kind: 'core' | 'founding' | 'members-wanted' | 'members' }>,
+  ): string | null {
+    switch (message.kind) {
+      case 'forward':
+        return this.proposals.forwarded(message)
+      case 'forward-refused':
+        return this.proposals.refused(message)
+      case 'read-request':
+        this.reads.requested(message)
+        return null
+      case 'read-response':
+        return this.reads.responded(message)
+      case 'report':
+        this.reports.received(message.from, message.bytes)
+        return null
+      case 'state-wanted':
+        this.repairs.requested(message.from, message.atLeast)
+        return null
+      case 'entries-wanted':
+        this.entries.requested(message.from, message.first, message.last)
+        return null
+      case 'entries-sent':
+        // Of a repair that is over.
+        return null
+      case 'change-wanted':
+        return this.membership.requested(message)
+      case 'change-answer':
+        this.membership.answered(message)
+        return null
+      case 'transfer-wanted':
+        this.transfers.requested(message)
+        return null
+      case 'transfer-refused':
+        this.transfers.refused(message)
+        return null
+    }
+  }
+
+  /** What a turn brought, each kind as one. */
+  flush(): void {
+    this.proposals.flush()
+    this.reads.flush()
+    this.reports.flush()
+  }
+
+  /** What the core has for them. */
+  perform({ readsConfirmed, readsFailed, snapshotsToSend }: Ready): void {
+    for (const { context, index } of readsConfirmed) {
+      this.reads.confirmed(context, index)
+      this.membership.confirmed(context)
+    }
+    for (const context of readsFailed) {
+      this.reads.failed(context)
+      this.membership.failed(context)
+    }
+    for (const peer of snapshotsToSend) this.outbox.wanted(peer)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.outbox.close()
+    this.inbox.close()
+  }
+
+  /** The core and the shell, as all parts see them. */
+  #common(needs: RelaysNeeds): Common {
+    const {
+      self,
+      core,
+      transport,
+      post,
+      send,
+      wake,
+      complete,
+      beginLogBehind,
+      electionMs,
+      handOver,
+      isCommand,
+    } = needs
+    const stateWanted = (): LogIndex | null => this.repairs.wanted
+    return {
+      self,
+      core,
+      electionMs,
+      transport,
+      handOver,
+      isCommand,
+      refusePeer: (peer, violation) => transport.refuse(peer, violation),
+      get term() {
+        return core.term
+      },
+      get leader() {
+        return core.leader
+      },
+      get commit() {
+        return core.commit
+      },
+      get members() {
+        return core.status().configuration.members
+      },
+      get logBase() {
+        return needs.logBase()
+      },
+      get stateWanted() {
+        return stateWanted()
+      },
+      post,
+      wake,
+      fetch: needs.fetch,
+      complete,
+      beginLogBehind,
+      propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
+      readIndex: () => core.readIndex(),
+      send,
+      answer: (round, index) => post({ kind: 'read-result', round, index }),
+      dropped: (term, proposals, reason) => post({ kind: 'dropped', term, proposals, reason }),
+      report: (peer, outcome) => {
+        if (this.#closed) return
+        core.reportSnapshot(peer, outcome)
+        wake()
+      },
+      staged: (message) => {
+        const violation = core.step(message)
+        if (violation !== null) transport.refuse(message.from, violation)
+      },
+      violation: (message) => {
+        const violation = core.violation(message)
+        if (violation !== null) transport.refuse(message.from, violation)
+        return violation
+      },
+      changeAnswered: (request, answer) => post({ kind: 'change-answer', request, answer }),
+      transferLeadership: (to) => core.transferLeadership(to),
+      transferRefused: (request, reason) => post({ kind: 'transfer-refused', request, reason }),
+      sendState: (peer, atLeast) => this.outbox.wantedBy(peer, atLeast),
+    }
+  }
+}
+
+type Common = ConstructorParameters<typeof ProposalRelay>[0] &
+  ConstructorParameters<typeof ReadRelay>[0] &
+  ConstructorParameters<typeof ReportRelay>[0] &
+  ConstructorParameters<typeof RepairRelay>[0] &
+  EntryRelayNeeds &
+  ConstructorParameters<typeof MembershipCoordinator>[0] &
+  ConstructorParameters<typeof TransferRelay>[0] &
+  ConstructorParameters<typeof SnapshotOutbox>[0] &
+  ConstructorParameters<typeof SnapshotInbox>[0]

@@ -1,0 +1,167 @@
+import { oneLine } from '../protocol/one-line.ts'
+import type { SnapshotSink, SnapshotSource, StateMachine } from '../ports.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+
+/**
+ * The api thread's end of snapshot streams: opens what the raft thread asks for, and answers each of its
+ * words in order. The raft thread keeps the number of streams and of unanswered words small.
+ */
+export class SnapshotStreams {
+  readonly #machine: StateMachine<unknown>
+  readonly #post: (message: ApiToRaft) => void
+  readonly #sources = new Map<number, Line<SnapshotSource>>()
+  readonly #sinks = new Map<number, Line<SnapshotSink>>()
+  /** The end of everything said to sinks so far: one is staged only after the one before has ended. */
+  #staging: Promise<unknown> = Promise.resolve()
+  #wantedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(machine: StateMachine<unknown>, post: (message: ApiToRaft) => void) {
+    this.#machine = machine
+    this.#post = post
+  }
+
+  /** @returns whether the message was about a snapshot stream */
+  take(message: RaftToApi): boolean {
+    switch (message.kind) {
+      case 'source-open':
+        this.#openSource(message)
+        return true
+      case 'source-pull':
+        this.#pull(message.stream)
+        return true
+      case 'source-close':
+        void this.#closeSource(message.stream)
+        return true
+      case 'sink-open':
+        this.#openSink(message)
+        return true
+      case 'sink-chunk':
+        this.#sinkStep(message.stream, (sink) => sink.chunk(message.bytes))
+        return true
+      case 'sink-finish':
+        this.#finish(message.stream)
+        return true
+      case 'sink-abort':
+        this.#abort(message.stream, message.cause)
+        return true
+      default:
+        return false
+    }
+  }
+
+  /** Asks for a state to replace one that is not to be trusted, now and then until there is one. */
+  wantState(nowMs: number): void {
+    const atLeast = this.#machine.wanted
+    if (atLeast === null || nowMs - this.#wantedAtMs < wantPeriodMs) return
+    this.#wantedAtMs = nowMs
+    this.#post({ kind: 'state-wanted', atLeast })
+  }
+
+  /** Gives up every stream; resolves when all are closed. */
+  async close(): Promise<void> {
+    for (const stream of [...this.#sinks.keys()]) this.#abort(stream, 'stopping')
+    const ends = [...this.#sources.keys()].map((stream) => this.#closeSource(stream))
+    await Promise.all(ends)
+  }
+
+  #openSource({ stream, atLeast }: Told<'source-open'>): void {
+    const opened = this.#machine.produceSnapshot(atLeast)
+    this.#sources.set(stream, { opened, tail: opened })
+    opened.then(
+      (source) => this.#post({ kind: 'source-opened', stream, snapshot: source.snapshot }),
+      (cause: unknown) => this.#sourceFailed(stream, cause),
+    )
+  }
+
+  #pull(stream: number): void {
+    const line = this.#sources.get(stream)
+    if (line === undefined) return
+    line.tail = line.tail
+      .then(async () => {
+        if (!this.#sources.has(stream)) return
+        const bytes = await (await line.opened).next()
+        if (this.#sources.has(stream)) this.#post({ kind: 'source-chunk', stream, bytes })
+      })
+      .catch((cause: unknown) => this.#sourceFailed(stream, cause))
+  }
+
+  #sourceFailed(stream: number, cause: unknown): void {
+    if (!this.#sources.has(stream)) return
+    this.#post({ kind: 'source-failed', stream, cause: oneLine(cause) })
+    void this.#closeSource(stream)
+  }
+
+  #closeSource(stream: number): Promise<void> {
+    const line = this.#sources.get(stream)
+    if (line === undefined) return Promise.resolve()
+    this.#sources.delete(stream)
+    // After the words under way; a source that never opened, or cannot be closed, is only garbage.
+    return line.tail
+      .catch(() => undefined)
+      .then(async () => (await line.opened).close())
+      .catch(() => undefined)
+  }
+
+  #openSink({ stream, snapshot }: Told<'sink-open'>): void {
+    const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot))
+    this.#staging = opened.catch(() => undefined)
+    this.#sinks.set(stream, { opened, tail: opened })
+    opened.then(
+      () => this.#taken(stream),
+      (cause: unknown) => this.#sinkFailed(stream, cause),
+    )
+  }
+
+  #sinkStep(stream: number, step: (sink: SnapshotSink) => Promise<void>): void {
+    const line = this.#sinks.get(stream)
+    if (line === undefined) return
+    line.tail = line.tail
+      .then(async () => {
+        if (!this.#sinks.has(stream)) return
+        await step(await line.opened)
+        this.#taken(stream)
+      })
+      .catch((cause: unknown) => this.#sinkFailed(stream, cause))
+  }
+
+  #finish(stream: number): void {
+    const line = this.#sinks.get(stream)
+    if (line === undefined) return
+    line.tail = line.tail
+      .then(async () => {
+        // Taken out first: a sink is finished or aborted, never both.
+        if (!this.#sinks.delete(stream)) return
+        await (await line.opened).finish()
+        this.#post({ kind: 'sink-taken', stream })
+      })
+      .catch((cause: unknown) => this.#post({ kind: 'sink-failed', stream, cause: oneLine(cause) }))
+    this.#staging = line.tail
+  }
+
+  #taken(stream: number): void {
+    if (this.#sinks.has(stream)) this.#post({ kind: 'sink-taken', stream })
+  }
+
+  #sinkFailed(stream: number, cause: unknown): void {
+    if (!this.#sinks.has(stream)) return
+    this.#post({ kind: 'sink-failed', stream, cause: oneLine(cause) })
+    this.#abort(stream, oneLine(cause))
+  }
+
+  #abort(stream: number, cause: string): void {
+    const line = this.#sinks.get(stream)
+    if (line === undefined) return
+    this.#sinks.delete(stream)
+    this.#staging = line.tail
+      .catch(() => undefined)
+      .then(async () => (await line.opened).abort(cause))
+      .catch(() => undefined)
+  }
+}
+
+const wantPeriodMs = 500
+
+type Told<Kind extends RaftToApi['kind']> = Extract<RaftToApi, { readonly kind: Kind }>
+
+/** What was opened, and the end of the queue of words about it. */
+type Line<T> = { readonly opened: Promise<T>; tail: Promise<unknown> }

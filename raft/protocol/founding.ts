@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import type { MemberInfo, NodeId } from '../core/types.ts'
+import type { PeerIdentity } from '../ports.ts'
+import type { NodeOptions } from './node-options.ts'
+
+/** A member and the log it has. */
+export type PeerLog = { readonly peer: NodeId; readonly logId: string }
+
+/** What a member durably knows of the cluster that it belongs to. */
+export type ClusterRecord = {
+  /** See `clusterIdOf`. For a member that joined: what it was given. Empty: restored, and not agreed to a cluster yet. */
+  readonly clusterId: string
+  /** false: this member agreed to the cluster, and does not know yet that all founders have. */
+  readonly founded: boolean
+  /** The founders and their logs, ascending by id. Empty on a member that joined. */
+  readonly founders: readonly PeerLog[]
+  /** Names the state that the members begin with, where it was restored. Unset: they begin with nothing. */
+  readonly restored?: string
+}
+
+/** The record of a member that joined a founded cluster, at every start. */
+export function joinedRecord({ joining }: Pick<NodeOptions, 'joining'>): ClusterRecord | null {
+  return joining === undefined ? null : { clusterId: joining.clusterId, founded: true, founders: [] }
+}
+
+/** Where a member keeps its cluster record. Written twice in the life of a founder. */
+export interface ClusterRecordStore {
+  read(): ClusterRecord | null
+  /** Durable on return. */
+  write(record: ClusterRecord): void
+}
+
+/** For members that outlive nothing. */
+export class MemoryClusterRecord implements ClusterRecordStore {
+  #record: ClusterRecord | null = null
+
+  read(): ClusterRecord | null {
+    return this.#record
+  }
+
+  write(record: ClusterRecord): void {
+    this.#record = record
+  }
+}
+
+export type FoundingOptions = {
+  readonly self: NodeId
+  /** See `RecoveredLog`. */
+  readonly logId: string
+  /** The initial members, this one among them. */
+  readonly members: readonly MemberInfo[]
+  /** As this member recorded it last. */
+  readonly record: ClusterRecord | null
+}
+
+/**
+ * How the initial members found a cluster, once. A pure state machine; the raft actor sends what
+ * `identity` says and makes `next` durable.
+ *
+ *   gathering ──all founders see the same logs──> agreed ──all founders agreed──> founded
+ *
+ * - gathering: this member collects the log ids of all founders. Nothing is durable but its own log,
+ *   so a founder that begins again with another log is simply taken at its new word.
+ * - agreed: the set of logs is recorded durably and never changes again. Whatever comes with another
+ *   log in the name of a founder is refused from here on.
+ * - founded: every founder agreed to this set. Only now may consensus begin: this member votes,
+ *   campaigns and acknowledges.
+ *
+ * Why no quorum of empty directories can repeat this: when anything was acknowledged, a member was
+ * founded, so each founder had durably agreed to the same set of logs. A founder that lost its
+ * directory since has a log that is not in the set. To be founded again it needs the agreement of all
+ * founders, and each that kept its directory refuses. Only if all founders lost their directories can
+ * they found another cluster, and then there is nothing left to lose.
+ *
+ * Members that were restored from a snapshot found their cluster in the same way, from a log that
+ * begins with the restored state instead of an empty one.
+ */
+export class Founding {
+  readonly #options: FoundingOptions
+  readonly #others: readonly MemberInfo[]
+  readonly #heard = new Map<NodeId, PeerIdentity>()
+  readonly #restored: string | undefined
+  /** null: gathering. */
+  #record: ClusterRecord | null
+  /** A member says that the cluster which this one agreed to was founded. */
+  #isConfirmed = false
+
+  constructor(options: FoundingOptions) {
+    this.#options = options
+    this.#others = options.members.filter(({ id }) => id !== options.self)
+    const { record } = options
+    this.#restored = record?.restored
+    this.#record = record === null || record.clusterId === '' ? null : record
+  }
+
+  get record(): ClusterRecord | null {
+    return this.#record
+  }
+
+  get isFounded(): boolean {
+    return this.#record?.founded === true
+  }
+
+  /** What this member says of itself in handshakes and to the other founders. */
+  get identity(): PeerIdentity {
+    const { logId } = this.#options
+    if (this.#record === null) {
+      const founders = this.#founders()
+      const clusterId = founders === null ? '' : this.#clusterIdBy(founders)
+      return { logId, clusterId, phase: 'gathering' }
+    }
+    const { clusterId, founded } = this.#record
+    return { logId, clusterId, phase: founded ? 'founded' : 'agreed' }
+  }
+
+  /** Names of the founders whose agreement is missing; empty once founded. */
+  get awaited(): readonly string[] {
+    if (this.isFounded) return []
+    const { clusterId } = this.identity
+    const agrees = ({ id }: MemberInfo): boolean => this.#heard.get(id)?.clusterId === clusterId
+    const missing = this.#others.filter((member) =>
+      clusterId === '' ? !this.#heard.has(member.id) : !agrees(member),
+    )
+    return missing.map(({ name }) => name)
+  }
+
+  /** A peer that passed the handshake says this. */
+  hear(peer: NodeId, identity: PeerIdentity): void {
+    const { clusterId, phase } = identity
+    if (this.#record?.clusterId === clusterId && phase === 'founded') this.#isConfirmed = true
+    if (this.#others.some(({ id }) => id === peer)) this.#heard.set(peer, identity)
+  }
+
+  /** What has to be made durable now; null: nothing before more is heard. */
+  next(): ClusterRecord | null {
+    const record = this.#record
+    if (record === null) {
+      const founders = this.#founders()
+      if (founders === null) return null
+      const clusterId = this.#clusterIdBy(founders)
+      const sees = ({ id }: MemberInfo): boolean => this.#heard.get(id)?.clusterId === clusterId
+      if (!this.#others.every(sees)) return null
+      const restored = this.#restored === undefined ? {} : { restored: this.#restored }
+      return { clusterId, founded: this.#others.length === 0, founders, ...restored }
+    }
+    if (record.founded) return null
+    const agrees = ({ id }: MemberInfo): boolean => {
+      const heard = this.#heard.get(id)
+      return heard?.clusterId === record.clusterId && heard.phase !== 'gathering'
+    }
+    return this.#isConfirmed || this.#others.every(agrees) ? { ...record, founded: true } : null
+  }
+
+  /** It is durable. */
+  recorded(record: ClusterRecord): void {
+    this.#record = record
+  }
+
+  #clusterIdBy(founders: readonly PeerLog[]): string {
+    return clusterIdOf(this.#options.members, founders, this.#restored)
+  }
+
+  /** @returns null while a log is not known */
+  #founders(): readonly PeerLog[] | null {
+    const { self, logId, members } = this.#options
+    const founders: PeerLog[] = []
+    for (const { id } of members) {
+      const known = id === self ? logId : this.#heard.get(id)?.logId
+      if (known === undefined) return null
+      founders.push({ peer: id, logId: known })
+    }
+    return founders.sort((a, b) => a.peer - b.peer)
+  }
+}
+
+/**
+ * The id of a founded cluster: 128 bits of a hash over who founds it (ids, which follow from the
+ * cluster's name, names and addresses), over the random ids of all their logs, and over the state that
+ * they begin with. Whoever founds again has another log, so two foundings never share an id.
+ *
+ * @param restored see `ClusterRecord`
+ */
+export function clusterIdOf(
+  members: readonly MemberInfo[],
+  founders: readonly PeerLog[],
+  restored?: string,
+): string {
+  const lines = members.map(({ id, name, role, peerAddress, clientAddress }) => {
+    const logId = founders.find(({ peer }) => peer === id)?.logId ?? ''
+    return JSON.stringify([id, name, role, peerAddress, clientAddress, logId])
+  })
+  if (restored !== undefined) lines.push(JSON.stringify(['restored', restored]))
+  return createHash('sha256')
+    .update(`orch cluster\n${lines.sort().join('\n')}`)
+    .digest('hex')
+    .slice(0, 32)
+}

@@ -1,0 +1,43 @@
+import { workerData } from 'node:worker_threads'
+import { assert } from '../../base/assert.ts'
+import { LogFailure } from '../log/errors.ts'
+import { FileDisk } from '../log/file-disk.ts'
+import { defaultLogLimits } from '../log/limits.ts'
+import { LogActor } from '../log/log-actor.ts'
+import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../log/log-protocol.ts'
+import { openLog } from '../log/open-log.ts'
+import type { OpenedLog } from '../log/open-log.ts'
+import { MessagePortChannel } from './message-port-channel.ts'
+import { refuseAltered } from '../protocol/command-checksum-guard.ts'
+import { loadThreadHost } from './thread-host.ts'
+import type { ThreadHost } from './thread-host.ts'
+import type { LogThreadData } from './threads.ts'
+
+/* The log thread's entry: it waits for the disk, and for nothing else. */
+
+const data: unknown = workerData
+assert(isLogThreadData(data), 'this file is the entry of a log thread')
+serve(data, await loadThreadHost(data.hostUrl))
+
+function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
+  const raft = new MessagePortChannel<LogToRaft, RaftToLog>({ port: raftPort, lifetime: 'ref' })
+  const api = new MessagePortChannel<LogToApi, ApiToLog>({ port: apiPort, lifetime: 'ref' })
+  const { clock, random } = host
+  let log: OpenedLog
+  try {
+    log = openLog({ disk: new FileDisk(directory), random, owner })
+  } catch (cause) {
+    if (!(cause instanceof LogFailure)) throw cause
+    raft.post({ kind: 'failed', code: cause.code, message: cause.message })
+    return
+  }
+  // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
+  const onFailed = (): void => undefined
+  const { store, prepare, measure, wal } = log
+  const scrub = { limits: defaultLogLimits, wal }
+  new LogActor({ store, raft, api, clock, refuse: refuseAltered, prepare, onFailed, measure, scrub }).start()
+}
+
+function isLogThreadData(value: unknown): value is LogThreadData {
+  return typeof value === 'object' && value !== null && 'role' in value && value.role === 'log'
+}

@@ -1,0 +1,145 @@
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../base/random.ts'
+import type { NodeId } from '../core/types.ts'
+import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
+import type { TransportEvent } from '../transport/events.ts'
+import type { GrpcTransportOptions } from '../transport/grpc-transport.ts'
+import type { ClusterRecordStore } from '../protocol/founding.ts'
+import type { PeerBook } from '../protocol/peer-log-ids.ts'
+import { MessagePortChannel } from './message-port-channel.ts'
+import { SharedLease } from '../protocol/shared-lease.ts'
+import { ChannelLogReader } from './log-reader.ts'
+import type { Measured } from '../protocol/measured.ts'
+import { RaftNode } from '../node/node.ts'
+import type { NodeOptions } from '../protocol/node-options.ts'
+import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
+import { oneLine } from '../protocol/one-line.ts'
+import { ThreadEnd } from './thread-end.ts'
+
+export type ThreadedNodeOptions = {
+  readonly node: NodeOptions
+  /** Made when it is not there. */
+  readonly logDirectory: string
+  /** null: a member without peers, which opens no port and loads no gRPC. */
+  readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'> | null
+  /** Address of a module that exports `threadHost`; see `ThreadHost`. */
+  readonly hostUrl: string
+  /** Address of a module that exports `isCommand`; see `RaftActorOptions`. Unset: nobody looks. */
+  readonly commandUrl?: string
+  readonly peerBook: PeerBook
+  readonly clusterRecord: ClusterRecordStore
+  readonly onFounding?: (awaited: readonly string[]) => void
+  /** Of the calling thread. */
+  readonly clock: Clock
+  readonly random: Random
+  /** As in `RaftNodeOptions`; a thread that dies is a reason too. */
+  readonly onFatal: (cause: string) => void
+  readonly onRemoved?: (cause: string) => void
+  /** What operators may want to read about peer links. */
+  readonly onPeerEvent: (event: TransportEvent) => void
+  /** As in `RaftNodeOptions`. */
+  readonly onLogNotice?: (line: string) => void
+  /** Numbers for metrics, about once a second. */
+  readonly onMeasured: (measured: Measured) => void
+}
+
+/** Plain data and ports, as the threads get them. */
+export type RaftThreadData = {
+  readonly role: 'raft'
+  readonly node: NodeOptions
+  readonly transport: ThreadedNodeOptions['transport']
+  readonly hostUrl: string
+  readonly commandUrl: string | null
+  readonly api: MessagePort
+  readonly log: MessagePort
+  /** Of the `LeaseBoard`. */
+  readonly lease: SharedArrayBuffer
+  /** Of the `ThreadEnd`. */
+  readonly deaf: SharedArrayBuffer
+}
+
+export type LogThreadData = {
+  readonly role: 'log'
+  readonly directory: string
+  /** Whose log it is. */
+  readonly owner: NodeId
+  readonly hostUrl: string
+  readonly raft: MessagePort
+  readonly api: MessagePort
+}
+
+/** A member whose consensus and log have threads of their own; the calling thread is its api thread. */
+export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Outcome> {
+  const { node, clock, random, hostUrl } = options
+  const apiRaft = new MessageChannel()
+  const apiLog = new MessageChannel()
+  const raftLog = new MessageChannel()
+  const raft = new MessagePortChannel<ApiToRaft, RaftToApi>({ port: apiRaft.port1, lifetime: 'ref' })
+  const log = new MessagePortChannel<ApiToLog, LogToApi>({ port: apiLog.port1, lifetime: 'ref' })
+  const lease = new SharedLease()
+  const logData: LogThreadData = {
+    role: 'log',
+    directory: options.logDirectory,
+    owner: node.id,
+    hostUrl,
+    raft: raftLog.port2,
+    api: apiLog.port2,
+  }
+  const raftData: RaftThreadData = {
+    role: 'raft',
+    node,
+    transport: options.transport,
+    hostUrl,
+    commandUrl: options.commandUrl ?? null,
+    api: apiRaft.port2,
+    log: raftLog.port1,
+    lease: lease.buffer,
+    deaf: ThreadEnd.shared(),
+  }
+  const logThread = startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api])
+  const raftThread = startThread('./raft-thread.js', 'orch-raft', raftData, [raftData.api, raftData.log])
+  const raftEnd = new ThreadEnd(raftThread, raftData.deaf)
+  const reader = new ChannelLogReader(log)
+  const close = async (): Promise<void> => {
+    raft.close()
+    reader.close()
+    await Promise.all([raftEnd.end(), logThread.terminate()])
+  }
+  const { onFatal, onRemoved, onFounding, onPeerEvent, onLogNotice, onMeasured } = options
+  const raftNode = new RaftNode<Outcome>({
+    peerBook: options.peerBook,
+    clusterRecord: options.clusterRecord,
+    ...(onFounding === undefined ? {} : { onFounding }),
+    node,
+    clock,
+    random,
+    raft,
+    reader,
+    lease,
+    onFatal,
+    ...(onRemoved === undefined ? {} : { onRemoved }),
+    onPeerEvent,
+    ...(onLogNotice === undefined ? {} : { onLogNotice }),
+    onMeasured,
+    close,
+  })
+  for (const worker of [logThread, raftThread]) {
+    worker.on('error', (cause) => raftNode.fail(oneLine(cause)))
+    // A log that cannot be opened ends its thread in order, and is told of by the raft thread.
+    worker.on('exit', (code) => {
+      if (code !== 0) raftNode.fail(`a thread ended with code ${code}`)
+    })
+  }
+  return raftNode
+}
+
+function startThread(
+  file: string,
+  name: string,
+  workerData: RaftThreadData | LogThreadData,
+  transferList: readonly MessagePort[],
+): Worker {
+  return new Worker(new URL(file, import.meta.url), { name, workerData, transferList: [...transferList] })
+}

@@ -1,0 +1,119 @@
+/*
+ * Goal: the api thread hears of every committed entry once, as bytes while it has credit, else by number; and
+ * is
+ * never told that its own log has what the log may yet take back.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyConfiguration, entryBytes, logIndex, noIndex, term } from '../../../../raft/core/types.ts'
+import type { Entry } from '../../../../raft/core/types.ts'
+import { CommittedEntryStream } from '../../../../raft/driver/committed-entry-stream.ts'
+import type { RaftToApi } from '../../../../raft/protocol/thread-messages.ts'
+
+type Committed = Extract<RaftToApi, { kind: 'committed' }>
+
+function entries(from: number, to: number, at = 1): Entry[] {
+  const list: Entry[] = []
+  for (let index = from; index <= to; index++) {
+    list.push({ kind: 'command', index: logIndex(index), term: term(at), data: new Uint8Array(68) })
+  }
+  return list
+}
+
+const oneBytes = entryBytes(entries(1, 1)[0] as Entry)
+
+function bench(
+  credit: number,
+  tail = 100,
+): { feed: CommittedEntryStream; told: () => (readonly [string, number, number])[] } {
+  let posted: Committed[] = []
+  const feed = new CommittedEntryStream(
+    {
+      creditBytes: credit * oneBytes,
+      tailBytesMax: tail * oneBytes,
+      post: (message) => {
+        assert.equal(message.kind, 'committed')
+        if (message.kind === 'committed') posted.push(message)
+      },
+    },
+    noIndex,
+  )
+  const told = (): (readonly [string, number, number])[] => {
+    const lines = posted.map(({ entries: sent, commit, persisted }) => {
+      const indexes = sent.map(({ index }) => index)
+      return [indexes.join(' '), commit, persisted] as const
+    })
+    posted = []
+    return lines
+  }
+  return { feed, told }
+}
+
+void test('nothing is sent before the api thread asked for it', () => {
+  const { feed, told } = bench(10)
+  feed.writing(1, null, entries(1, 3))
+  feed.move(logIndex(2))
+  assert.deepEqual(told(), [['', 2, 0]])
+  feed.resume(logIndex(1))
+  assert.deepEqual(told(), [['1 2', 2, 0]])
+  feed.written(1)
+  feed.move(logIndex(3))
+  assert.deepEqual(told(), [['3', 3, 3]])
+  feed.move(logIndex(3))
+  assert.deepEqual(told(), [], 'nothing moved')
+})
+
+void test('without credit only the index is told, until the reader caught up and asks again', () => {
+  const { feed, told } = bench(2)
+  feed.resume(logIndex(1))
+  feed.writing(1, null, entries(1, 5))
+  feed.written(1)
+  feed.move(logIndex(5))
+  assert.deepEqual(told(), [['1 2', 5, 5]])
+  feed.granted(2 * oneBytes)
+  feed.writing(2, null, entries(6, 6))
+  feed.move(logIndex(6))
+  assert.deepEqual(told(), [['', 6, 5]], 'the reader is reading the log')
+  feed.resume(logIndex(6))
+  assert.deepEqual(told(), [['6', 6, 5]])
+  assert.throws(() => feed.granted(3 * oneBytes), { name: 'BrokenInvariant' })
+})
+
+void test('what no longer fits the tail has to be read from the log', () => {
+  const { feed, told } = bench(10, 2)
+  feed.writing(1, null, entries(1, 4))
+  feed.written(1)
+  feed.move(logIndex(4))
+  told()
+  feed.resume(logIndex(1))
+  assert.deepEqual(told(), [])
+  feed.resume(logIndex(3))
+  assert.deepEqual(told(), [['3 4', 4, 4]])
+})
+
+void test('a write that replaces entries takes back what was durable, also of writes under way', () => {
+  const { feed, told } = bench(10)
+  feed.writing(1, null, entries(1, 10))
+  feed.writing(2, null, entries(8, 9, 2))
+  feed.written(1)
+  feed.move(logIndex(9))
+  assert.deepEqual(told(), [['', 9, 7]], 'entries 8 and 9 on disk are the old ones')
+  feed.written(2)
+  feed.move(logIndex(9))
+  assert.deepEqual(told(), [['', 9, 9]])
+})
+
+void test('a snapshot ends the stream until the reader has installed it', () => {
+  const { feed, told } = bench(10)
+  feed.resume(logIndex(1))
+  feed.writing(1, null, entries(1, 3))
+  feed.move(logIndex(2))
+  told()
+  const snapshot = { index: logIndex(20), term: term(3), configuration: emptyConfiguration }
+  feed.writing(2, snapshot, entries(21, 22, 3))
+  feed.move(logIndex(22))
+  assert.deepEqual(told(), [['', 22, 0]])
+  feed.written(2)
+  feed.resume(logIndex(21))
+  assert.deepEqual(told(), [['21 22', 22, 22]])
+})

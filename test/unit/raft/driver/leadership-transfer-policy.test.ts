@@ -1,0 +1,243 @@
+/*
+ * Goal: leadership goes to a healthy member, is offered to one after another, and stays where nobody can take it.
+ * Method: a leader's core that only remembers to whom leadership was offered; time in ticks of 10 ms.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyConfiguration, logIndex, nodeId, term } from '../../../../raft/core/types.ts'
+import type { NodeId } from '../../../../raft/core/types.ts'
+import type { CoreStatus, FollowerStatus } from '../../../../raft/core/ready.ts'
+import { LeadershipTransferPolicy } from '../../../../raft/driver/leadership-transfer-policy.ts'
+import type { TransferCore } from '../../../../raft/driver/leadership-transfer-policy.ts'
+
+const limits = { stallMsMax: 3000, stallCooldownMs: 30_000 }
+/** An election timeout: then the core gives a transfer up. */
+const transferMs = 300
+
+class FakeCore implements TransferCore {
+  readonly offered: { readonly to: NodeId; readonly atMs: number }[] = []
+  nowMs = 0
+  leader: NodeId = nodeId(1)
+  commit = logIndex(8)
+  persisted = 5
+  followers: FollowerStatus[] = [follower(2, 9), follower(3, 8)]
+  readonly resignedMs: number[] = []
+  #offer: { readonly to: NodeId; readonly endsMs: number } | null = null
+
+  status(): CoreStatus {
+    if (this.#offer !== null && this.nowMs >= this.#offer.endsMs) this.#offer = null
+    return {
+      id: nodeId(1),
+      role: this.leader === 1 ? 'leader' : 'follower',
+      term: term(1),
+      leader: this.leader,
+      configuration: { ...emptyConfiguration, voters: [nodeId(1), nodeId(2), nodeId(3)] },
+      vote: nodeId(1),
+      commit: this.commit,
+      lastIndex: logIndex(9),
+      firstIndex: logIndex(1),
+      persistedIndex: logIndex(this.persisted),
+      transferTarget: this.#offer?.to ?? null,
+      decided: emptyConfiguration,
+      followers: this.followers,
+    }
+  }
+
+  transferLeadership(to: NodeId): { readonly kind: 'accepted' } {
+    this.offered.push({ to, atMs: this.nowMs })
+    this.#offer = { to, endsMs: this.nowMs + transferMs }
+    return { kind: 'accepted' }
+  }
+
+  resign(): { readonly kind: 'accepted' } {
+    this.resignedMs.push(this.nowMs)
+    return { kind: 'accepted' }
+  }
+}
+
+/** @param sent entries behind `match` that it has not acknowledged */
+function follower(id: number, match: number, recentlyActive = true, sent = 0): FollowerStatus {
+  return {
+    id: nodeId(id),
+    state: 'replicate',
+    match: logIndex(match),
+    next: logIndex(match + 1 + sent),
+    recentlyActive,
+  }
+}
+
+/** @param unserved ids of those that need a state, where none can be opened */
+function run(
+  core: FakeCore,
+  succession: LeadershipTransferPolicy,
+  untilMs: number,
+  unserved: readonly number[] = [],
+): void {
+  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs, (id) => unserved.includes(id))
+}
+
+function starving(id: number): FollowerStatus {
+  return { ...follower(id, 3), state: 'snapshot' }
+}
+
+function made(): { readonly core: FakeCore; readonly succession: LeadershipTransferPolicy } {
+  const core = new FakeCore()
+  return { core, succession: new LeadershipTransferPolicy(nodeId(1), core, limits) }
+}
+
+void test('a stalled leader offers leadership to the one furthest along, then to the next, then keeps it', () => {
+  const { core, succession } = made()
+  succession.applying.start(0)
+  run(core, succession, 2500)
+  assert.equal(core.offered.length, 0, 'two seconds and a half are not three')
+  run(core, succession, 25_000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3],
+  )
+  const [first, second] = core.offered.map(({ atMs }) => atMs)
+  assert.ok((second ?? 0) - (first ?? 0) >= transferMs, 'one at a time')
+})
+
+void test('so does one whose api thread stands still while its log writes on, and everybody has something to write', () => {
+  const { core, succession } = made()
+  core.persisted = 8
+  core.followers = [follower(2, 8, true, 1), follower(3, 8, true, 1)]
+  succession.applying.start(0)
+  for (; core.nowMs <= 4000; core.nowMs += 10) {
+    succession.writing.stop(core.nowMs, true)
+    succession.tick(core.nowMs, () => false)
+  }
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3],
+  )
+})
+
+void test('whoever takes it ends the search', () => {
+  const { core, succession } = made()
+  succession.applying.start(0)
+  run(core, succession, 3100)
+  core.leader = nodeId(2)
+  run(core, succession, 25_000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2],
+  )
+})
+
+void test('a try that found nobody in touch is made again as soon as somebody is', () => {
+  const { core, succession } = made()
+  core.followers = [follower(2, 9, false), follower(3, 8, false)]
+  succession.applying.start(0)
+  run(core, succession, 6000)
+  assert.equal(core.offered.length, 0)
+  core.followers = [follower(2, 9)]
+  run(core, succession, 6010)
+  assert.equal(core.offered.length, 1)
+})
+
+void test('a disk that the quorum waits for keeps the leader: without it nobody could be elected', () => {
+  const { core, succession } = made()
+  core.persisted = 8
+  core.followers = [follower(2, 9), follower(3, 8, true, 1)]
+  succession.writing.start(0)
+  run(core, succession, 10_000)
+  assert.equal(core.offered.length, 0)
+  core.commit = logIndex(9)
+  run(core, succession, 10_010)
+  assert.equal(core.offered.length, 1, 'now the others commit without it')
+})
+
+void test('that the others committed without it before their disks stood still as well is no reason', () => {
+  const { core, succession } = made()
+  core.persisted = 5
+  core.followers = [follower(2, 9), follower(3, 8, true, 1)]
+  succession.writing.start(0)
+  run(core, succession, 10_000)
+  assert.equal(core.offered.length, 0, 'nobody could be elected, and nobody would answer a read')
+  core.followers = [follower(2, 9), follower(3, 9)]
+  run(core, succession, 10_010)
+  assert.equal(core.offered.length, 1, 'now they write again')
+})
+
+void test('followers that wait for what only the stalled disk has can elect another', () => {
+  const { core, succession } = made()
+  core.persisted = 8
+  core.followers = [follower(2, 9), follower(3, 3)]
+  succession.writing.start(0)
+  run(core, succession, 4000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3],
+  )
+})
+
+void test('who leaves offers it again and again until its time is over', () => {
+  const { core, succession } = made()
+  succession.handOver(0, 2000)
+  assert.equal(core.offered.length, 1, 'at once')
+  run(core, succession, 10_000)
+  assert.deepEqual(
+    core.offered.map(({ to }) => to),
+    [2, 3, 2, 3, 2, 3, 2],
+  )
+})
+
+void test('who stands still does not take over', () => {
+  const { succession } = made()
+  assert.equal(succession.mayTakeOver(10_000), true)
+  succession.writing.start(10_000)
+  assert.equal(succession.mayTakeOver(10_400), true)
+  assert.equal(succession.mayTakeOver(10_600), false)
+  succession.writing.stop(10_700, false)
+  assert.equal(succession.mayTakeOver(10_800), true)
+})
+
+void test('a leader that can open no state for followers in touch that need one makes room for the others', () => {
+  for (const state of ['snapshot', 'probe'] as const) {
+    const { core, succession } = made()
+    core.followers = [{ ...starving(2), state }, follower(3, 9, false)]
+    run(core, succession, 2500, [2])
+    assert.deepEqual(core.resignedMs, [], 'it may open one yet')
+    run(core, succession, 30_000, [2])
+    assert.equal(core.resignedMs.length, 1, 'once in the cooldown')
+    run(core, succession, 36_000, [2])
+    assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing is better')
+    assert.equal(succession.counts.resigned, 2)
+    assert.deepEqual(core.offered, [])
+  }
+})
+
+const useful: readonly (readonly [
+  what: string,
+  followers: readonly FollowerStatus[],
+  unserved: readonly number[],
+])[] = [
+  ['that sends a state', [starving(2), follower(3, 9, false)], []],
+  ['with a follower that has the log', [starving(2), follower(3, 9)], [2]],
+  ['whose follower has caught up since', [follower(2, 9), follower(3, 9, false)], [2]],
+  ['without a quorum in touch', [follower(2, 9, false), follower(3, 9, false)], [2]],
+]
+
+for (const [what, followers, unserved] of useful) {
+  void test(`a leader ${what} does not resign`, () => {
+    const { core, succession } = made()
+    core.followers = [...followers]
+    run(core, succession, 20_000, unserved)
+    assert.deepEqual(core.resignedMs, [])
+  })
+}
+
+void test('a follower that is fed in time ends the wait, and so does another leader', () => {
+  const { core, succession } = made()
+  for (let round = 0; round < 5; round++) {
+    core.followers = [starving(2), follower(3, 9, false)]
+    run(core, succession, core.nowMs + 2000, [2])
+    if (round % 2 === 0) core.followers = [follower(2, 9)]
+    else core.leader = nodeId(2)
+    run(core, succession, core.nowMs + 100, [2])
+    core.leader = nodeId(1)
+  }
+  assert.deepEqual(core.resignedMs, [])
+})

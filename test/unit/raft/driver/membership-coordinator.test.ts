@@ -1,0 +1,417 @@
+/*
+ * Goal: whoever is asked passes a change of the members to the leader, who makes one at a time, answers what is decided
+ * and only that, gives way before it goes, and promotes who has caught up.
+ * Method: a desk with a core by hand, whose changes are decided when the test says so.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
+import { leaveJoint, simpleConfiguration, transition } from '../../../../raft/core/conf-change.ts'
+import type { ChangeAnswer, ReadAnswer } from '../../../../raft/core/errors.ts'
+import type { MemberChange } from '../../../../raft/core/member-change.ts'
+import type { ReadContext } from '../../../../raft/core/message.ts'
+import type { CoreStatus } from '../../../../raft/core/ready.ts'
+import { logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
+import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
+import { MembershipCoordinator } from '../../../../raft/driver/membership-coordinator.ts'
+import type { MembershipCore } from '../../../../raft/driver/membership-coordinator.ts'
+import { emptyStatus } from '../../../../raft/protocol/consensus-status.ts'
+import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
+import { cluster, people, person } from '../../../scenario/people.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+
+/** A leader's core, as far as the desk looks. */
+class HandCore implements MembershipCore {
+  term = term(1)
+  leader: NodeId | null = nodeId(1)
+  configuration: Configuration
+  decided: MembershipCore['decided']
+  settled = true
+  silent: readonly number[] = []
+  lagging: readonly number[] = []
+  transferring = false
+  lastIndex = 10
+  /** Read rounds that wait for a quorum. */
+  rounds: ReadContext[] = []
+  #nextRound = 1
+
+  constructor(configuration: Configuration) {
+    this.configuration = configuration
+    this.decided = { index: logIndex(1), configuration }
+  }
+
+  status(): CoreStatus {
+    const others = this.configuration.members.filter(({ id }) => id !== nodeId(1))
+    return {
+      ...emptyStatus(nodeId(1)),
+      lastIndex: logIndex(this.lastIndex),
+      transferTarget: this.transferring ? nodeId(2) : null,
+      followers: others.map(({ id }) => {
+        const match = this.lagging.includes(id) ? 1 : this.lastIndex
+        const state = 'replicate' as const
+        return {
+          id,
+          state,
+          match: logIndex(match),
+          next: logIndex(match + 1),
+          recentlyActive: !this.silent.includes(id),
+        }
+      }),
+    }
+  }
+
+  changeConfiguration({ members }: { readonly members: readonly MemberInfo[] }): ChangeAnswer {
+    if (this.transferring) return { kind: 'dropped', reason: 'transferring' }
+    this.configuration = transition(this.configuration, simpleConfiguration(members))
+    return { kind: 'accepted', index: logIndex(++this.lastIndex) }
+  }
+
+  readIndex(): ReadAnswer {
+    const context = this.#nextRound++ as ReadContext
+    this.rounds.push(context)
+    return { kind: 'accepted', context }
+  }
+
+  /** What is in force is decided, and a joint configuration left. */
+  decide(): void {
+    this.decided = { index: logIndex(this.lastIndex), configuration: this.configuration }
+    if (this.configuration.votersOutgoing === null) return
+    this.configuration = leaveJoint(this.configuration)
+    this.lastIndex++
+  }
+}
+
+function bench(configuration: Configuration = cluster([1, 2, 3])) {
+  const clock = new ManualClock()
+  const core = new HandCore(configuration)
+  const sent: PeerMessage[] = []
+  const answers: [number, MembershipAnswer][] = []
+  const handOvers: number[] = []
+  const wakes = { count: 0 }
+  /** Whether read rounds are confirmed. */
+  const quorum = { answers: true }
+  const needs = {
+    ...{ self: nodeId(1), core, electionMs: 300 },
+    send: (message: PeerMessage) => void sent.push(message),
+    changeAnswered: (request: number, answer: MembershipAnswer) => void answers.push([request, answer]),
+    handOver: (forMs: number) => void handOvers.push(forMs),
+    wake: () => void wakes.count++,
+  }
+  const desk = new MembershipCoordinator(needs, clock, new SeededRandom(1))
+  const turn = (): void => {
+    desk.tick()
+    desk.settle()
+    if (!quorum.answers) return
+    for (const context of core.rounds.splice(0)) desk.confirmed(context)
+    desk.settle()
+  }
+  return { clock, core, sent, answers, handOvers, wakes, quorum, desk, turn }
+}
+
+const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
+
+void test('a change is answered once it is decided, and a joint one once that is left', () => {
+  const { core, answers, desk, turn } = bench(cluster([1, 2, 3], [4]))
+  desk.local(7, remove(3))
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2])
+  turn()
+  assert.equal(answers.length, 0, 'in force, and not decided')
+  core.decide()
+  turn()
+  assert.deepEqual(answers, [[7, { kind: 'done', index: 11, configuration: core.decided.configuration }]])
+})
+
+void test('a member that cannot be is asked of no leader, and put into no configuration', () => {
+  const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: '', clientAddress: null }
+  for (const leader of [nodeId(1), nodeId(2), null]) {
+    const { core, answers, sent, desk, turn } = bench()
+    core.leader = leader
+    desk.local(4, change)
+    turn()
+    const [[request, answer] = []] = answers
+    assert.ok(answer?.kind === 'refused', `led by ${String(leader)}`)
+    assert.deepEqual([request, answer.reason, sent.length], [4, 'impossible', 0])
+    assert.deepEqual(core.configuration, cluster([1, 2, 3]))
+  }
+})
+
+void test('changes are made one after the other', () => {
+  const { core, answers, desk, turn } = bench(cluster([1, 2, 3, 4, 5]))
+  desk.local(1, remove(4))
+  desk.local(2, remove(5))
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3, 5])
+  core.decide()
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  core.decide()
+  turn()
+  assert.deepEqual(
+    answers.map(([request, { kind }]) => [request, kind]),
+    [
+      [1, 'done'],
+      [2, 'done'],
+    ],
+  )
+})
+
+void test('a leader that does not know yet what was decided changes nothing', () => {
+  const { core, answers, desk, turn } = bench()
+  core.settled = false
+  desk.local(1, remove(3))
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  core.settled = true
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2])
+  assert.equal(answers.length, 0)
+})
+
+void test('whoever does not lead passes it on, and brings the answer back', () => {
+  const { core, sent, answers, desk } = bench()
+  core.leader = nodeId(3)
+  desk.local(5, remove(2))
+  desk.local(5, remove(2))
+  const [first, second] = sent
+  assert.ok(first?.kind === 'change-wanted' && second?.kind === 'change-wanted')
+  assert.deepEqual([first.to, first.change, second.round], [3, remove(2), first.round])
+  const answer = { kind: 'later' } as const
+  desk.answered({ kind: 'change-answer', from: nodeId(3), to: nodeId(1), round: first.round, answer })
+  assert.deepEqual(answers, [[5, answer]])
+  core.leader = null
+  desk.local(6, remove(2))
+  assert.deepEqual(answers.at(-1), [6, { kind: 'later' }])
+})
+
+void test('a peer is answered by the leader, told to ask again by others, and a stranger by nobody', () => {
+  const { core, sent, desk, turn } = bench()
+  const wanted = (from: number) =>
+    ({ kind: 'change-wanted', from: nodeId(from), to: nodeId(1), round: 44, change: remove(3) }) as const
+  desk.requested(wanted(9))
+  turn()
+  assert.deepEqual([sent, core.configuration.voters], [[], [1, 2, 3]])
+  desk.requested(wanted(2))
+  desk.requested(wanted(2))
+  turn()
+  core.decide()
+  turn()
+  assert.equal(sent.length, 1, 'asked twice, answered once')
+  assert.ok(sent[0]?.kind === 'change-answer' && sent[0].round === 44 && sent[0].answer.kind === 'done')
+  core.leader = nodeId(2)
+  desk.requested(wanted(2))
+  assert.ok(sent[1]?.kind === 'change-answer' && sent[1].answer.kind === 'later')
+})
+
+void test('with leadership goes everybody who waits: they ask the next leader', () => {
+  const { core, answers, desk, turn } = bench()
+  desk.local(1, remove(3))
+  core.leader = nodeId(2)
+  turn()
+  assert.deepEqual(answers, [[1, { kind: 'later' }]])
+})
+
+void test('a refusal is told, but not before everybody could have answered the new leader', async () => {
+  const { clock, core, answers, desk, turn } = bench()
+  core.silent = [3]
+  desk.local(1, remove(2))
+  turn()
+  assert.equal(answers.length, 0)
+  await clock.advance(300)
+  turn()
+  const [, answer] = answers[0] ?? assert.fail('it is answered')
+  assert.ok(answer.kind === 'refused' && answer.reason === 'below-live-quorum')
+})
+
+void test('a follower that never answered this leader is not in touch', async () => {
+  const { clock, core, answers, desk, turn } = bench()
+  core.status = () => {
+    const status = HandCore.prototype.status.call(core)
+    return {
+      ...status,
+      followers: status.followers.map((each) => (each.id === 3 ? { ...each, match: logIndex(0) } : each)),
+    }
+  }
+  desk.local(1, remove(2))
+  turn()
+  await clock.advance(300)
+  turn()
+  assert.equal(answers[0]?.[1].kind, 'refused')
+})
+
+void test('thesis 4.2.2: a leader that is to go hands leadership on first, and goes itself where nobody takes it', async () => {
+  const { clock, core, handOvers, desk, turn } = bench()
+  desk.local(1, remove(1))
+  turn()
+  turn()
+  assert.deepEqual(handOvers, [900])
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  await clock.advance(901)
+  desk.local(1, remove(1))
+  turn()
+  assert.deepEqual(core.configuration.voters, [2, 3])
+  assert.deepEqual(handOvers, [900])
+})
+
+void test('a learner that caught up is promoted, a pinned one never', async () => {
+  const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
+  const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3], [5]), waiting]))
+  core.lagging = [4]
+  for (let at = 0; at < 50; at++) {
+    turn()
+    await clock.advance(10)
+  }
+  assert.deepEqual(core.configuration.voters, [1, 2, 3], 'it lags')
+  core.lagging = []
+  for (let at = 0; at < 60; at++) {
+    turn()
+    await clock.advance(10)
+  }
+  assert.deepEqual(core.configuration.voters, [1, 2, 3, 4])
+  assert.deepEqual(core.configuration.learners, [5])
+})
+
+void test('a promotion that cannot be made is not tried in every turn', async () => {
+  const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
+  const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3]), waiting]))
+  let tries = 0
+  core.changeConfiguration = () => {
+    tries++
+    return { kind: 'dropped', reason: 'transferring' }
+  }
+  for (let at = 0; at < 200; at++) {
+    turn()
+    await clock.advance(10)
+  }
+  assert.ok(tries >= 2 && tries <= 5, `${tries} tries in two seconds`)
+})
+
+void test('while leadership changes hands nothing is tried, and no turn asks for the next one', () => {
+  const { core, answers, wakes, desk, turn } = bench()
+  let tries = 0
+  const change = core.changeConfiguration.bind(core)
+  core.changeConfiguration = (wanted) => {
+    tries++
+    return change(wanted)
+  }
+  core.transferring = true
+  desk.local(1, remove(3))
+  const woken = wakes.count
+  for (let at = 0; at < 5; at++) turn()
+  assert.deepEqual([tries, wakes.count - woken], [0, 0])
+  core.transferring = false
+  turn()
+  core.decide()
+  turn()
+  // For the change, and for the round that confirms who leads.
+  assert.deepEqual([tries, answers.length, wakes.count - woken], [1, 1, 2])
+})
+
+void test('a change that was dropped wakes nobody', () => {
+  const { core, wakes, desk, turn } = bench()
+  core.changeConfiguration = () => ({ kind: 'dropped', reason: 'too-many-uncommitted' })
+  desk.local(1, remove(3))
+  const woken = wakes.count
+  turn()
+  assert.equal(wakes.count, woken)
+})
+
+void test('asks that nobody repeats are forgotten, and there are not more than so many', async () => {
+  const { clock, core, sent, answers, desk, turn } = bench()
+  core.settled = false
+  for (let round = 1; round <= 70; round++) {
+    desk.requested({ kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round, change: remove(3) })
+  }
+  assert.equal(sent.length, 6, 'told to ask again')
+  turn()
+  await clock.advance(5000)
+  turn()
+  core.settled = true
+  turn()
+  assert.deepEqual(core.configuration.voters, [1, 2, 3])
+  assert.equal(answers.length, 0)
+})
+
+void test('an answer about the members from a member that was not asked is ignored', () => {
+  const { core, sent, answers, desk } = bench()
+  core.leader = nodeId(2)
+  desk.local(7, remove(3))
+  const round = sent[0]?.kind === 'change-wanted' ? sent[0].round : 0
+  const ends = { kind: 'change-answer', to: nodeId(1), round } as const
+  const answer = { kind: 'done', index: logIndex(9), configuration: core.configuration } as const
+  desk.answered({ ...ends, from: nodeId(3), answer })
+  desk.answered({ ...ends, from: nodeId(3), round: round + 1, answer })
+  assert.equal(answers.length, 0)
+  desk.answered({ ...ends, from: nodeId(2), answer })
+  assert.deepEqual(answers, [[7, answer]])
+})
+
+void test('a member that cannot be is not asked for', () => {
+  const { core, desk, turn } = bench()
+  const ends = { kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round: 1 } as const
+  const bad: readonly (readonly [object, RegExp])[] = [
+    [{ name: 'no/name' }, /DNS label/],
+    [{ featureLevel: 2 ** 50 }, /absurd/],
+    [{ peerAddress: 'h4:70000' }, /port/],
+  ]
+  for (const [fact, reason] of bad) {
+    const member = { ...person(4, 'learner'), ...fact }
+    assert.match(
+      String(desk.requested({ ...ends, change: { kind: 'add', member, basedOn: noIndex } })),
+      reason,
+    )
+  }
+  const change = { kind: 'move', id: nodeId(2), peerAddress: 'h2:99999', clientAddress: null } as const
+  assert.match(String(desk.requested({ ...ends, change })), /port/)
+  turn()
+  assert.deepEqual(core.configuration, cluster([1, 2, 3]))
+})
+
+void test('a leader that no quorum confirms answers nothing from its own configuration', () => {
+  const { core, answers, quorum, desk, turn } = bench()
+  quorum.answers = false
+  desk.local(1, remove(9))
+  desk.local(2, { kind: 'set-role', id: nodeId(2), role: 'voter' })
+  for (let at = 0; at < 10; at++) turn()
+  assert.equal(answers.length, 0)
+  assert.equal(core.rounds.length, 1, 'one round for all')
+  core.leader = nodeId(2)
+  turn()
+  assert.deepEqual(
+    answers.map(([request, { kind }]) => [request, kind]),
+    [
+      [1, 'later'],
+      [2, 'later'],
+    ],
+  )
+})
+
+void test('a round that was lost with leadership is asked for again, and proves nothing', () => {
+  const { core, answers, quorum, desk, turn } = bench()
+  quorum.answers = false
+  desk.local(1, remove(9))
+  turn()
+  const [lost] = core.rounds.splice(0)
+  assert.ok(lost !== undefined)
+  desk.failed(lost)
+  desk.confirmed(lost)
+  turn()
+  assert.equal(answers.length, 0)
+  assert.equal(core.rounds.length, 1)
+  quorum.answers = true
+  turn()
+  assert.equal(answers.length, 1)
+})
+
+void test('who asks again does not begin the proof anew', () => {
+  const { core, answers, quorum, desk, turn } = bench()
+  quorum.answers = false
+  desk.local(1, remove(9))
+  turn()
+  desk.local(1, remove(9))
+  turn()
+  assert.equal(core.rounds.length, 1)
+  quorum.answers = true
+  turn()
+  assert.equal(answers.length, 1)
+})

@@ -1,0 +1,41 @@
+/*
+ * Goal: the raft thread always says its last word, whatever its log does meanwhile.
+ * Method: the actor between two direct channels, time by hand.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
+import { nodeId } from '../../../../raft/index.ts'
+import type { LogToRaft, RaftToLog } from '../../../../raft/log/log-protocol.ts'
+import { directChannel } from '../../../../raft/threads/direct-channel.ts'
+import { defaultLimits, defaultTiming } from '../../../../raft/protocol/node-options.ts'
+import type { ApiToRaft, RaftToApi } from '../../../../raft/protocol/thread-messages.ts'
+import { RaftActor } from '../../../../raft/driver/raft-actor.ts'
+import { MemoryNetwork, MemoryTransport } from '../../../../raft/transport/memory-transport.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+}
+
+void test('a log that fails while the member stops ends the stop', async () => {
+  const clock = new ManualClock()
+  const [api, atApi] = directChannel<ApiToRaft, RaftToApi>()
+  const [atLog, log] = directChannel<RaftToLog, LogToRaft>()
+  const self = { id: nodeId(1), name: 'n1' }
+  const transport = new MemoryTransport({
+    ...{ network: new MemoryNetwork(), cluster: '', self, clock, queueMessagesMax: 1 },
+  })
+  const heard: RaftToApi['kind'][] = []
+  const told: RaftToLog['kind'][] = []
+  api.onMessages((messages) => heard.push(...messages.map(({ kind }) => kind)))
+  log.onMessages((messages) => told.push(...messages.map(({ kind }) => kind)))
+  const node = { id: self.id, members: [], timing: defaultTiming, limits: defaultLimits }
+  new RaftActor({ node, clock, random: new SeededRandom(1), transport, api: atApi, log: atLog }).begin()
+  api.post({ kind: 'stop' })
+  await turn()
+  assert.deepEqual(told, ['stop'])
+  log.post({ kind: 'failed', code: 'io', message: 'the disk is gone' })
+  await turn()
+  assert.deepEqual(heard, ['stopped'])
+})

@@ -1,0 +1,108 @@
+/*
+ * Goal: another member's state becomes this one's when a durable log record names it, and never by a peer's word.
+ * Method: the driver with a log that ends its writes when told; the test is the api thread and the network.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
+import { logIndex, nodeId, noSnapshot, term } from '../../../../raft/core/types.ts'
+import { MemoryLog } from '../../../../raft/log/memory-log.ts'
+import { Driver } from '../../../../raft/driver/driver.ts'
+import { defaultLimits, defaultTiming } from '../../../../raft/protocol/node-options.ts'
+import type { RaftToApi } from '../../../../raft/protocol/thread-messages.ts'
+import type { LogWrite, Transport } from '../../../../raft/ports.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+import { cluster } from '../../../scenario/people.ts'
+
+const [self, leader] = [nodeId(1), nodeId(2)]
+const snapshot = { index: logIndex(50), term: term(1), configuration: cluster([1, 2, 3]) }
+const header = { from: leader, to: self, term: term(1), snapshot }
+
+function bench(t: TestContext) {
+  const clock = new ManualClock()
+  const posted: RaftToApi[] = []
+  const writes: { readonly ticket: number; readonly write: LogWrite }[] = []
+  const transport: Transport = {
+    start: async () => undefined,
+    setPeers: () => undefined,
+    send: () => undefined,
+    refuse: () => undefined,
+    sendSnapshot: async () => undefined,
+    close: async () => undefined,
+  }
+  const driver = new Driver(
+    {
+      node: { id: self, members: [], timing: defaultTiming, limits: defaultLimits },
+      clock,
+      random: new SeededRandom(1),
+      transport,
+      api: {
+        post: (message) => void posted.push(message),
+        onMessages: () => undefined,
+        close: () => undefined,
+      },
+      log: {
+        write: (ticket, write) => void writes.push({ ticket, write }),
+        fetch: () => undefined,
+        cut: () => undefined,
+      },
+      recovered: new MemoryLog().recovered,
+      onBroken: (cause) => assert.fail(cause),
+    },
+    noSnapshot,
+  )
+  t.after(() => driver.stop())
+  const installs = (): number => posted.filter(({ kind }) => kind === 'install').length
+  const replacing = (): number | undefined => writes.find(({ write }) => write.snapshot !== null)?.ticket
+  return { clock, driver, installs, replacing }
+}
+
+void test('a staged state is installed once the log record that names it is durable, and once only', async (t) => {
+  const { clock, driver, installs, replacing } = bench(t)
+  const opening = driver.inbox.receive({ ...header, purpose: 'catch-up' })
+  driver.take({ kind: 'sink-taken', stream: 1 })
+  const finishing = (await opening).finish()
+  driver.take({ kind: 'sink-taken', stream: 1 })
+  await finishing
+  await clock.settle()
+  const ticket = replacing()
+  assert.ok(ticket !== undefined, 'the log is told to begin with it')
+  assert.equal(installs(), 0, 'a crash now has to find the old state')
+  driver.written(ticket)
+  await clock.settle()
+  assert.equal(installs(), 1)
+})
+
+void test('a peer that says it has sent a state is not believed: only the stream that brought it is', async (t) => {
+  const { clock, driver, installs, replacing } = bench(t)
+  driver.receive({
+    kind: 'core',
+    message: { kind: 'snapshot', from: leader, to: self, term: term(1), snapshot },
+  })
+  await clock.settle()
+  assert.equal(replacing(), undefined)
+  assert.equal(installs(), 0)
+})
+
+void test('a state that is sent twice for one wish is installed once: behind it this member applies on', async (t) => {
+  const { clock, driver, installs, replacing } = bench(t)
+  driver.take({ kind: 'state-wanted', atLeast: logIndex(50) })
+  const opening = driver.inbox.receive({ ...header, purpose: 'repair' })
+  driver.take({ kind: 'sink-taken', stream: 1 })
+  const finishing = (await opening).finish()
+  driver.take({ kind: 'sink-taken', stream: 1 })
+  await finishing
+  await clock.settle()
+  const ticket = replacing()
+  assert.ok(ticket !== undefined, 'the log is told to begin with it')
+  driver.written(ticket)
+  await clock.settle()
+  assert.equal(installs(), 1)
+  driver.take({ kind: 'installed', index: logIndex(50) })
+  const further = { ...snapshot, index: logIndex(60) }
+  await assert.rejects(
+    driver.inbox.receive({ ...header, purpose: 'repair', snapshot: further }),
+    /did not ask/,
+  )
+})

@@ -1,0 +1,334 @@
+/*
+ * Goal: who sends or receives a state speaks only for the reign it began in, and only a state that is still
+ * staged reaches the core. Method: the core, the network and the api thread are the test's.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Deferred } from '../../../../base/deferred.ts'
+import type { Message } from '../../../../raft/core/message.ts'
+import { emptyConfiguration, logIndex, nodeId, noIndex, term } from '../../../../raft/core/types.ts'
+import type { FollowerStatus } from '../../../../raft/core/ready.ts'
+import type { LogIndex, SnapshotMeta } from '../../../../raft/core/types.ts'
+import type { RaftToApi } from '../../../../raft/protocol/thread-messages.ts'
+import { SnapshotInbox } from '../../../../raft/driver/snapshot-inbox.ts'
+import { SnapshotOutbox } from '../../../../raft/driver/snapshot-outbox.ts'
+import type { SnapshotHeader, Transport } from '../../../../raft/ports.ts'
+
+const [self, other] = [nodeId(1), nodeId(2)]
+
+function at(index: number): SnapshotMeta {
+  return { index: logIndex(index), term: term(1), configuration: emptyConfiguration }
+}
+
+function outbox() {
+  const sent: SnapshotHeader[] = []
+  const reports: string[] = []
+  const posted: RaftToApi[] = []
+  const transport: Transport = {
+    start: async () => undefined,
+    setPeers: () => undefined,
+    send: () => undefined,
+    refuse: () => undefined,
+    sendSnapshot: async (_to, header) => void sent.push(header),
+    close: async () => undefined,
+  }
+  const needs = {
+    self,
+    term: term(4),
+    commit: logIndex(10),
+    transport,
+    post: (message: RaftToApi) => void posted.push(message),
+    complete: (snapshot: SnapshotMeta) => snapshot,
+    report: (peer: number, outcome: string) => void reports.push(`${outcome} ${peer}`),
+  }
+  return { needs, sent, reports, posted, box: new SnapshotOutbox(needs, { streamsMax: 2, windowChunks: 1 }) }
+}
+
+function follower(id: number, match: number, state: FollowerStatus['state']): FollowerStatus {
+  return { id: nodeId(id), state, match: logIndex(match), next: logIndex(match + 1), recentlyActive: true }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+void test('a state asked for in a reign that ended is not sent in the name of the next term', async () => {
+  const { box, needs, sent, reports, posted } = outbox()
+  box.wanted(other)
+  // The api thread took its time; somebody else leads by now.
+  needs.term = term(5)
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(
+    sent.filter((header) => header.term === 5),
+    [],
+  )
+  assert.deepEqual(reports, ['failed 2'])
+  assert.equal(posted.at(-1)?.kind, 'source-close')
+  assert.deepEqual(box.logNeeds([]), [])
+})
+
+void test('a state asked for in this reign is sent in its term', async () => {
+  const { box, sent, reports } = outbox()
+  box.wanted(other)
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(
+    sent.map((header) => header.term),
+    [4],
+  )
+  assert.deepEqual(reports, ['finished 2'])
+})
+
+void test('a peer is unserved from the request of its state until one was opened for it', () => {
+  const { box } = outbox()
+  assert.equal(box.isUnserved(other), false)
+  box.wanted(other)
+  assert.equal(box.isUnserved(other), true)
+  box.take({ kind: 'source-failed', stream: 1, cause: 'the state is suspect' })
+  assert.equal(box.isUnserved(other), true)
+  box.wanted(other)
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
+  assert.equal(box.isUnserved(other), false)
+  box.wantedBy(nodeId(3), logIndex(7))
+  box.logNeeds([])
+  assert.equal(box.isUnserved(nodeId(3)), false, 'it follows no more')
+})
+
+void test('the log is kept for a state as it is sent, and then until its peer has made up for the time that took', async () => {
+  const { box, needs } = outbox()
+  const [delivered, failed] = [new Deferred<void>(), new Deferred<void>()]
+  const pulled: (() => Promise<Uint8Array | null>)[] = []
+  needs.transport.sendSnapshot = (to, _header, next) => {
+    pulled.push(next)
+    return (to === other ? delivered : failed).promise
+  }
+  const [one, two] = [follower(2, 3, 'snapshot'), follower(3, 4, 'snapshot')]
+  box.wanted(one.id)
+  assert.deepEqual(box.logNeeds([one]), [], 'nobody knows yet where it stands')
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  box.wanted(two.id)
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(12) })
+  const piece = pulled[0]?.()
+  box.take({ kind: 'source-chunk', stream: 1, bytes: new Uint8Array(700) })
+  await piece
+  assert.deepEqual(box.logNeeds([one, two]), [
+    { from: 10, stateBytes: 700 },
+    { from: 12, stateBytes: 0 },
+  ])
+  needs.commit = logIndex(30)
+  delivered.resolve()
+  failed.reject(new Error('the link broke'))
+  await settled()
+  assert.deepEqual(box.logNeeds([one, two]), [{ from: 10, stateBytes: 700 }])
+  assert.deepEqual(box.logNeeds([follower(2, 29, 'replicate')]), [{ from: 29, stateBytes: 700 }])
+  assert.deepEqual(box.logNeeds([follower(2, 30, 'replicate')]), [{ from: 30, stateBytes: 0 }])
+  assert.deepEqual(box.logNeeds([]), [], 'it leads no more')
+  assert.deepEqual(box.logNeeds([follower(2, 3, 'probe')]), [{ from: 3, stateBytes: 0 }], 'another reign')
+})
+
+void test('who found no place gets the next one, before a peer whose stream just broke', async () => {
+  const { box, needs, posted, reports } = outbox()
+  const broken: (() => void)[] = []
+  needs.transport.sendSnapshot = () =>
+    new Promise((_resolve, reject) => broken.push(() => reject(new Error('the link broke'))))
+  const [one, two, three, four] = [other, nodeId(3), nodeId(4), nodeId(5)]
+  // The core asks again as soon as it hears that a stream broke.
+  let asked = 0
+  needs.report = (peer, outcome) => {
+    reports.push(`${outcome} ${peer}`)
+    if (asked++ > 2) return
+    if (peer === one) queueMicrotask(() => box.wanted(one))
+  }
+  const opened = (): readonly number[] =>
+    posted
+      .filter(({ kind }) => kind === 'source-open')
+      .map((message) => ('stream' in message ? message.stream : 0))
+  box.wanted(one)
+  box.wanted(two)
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
+  box.wantedBy(three, logIndex(7))
+  box.wanted(four)
+  assert.deepEqual(reports, ['failed 5'])
+  assert.deepEqual(opened(), [1, 2])
+  broken[0]?.()
+  await settled()
+  // The third's, of which the core knows nothing; the first found no place any more.
+  assert.deepEqual(opened(), [1, 2, 3])
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7) })
+  assert.deepEqual(reports.slice(0, 3), ['failed 5', 'failed 2', 'failed 2'])
+  broken[1]?.()
+  await settled()
+  assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null })
+  // It broke before it began: the core of the next term asks anew, if it does.
+  needs.term = term(5)
+  box.take({ kind: 'source-failed', stream: 3, cause: 'disk' })
+  assert.deepEqual(opened(), [1, 2, 3, 4])
+})
+
+function inbox(staged: (message: Message) => void) {
+  const posted: RaftToApi[] = []
+  const begun: SnapshotMeta[] = []
+  const needs = {
+    self,
+    commit: noIndex,
+    stateWanted: null as LogIndex | null,
+    /** What `beginLogBehind` says. */
+    answer: 'begun' as 'begun' | 'later' | 'never',
+    beginLogBehind: (snapshot: SnapshotMeta) => {
+      begun.push(snapshot)
+      return needs.answer
+    },
+    post: (message: RaftToApi) => void posted.push(message),
+    wake: () => undefined,
+    violation: () => null,
+    staged,
+  }
+  return { posted, needs, begun, box: new SnapshotInbox(needs, { windowChunks: 1 }) }
+}
+
+const header = { from: other, to: self, term: term(4), purpose: 'catch-up' } as const
+
+void test('a state whose place a newer stream took in the very turn it was staged is not offered', async () => {
+  const staged: Message[] = []
+  const { posted, box } = inbox((message) => void staged.push(message))
+  const opening = box.receive({ ...header, snapshot: at(10) })
+  box.take({ kind: 'sink-taken', stream: 1 })
+  const first = await opening
+  const finished = first.finish().catch((cause: unknown) => String(cause))
+  // The last chunk is verified; in the same turn the sender, who gave up waiting, comes again.
+  box.take({ kind: 'sink-taken', stream: 1 })
+  void box.receive({ ...header, snapshot: at(12) })
+  assert.match(String(await finished), /given up/)
+  box.flush()
+  assert.deepEqual(staged, [])
+  assert.equal(posted.at(-1)?.kind, 'sink-open')
+})
+
+void test('what the core finds broken about a state ends the turn, not the stream', async () => {
+  const { box } = inbox(() => assert.fail('a term has one leader'))
+  const opening = box.receive({ ...header, snapshot: at(10) })
+  box.take({ kind: 'sink-taken', stream: 1 })
+  const finished = (await opening).finish()
+  box.take({ kind: 'sink-taken', stream: 1 })
+  await finished
+  await assert.rejects(box.receive({ ...header, snapshot: at(12) }), /is being installed/)
+  assert.throws(() => box.flush(), /a term has one leader/)
+  box.flush()
+})
+
+/** Brings a whole state to the box. */
+async function stage(box: SnapshotInbox, wanted: Parameters<SnapshotInbox['receive']>[0]): Promise<void> {
+  const opening = box.receive(wanted)
+  box.take({ kind: 'sink-taken', stream: 1 })
+  const finished = (await opening).finish()
+  box.take({ kind: 'sink-taken', stream: 1 })
+  await finished
+}
+
+const repair = { ...header, purpose: 'repair' } as const
+
+void test('a repair is taken only when it was asked for, from the index asked for on', async () => {
+  const { box, needs } = inbox(() => undefined)
+  needs.commit = logIndex(20)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not ask/)
+  needs.stateWanted = logIndex(16)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not ask/)
+  await assert.rejects(box.receive({ ...header, snapshot: at(18) }), /further than that/)
+  await stage(box, { ...repair, snapshot: at(18) })
+})
+
+void test('a leader that takes this member for a laggard is told by the core how far it is', async () => {
+  const told: Message[] = []
+  const { box, needs, posted } = inbox((message) => void told.push(message))
+  needs.commit = logIndex(20)
+  await assert.rejects(box.receive({ ...header, snapshot: at(20) }), /further than that/)
+  assert.equal(told.length, 0, 'in a turn, and not before')
+  box.flush()
+  box.turnEnded()
+  box.flush()
+  assert.deepEqual(
+    told.map((message) => message.kind === 'snapshot' && message.snapshot.index),
+    [20],
+  )
+  assert.ok(
+    posted.every(({ kind }) => kind !== 'install' && kind !== 'sink-open'),
+    'nothing is staged',
+  )
+})
+
+void test('a repair within the log makes the log begin behind it, as soon as that can be, and is installed after', async () => {
+  const staged: Message[] = []
+  const { box, needs, begun, posted } = inbox((message) => void staged.push(message))
+  needs.commit = logIndex(20)
+  needs.stateWanted = logIndex(16)
+  needs.answer = 'later'
+  await stage(box, { ...repair, snapshot: at(18) })
+  box.flush()
+  box.turnEnded()
+  assert.deepEqual([staged, begun.length], [[], 1], 'the core has nothing to do with it')
+  needs.answer = 'begun'
+  box.turnEnded()
+  box.turnEnded()
+  assert.equal(begun.length, 2)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(19) }), /is being installed/)
+  box.install(at(18))
+  box.installed()
+  assert.equal(posted.at(-1)?.kind, 'install')
+  needs.answer = 'never'
+  const again = box.receive({ ...repair, snapshot: at(19) })
+  box.take({ kind: 'sink-taken', stream: 2 })
+  await again
+})
+
+void test('a repair beyond the log is offered to the core, and taken by the log when the core has no use for it', async () => {
+  const staged: Message[] = []
+  const { box, needs, begun } = inbox((message) => void staged.push(message))
+  needs.commit = logIndex(10)
+  needs.stateWanted = logIndex(10)
+  await stage(box, { ...repair, snapshot: at(18) })
+  box.flush()
+  assert.equal(staged.length, 1)
+  needs.commit = logIndex(18)
+  box.turnEnded()
+  assert.deepEqual(
+    begun.map(({ index }) => index),
+    [18],
+  )
+})
+
+void test('a repair that waits for the log gives way to the state of a later leader, and of nobody else', async () => {
+  const { box, needs, begun, posted } = inbox(() => undefined)
+  needs.commit = logIndex(10)
+  needs.stateWanted = logIndex(10)
+  await stage(box, { ...repair, snapshot: at(18) })
+  box.flush()
+  // This member knows a later term by now, so the core had no use for it; and the entries up to it never come.
+  needs.answer = 'later'
+  box.turnEnded()
+  for (const purpose of ['repair', 'catch-up'] as const)
+    await assert.rejects(box.receive({ ...header, purpose, snapshot: at(19) }), /is being installed/)
+  const later = box.receive({ ...header, term: term(5), snapshot: at(30) })
+  assert.equal(posted.at(-1)?.kind, 'sink-open')
+  box.turnEnded()
+  assert.equal(begun.length, 1, 'the one that was replaced is not there any more')
+  box.take({ kind: 'sink-taken', stream: 2 })
+  await later
+})
+
+void test('a state that a peer asked for ends without a word to the core, unless the core waits too', async () => {
+  const { box, sent, reports } = outbox()
+  box.wantedBy(other, logIndex(9))
+  box.wantedBy(other, logIndex(9))
+  box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(
+    sent.map(({ purpose }) => purpose),
+    ['repair'],
+  )
+  assert.deepEqual(reports, [])
+  box.wantedBy(other, logIndex(9))
+  box.wanted(other)
+  box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
+  await settled()
+  assert.deepEqual(reports, ['failed 2'], 'the core asks again')
+})

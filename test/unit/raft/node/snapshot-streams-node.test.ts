@@ -1,0 +1,118 @@
+/*
+ * Goal: whatever streams break and begin anew, the state machine stages one snapshot at a time, and each of
+ * its sinks
+ * and sources is ended once.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Deferred } from '../../../../base/deferred.ts'
+import { emptyConfiguration, logIndex, term } from '../../../../raft/core/types.ts'
+import type { SnapshotMeta } from '../../../../raft/core/types.ts'
+import type { ApiToRaft } from '../../../../raft/protocol/thread-messages.ts'
+import { SnapshotStreams } from '../../../../raft/node/snapshot-streams.ts'
+import type { SnapshotSink } from '../../../../raft/ports.ts'
+import { ListMachine } from '../../../support/fakes/list-machine.ts'
+
+function at(index: number): SnapshotMeta {
+  return { index: logIndex(index), term: term(1), configuration: emptyConfiguration }
+}
+
+/** Opens a sink when the test says so, and writes down what happens. */
+class SlowMachine extends ListMachine {
+  readonly log: string[] = []
+  readonly opening: Deferred<void>[] = []
+
+  override async stageSnapshot({ index }: SnapshotMeta): Promise<SnapshotSink> {
+    this.log.push(`stage ${index}`)
+    const opened = new Deferred<void>()
+    this.opening.push(opened)
+    await opened.promise
+    return {
+      chunk: async (bytes) => {
+        if (bytes[0] === 0) throw new Error('bad chunk')
+        this.log.push(`chunk of ${index}`)
+      },
+      finish: async () => void this.log.push(`finish ${index}`),
+      abort: () => void this.log.push(`abort ${index}`),
+    }
+  }
+}
+
+function bench(): { machine: SlowMachine; desk: SnapshotStreams; posted: ApiToRaft[] } {
+  const machine = new SlowMachine()
+  const posted: ApiToRaft[] = []
+  return { machine, desk: new SnapshotStreams(machine, (message) => posted.push(message)), posted }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+void test('a stage given up while it opens has ended before the next one begins', async () => {
+  const { machine, desk, posted } = bench()
+  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(36) })
+  await settled()
+  desk.take({ kind: 'sink-abort', stream: 1, cause: 'a newer stream took its place' })
+  desk.take({ kind: 'sink-open', stream: 2, snapshot: at(39) })
+  await settled()
+  assert.deepEqual(machine.log, ['stage 36'])
+  machine.opening[0]?.resolve(undefined)
+  await settled()
+  assert.deepEqual(machine.log, ['stage 36', 'abort 36', 'stage 39'])
+  machine.opening[1]?.resolve(undefined)
+  desk.take({ kind: 'sink-chunk', stream: 2, bytes: new Uint8Array([1]) })
+  desk.take({ kind: 'sink-finish', stream: 2 })
+  await settled()
+  assert.deepEqual(machine.log.slice(3), ['chunk of 39', 'finish 39'])
+  assert.deepEqual(
+    posted.map((message) => message.kind),
+    ['sink-taken', 'sink-taken', 'sink-taken'],
+  )
+})
+
+void test('a failing chunk ends the stream once, and what follows is ignored', async () => {
+  const { machine, desk, posted } = bench()
+  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
+  await settled()
+  machine.opening[0]?.resolve(undefined)
+  desk.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([0]) })
+  desk.take({ kind: 'sink-chunk', stream: 1, bytes: new Uint8Array([1]) })
+  desk.take({ kind: 'sink-finish', stream: 1 })
+  await settled()
+  assert.deepEqual(machine.log, ['stage 5', 'abort 5'])
+  assert.deepEqual(
+    posted.map((message) => message.kind),
+    ['sink-taken', 'sink-failed'],
+  )
+})
+
+void test('a source answers each pull in order, and is closed when it is given up', async () => {
+  const { machine, desk, posted } = bench()
+  let closed = 0
+  const produce = machine.produceSnapshot.bind(machine)
+  machine.produceSnapshot = async () => {
+    const source = await produce()
+    const close = async (): Promise<void> => void closed++
+    return { snapshot: source.snapshot, next: () => source.next(), close }
+  }
+  desk.take({ kind: 'source-open', stream: 4, atLeast: null })
+  for (let pulls = 0; pulls < 3; pulls++) desk.take({ kind: 'source-pull', stream: 4 })
+  await settled()
+  const chunks = posted.flatMap((message) => (message.kind === 'source-chunk' ? [message.bytes] : []))
+  assert.equal(posted[0]?.kind, 'source-opened')
+  assert.equal(chunks.length, 3)
+  assert.ok(chunks[0] !== null)
+  assert.equal(chunks[2], null)
+  desk.take({ kind: 'source-close', stream: 4 })
+  await desk.close()
+  await settled()
+  assert.equal(closed, 1)
+})
+
+void test('a state that is wanted is asked for again, but not at every word of the raft thread', () => {
+  const { machine, desk, posted } = bench()
+  desk.wantState(0)
+  assert.deepEqual(posted, [])
+  machine.wanted = logIndex(7)
+  for (let nowMs = 0; nowMs <= 1000; nowMs += 100) desk.wantState(nowMs)
+  const wish = { kind: 'state-wanted', atLeast: 7 }
+  assert.deepEqual(posted, [wish, wish, wish])
+})

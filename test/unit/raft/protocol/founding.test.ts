@@ -1,0 +1,284 @@
+/*
+ * Goal: all initial members found one cluster, once, however messages are lost, repeated, delayed and reordered and whoever
+ * restarts; when members come back without their directories, no quorum of them founds another cluster beside a founded one.
+ * Method: the state machine by hand; then random schedules of founders that lose messages, restart, and lose their
+ * directories. A failing run names its seed.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SeededRandom } from '../../../../base/random.ts'
+import { nodeId } from '../../../../raft/core/types.ts'
+import type { MemberInfo, NodeId } from '../../../../raft/core/types.ts'
+import { clusterIdOf, Founding } from '../../../../raft/protocol/founding.ts'
+import type { ClusterRecord } from '../../../../raft/protocol/founding.ts'
+import { PeerLogIds } from '../../../../raft/protocol/peer-log-ids.ts'
+import type { PeerIdentity } from '../../../../raft/ports.ts'
+import { person } from '../../../scenario/people.ts'
+
+const members = [1, 2, 3].map((id) => person(id, 'voter'))
+
+function founder(id: number, logId = `log${id}`, record: ClusterRecord | null = null): Founding {
+  return new Founding({ self: nodeId(id), logId, members, record })
+}
+
+function recorded(founding: Founding): ClusterRecord {
+  const record = founding.next()
+  assert.ok(record !== null, 'something is to be recorded')
+  founding.recorded(record)
+  return record
+}
+
+/** Everybody hears everybody. */
+function exchange(...all: readonly Founding[]): void {
+  all.forEach((from, at) => {
+    for (const to of all) if (to !== from) to.hear(nodeId(at + 1), from.identity)
+  })
+}
+
+void test('founders gather, agree once all see the same logs, and begin once all agreed', () => {
+  const [a, b, c] = [founder(1), founder(2), founder(3)]
+  exchange(a, b)
+  assert.equal(a.next(), null)
+  assert.deepEqual(
+    [a.awaited, b.awaited, c.awaited],
+    [['m3'], ['m3'], ['m1', 'm2']].map((names) =>
+      names.map((name) => members.find(({ id }) => `m${id}` === name)?.name ?? name),
+    ),
+  )
+  exchange(a, b, c)
+  assert.equal(a.next(), null, 'it knows all logs, and not yet that the others do')
+  exchange(a, b, c)
+  const agreement = recorded(a)
+  assert.deepEqual([agreement.founded, a.identity.phase, a.isFounded], [false, 'agreed', false])
+  assert.deepEqual(
+    agreement.founders.map(({ logId }) => logId),
+    ['log1', 'log2', 'log3'],
+  )
+  recorded(b)
+  exchange(a, b, c)
+  assert.equal(a.next(), null, 'one has not agreed')
+  recorded(c)
+  exchange(a, b, c)
+  for (const founding of [a, b, c]) {
+    assert.deepEqual(recorded(founding), { ...agreement, founded: true })
+    assert.deepEqual([founding.identity.phase, founding.awaited], ['founded', []])
+  }
+})
+
+void test('a founder that begins again with another log before anything was agreed takes part with that', () => {
+  const [a, b, c] = [founder(1), founder(2), founder(3)]
+  exchange(a, b, c)
+  const again = founder(2, 'another')
+  a.hear(nodeId(2), again.identity)
+  assert.equal(a.next(), null, 'what the others saw is out of date')
+  exchange(a, again, c)
+  exchange(a, again, c)
+  exchange(a, again, c)
+  assert.ok(recorded(a).founders.some(({ logId }) => logId === 'another'))
+})
+
+void test('members that begin with a restored state found their cluster in the same steps, with that state in its id', () => {
+  const restored = (id: number, logId = `log${id}`): Founding =>
+    founder(id, logId, { clusterId: '', founded: false, founders: [], restored: 'state' })
+  const [a, b, c] = [restored(1), restored(2), restored(3)]
+  assert.deepEqual([a.record, a.isFounded, a.identity.phase], [null, false, 'gathering'])
+  exchange(a, b)
+  exchange(a, b)
+  assert.equal(a.next(), null, 'one is missing')
+  for (let round = 0; round < 3; round++) {
+    exchange(a, b, c)
+    for (const one of [a, b, c]) {
+      const record = one.next()
+      if (record !== null) one.recorded(record)
+    }
+  }
+  for (const one of [a, b, c]) assert.deepEqual([one.isFounded, one.record?.restored], [true, 'state'])
+  const founders = a.record?.founders ?? []
+  assert.equal(a.record?.clusterId, clusterIdOf(members, founders, 'state'))
+  assert.notEqual(a.record?.clusterId, clusterIdOf(members, founders))
+  // Restored again, with another log.
+  const again = restored(2, 'another')
+  exchange(a, again, c)
+  assert.equal(again.next(), null)
+})
+
+void test('what was agreed never changes, whatever is heard later', () => {
+  const [a, b, c] = [founder(1), founder(2), founder(3)]
+  exchange(a, b, c)
+  exchange(a, b, c)
+  const record = recorded(a)
+  const again = founder(2, 'another')
+  exchange(a, again, c)
+  exchange(a, again, c)
+  assert.deepEqual([a.next(), a.record], [null, record])
+})
+
+void test('a founder that agreed and was away is told by any founded member', () => {
+  const [a, b, c] = [founder(1), founder(2), founder(3)]
+  exchange(a, b, c)
+  exchange(a, b, c)
+  const record = recorded(c)
+  const back = founder(3, 'log3', record)
+  back.hear(nodeId(9), { logId: 'log9', clusterId: record.clusterId, phase: 'founded' })
+  assert.deepEqual(recorded(back), { ...record, founded: true })
+  const misled = founder(3, 'log3', record)
+  misled.hear(nodeId(1), { logId: 'log1', clusterId: 'another', phase: 'founded' })
+  assert.equal(misled.next(), null)
+})
+
+void test('a member that founds alone does so at once', () => {
+  const [only] = members
+  assert.ok(only)
+  const founding = new Founding({ self: only.id, logId: 'log1', members: [only], record: null })
+  assert.equal(recorded(founding).founded, true)
+})
+
+void test('the id of a cluster depends on each log, name and address, and not on the order of the list', () => {
+  const logs = members.map(({ id }) => ({ peer: id, logId: `log${id}` }))
+  const id = clusterIdOf(members, logs)
+  assert.match(id, /^[0-9a-f]{32}$/)
+  assert.equal(clusterIdOf([...members].reverse(), [...logs].reverse()), id)
+  const [first, ...rest] = members
+  assert.ok(first)
+  for (const change of [
+    { name: 'x' },
+    { peerAddress: 'x:1' },
+    { clientAddress: 'x:1' },
+    { role: 'learner' },
+  ] as const) {
+    assert.notEqual(clusterIdOf([{ ...first, ...change }, ...rest], logs), id)
+  }
+  assert.notEqual(clusterIdOf(members, [{ peer: first.id, logId: 'x' }, ...logs.slice(1)]), id)
+})
+
+/** Founders that live in one random schedule. */
+class Schedule {
+  readonly #random: SeededRandom
+  readonly #members: readonly MemberInfo[]
+  readonly #disks = new Map<NodeId, { logId: string; record: ClusterRecord | null }>()
+  readonly #running = new Map<NodeId, Founding>()
+  readonly #waiting: { readonly from: NodeId; readonly to: NodeId; readonly identity: PeerIdentity }[] = []
+  /** Ids of clusters in which some member was founded, and on how many disks that ever was so. */
+  readonly founded = new Map<string, Set<string>>()
+  /** Something was founded, and some founder kept its directory ever since. */
+  #logs = 0
+  wipes = 0
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed)
+    const count = this.#random.pick([2, 3, 3, 4, 5])
+    this.#members = Array.from({ length: count }, (_, at) => person(at + 1, 'voter'))
+    for (const { id } of this.#members) this.#disks.set(id, { logId: this.#newLog(), record: null })
+  }
+
+  async run(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step++) await this.#step()
+  }
+
+  /** Everybody is up and heard. */
+  async settle(): Promise<void> {
+    for (const { id } of this.#members) this.#start(id)
+    for (let round = 0; round < 20; round++) {
+      for (const { id } of this.#members) this.#say(id)
+      while (this.#waiting.length > 0) await this.#deliver(0)
+      for (const id of this.#running.keys()) this.#record(id)
+    }
+  }
+
+  get allFounded(): boolean {
+    return [...this.#disks.values()].every(({ record }) => record?.founded === true)
+  }
+
+  get agreedOnly(): boolean {
+    const records = [...this.#disks.values()].map(({ record }) => record)
+    return this.founded.size === 0 && records.some((record) => record !== null)
+  }
+
+  async #step(): Promise<void> {
+    const { id } = this.#random.pick(this.#members)
+    const kind = this.#random.below(100)
+    if (kind < 35) this.#say(id)
+    else if (kind < 70 && this.#waiting.length > 0)
+      await this.#deliver(this.#random.below(this.#waiting.length))
+    else if (kind < 88) this.#record(id)
+    else if (kind < 93) this.#start(id)
+    else if (kind < 97) this.#running.delete(id)
+    else this.#wipe(id)
+  }
+
+  #start(id: NodeId): void {
+    const disk = this.#disks.get(id)
+    if (disk === undefined || this.#running.has(id)) return
+    const { logId, record } = disk
+    this.#running.set(id, new Founding({ self: id, logId, members: this.#members, record }))
+  }
+
+  #say(from: NodeId): void {
+    const founding = this.#running.get(from)
+    if (founding === undefined) return
+    for (const { id } of this.#members) {
+      if (id !== from && !this.#random.chance(0.1)) {
+        this.#waiting.push({ from, to: id, identity: founding.identity })
+      }
+    }
+  }
+
+  /** Of those under way, in any order; sometimes it comes again. */
+  async #deliver(at: number): Promise<void> {
+    const word = this.#waiting[at]
+    if (word === undefined) return
+    if (!this.#random.chance(0.1)) this.#waiting.splice(at, 1)
+    const to = this.#running.get(word.to)
+    if (to === undefined) return
+    const logIds = new PeerLogIds({ known: [], cluster: () => to.record, record: () => undefined })
+    // All are founders, whose logs a record has: nothing is to be recorded.
+    const verdict = await logIds.verify(word.from, word.identity)
+    if (verdict === 'ok') to.hear(word.from, word.identity)
+  }
+
+  /** The record is durable, and the process may have ended before it knows. */
+  #record(id: NodeId): void {
+    const founding = this.#running.get(id)
+    const disk = this.#disks.get(id)
+    const record = founding?.next() ?? null
+    if (record === null || founding === undefined || disk === undefined) return
+    disk.record = record
+    if (this.#random.chance(0.1)) this.#running.delete(id)
+    else founding.recorded(record)
+    if (!record.founded) return
+    const disks = this.founded.get(record.clusterId) ?? new Set<string>()
+    disks.add(disk.logId)
+    this.founded.set(record.clusterId, disks)
+  }
+
+  /** The directory is gone. The last one that holds a founded cluster stays. */
+  #wipe(id: NodeId): void {
+    const keeps = [...this.#disks].some(([other, { record }]) => other !== id && record !== null)
+    if (this.founded.size > 0 && !keeps) return
+    this.wipes++
+    this.#running.delete(id)
+    this.#disks.set(id, { logId: this.#newLog(), record: null })
+  }
+
+  #newLog(): string {
+    return `log${++this.#logs}`
+  }
+}
+
+void test('no schedule founds two clusters while one founder keeps its directory', async () => {
+  let [founded, wipes, whole] = [0, 0, 0]
+  for (let seed = 1; seed <= 400; seed++) {
+    const schedule = new Schedule(seed)
+    await schedule.run(300)
+    await schedule.settle()
+    assert.ok(schedule.founded.size <= 1, `seed ${seed}: ${[...schedule.founded.keys()].join(' and ')}`)
+    founded += schedule.founded.size
+    wipes += schedule.wipes
+    if (schedule.allFounded) whole++
+    // Only a directory that was lost in the middle of an agreement keeps a cluster from being founded.
+    if (schedule.wipes === 0) assert.ok(schedule.allFounded, `seed ${seed}: all are founded`)
+    if (schedule.founded.size === 0)
+      assert.ok(schedule.agreedOnly, `seed ${seed}: nobody agreed, so nothing is in the way`)
+  }
+  assert.ok(founded > 100 && wipes > 400 && whole > 20, `${founded} founded, ${wipes} wiped, ${whole} whole`)
+})

@@ -1,0 +1,119 @@
+/*
+ * Goal: what the raft thread says of its lease reaches a reader with another clock, is never later there than it is here, and
+ * a read by it is good only when the lease held to its end, in one reign.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logIndex, term } from '../../../../raft/core/types.ts'
+import type { LogIndex } from '../../../../raft/core/types.ts'
+import { SharedLease } from '../../../../raft/protocol/shared-lease.ts'
+import { LeaseKeeper } from '../../../../raft/driver/lease-keeper.ts'
+import { beginLeaseRead } from '../../../../raft/node/lease-read.ts'
+import { ManualClock } from '../../../support/fakes/manual-clock.ts'
+
+function core() {
+  return {
+    term: term(3),
+    commit: logIndex(7),
+    leaseUntilMs: 0,
+    toldMs: -1,
+    wanted: false,
+    tellTime(nowMs: number): void {
+      this.toldMs = nowMs
+    },
+    wantLease(wanted: boolean): void {
+      this.wanted = wanted
+    },
+  }
+}
+
+test('the deadline is told on the clock of the reader, by the quickest of its words', () => {
+  const board = new SharedLease()
+  const raft = core()
+  const keeper = new LeaseKeeper(raft, board)
+  keeper.publish()
+  assert.equal(board.untilMs, 0, 'nobody wants one')
+  // The reader's clock is 500 behind; its first word took 30 ms, the next 2, the one after 10.
+  keeper.told(true, 1000, 1530)
+  raft.leaseUntilMs = 1600
+  keeper.publish()
+  assert.equal(board.untilMs, 1070)
+  keeper.told(true, 1050, 1552)
+  keeper.publish()
+  assert.equal(board.untilMs, 1098)
+  keeper.told(true, 1060, 1570)
+  keeper.publish()
+  assert.equal(board.untilMs, 1098)
+})
+
+test('no lease any more is told at once, and when nobody wants it or this member stops', () => {
+  const board = new SharedLease()
+  const raft = core()
+  const keeper = new LeaseKeeper(raft, board)
+  keeper.told(true, 0, 0)
+  const publish = (untilMs: number): void => {
+    raft.leaseUntilMs = untilMs
+    keeper.publish()
+  }
+  publish(50)
+  assert.equal(board.untilMs, 50)
+  publish(0)
+  assert.equal(board.untilMs, 0)
+  publish(60)
+  keeper.told(false, 0, 0)
+  assert.deepEqual([board.untilMs, raft.wanted], [0, false])
+  keeper.told(true, 0, 0)
+  publish(60)
+  keeper.stop()
+  assert.equal(board.untilMs, 0)
+})
+
+test('both threads see one board', () => {
+  const mine = new SharedLease()
+  const theirs = new SharedLease(mine.buffer)
+  mine.publish(term(4), logIndex(9), 12.3456)
+  assert.deepEqual([theirs.term, theirs.commit, theirs.untilMs], [4, 9, 12.345])
+})
+
+void test('a read is good when the lease holds once its value is fixed, in the same reign', async () => {
+  const clock = new ManualClock()
+  const board = new SharedLease()
+  assert.equal(beginLeaseRead(board, clock), null)
+  board.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
+  const read = beginLeaseRead(board, clock)
+  assert.equal(read?.index, 9)
+  assert.equal(read.holds(), true)
+  await clock.advance(10)
+  assert.equal(read.holds(), false, 'this process stood still for too long')
+  board.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
+  assert.equal(read.holds(), true, 'prolonged in the same reign: nobody led meanwhile')
+  board.publish(term(6), logIndex(9), clock.monotonicMs() + 10)
+  assert.equal(read.holds(), false, 'somebody may have led between the two reigns')
+})
+
+/** What a reader that was interrupted between any two looks can have seen. */
+test('who sees a term sees no commit index from before it', () => {
+  const board = new SharedLease()
+  board.publish(term(4), logIndex(9), 100)
+  const seen: { readonly term: number; readonly commit: LogIndex; readonly untilMs: number }[] = []
+  const { buffer } = board
+  const store = Atomics.store
+  // Between each write and the next, somebody looks.
+  const spied = (fields: BigInt64Array, at: number, value: bigint): bigint => {
+    const stored = store(fields, at, value)
+    const other = new SharedLease(buffer)
+    seen.push({ term: other.term, commit: other.commit, untilMs: other.untilMs })
+    return stored
+  }
+  Object.defineProperty(Atomics, 'store', { value: spied, configurable: true })
+  try {
+    board.publish(term(6), logIndex(20), 200)
+  } finally {
+    Object.defineProperty(Atomics, 'store', { value: store, configurable: true })
+  }
+  assert.ok(seen.length >= 3)
+  for (const { term: at, commit, untilMs } of seen) {
+    if (at === 6) assert.equal(commit, 20)
+    if (untilMs === 100) assert.deepEqual([at, commit], [4, 9])
+  }
+})
