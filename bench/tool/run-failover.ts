@@ -31,7 +31,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
   const { target, clock } = context
   const { local, endpoints } = target
   if (local === null)
-    throw new BenchFailure('not-possible', 'only the leader of a cluster on this machine is harmed')
+    throw new BenchFailure('not-possible', 'faults need the leader of a cluster on this machine')
   const clients = endpoints.length + 1
   const namespace = await fill(context, { purpose: 'failover', prefix: 'f', objects: clients, payloadBytes })
   const [writes, reads] = [new Traffic(clock), new Traffic(clock)]
@@ -107,7 +107,7 @@ class Traffic {
       if (this.#ended || this.#clock.monotonicMs() >= endMs)
         throw new BenchFailure(
           'no-answer',
-          `nobody was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
+          `no call was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
         )
       await pause(this.#clock, lookMs)
     }

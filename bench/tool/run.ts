@@ -130,9 +130,7 @@ class Run {
     const http = await this.#spoken(selection.http)
     const plan = planOf(selection, { modes: target.modes, http, hasRoles, canFail })
     if (selection.workloads.includes('failover') && !canFail)
-      this.notes.push(
-        'failover is not measured: only a leader on this machine, with others beside it, is harmed',
-      )
+      this.notes.push('failover is not measured: it needs a leader on this machine and other members')
     for (const said of target.notes) note(said)
     if (plan.length === 0) throw new BenchFailure('not-possible', this.notes[0] ?? nothingSelected)
     const minutes = Math.max(1, Math.round(guessMs(plan, { secondsEach: seconds, rounds }) / 60_000))

@@ -106,13 +106,13 @@ export function remarks(report: BenchReport): readonly string[] {
   return [
     ...(run.loadBefore > quietLoad * environment.processors
       ? [
-          `the machine had other work before (load ${run.loadBefore.toFixed(2)}): rates and latencies say little`,
+          `the machine had other work before (load ${run.loadBefore.toFixed(2)}): rates and latencies are not reliable`,
         ]
       : []),
     ...(bound.length === 0
       ? []
       : [
-          `(!) the generator used most of the machine or all of a thread: servers may do more than the rate says`,
+          `(!) the generator used most of the machine or all of a thread: servers may be faster than the rate`,
         ]),
     ...failing.map(({ label, failures }) => `${label}: ${failuresText(failures)}`),
     ...notes,

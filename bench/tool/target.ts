@@ -106,7 +106,7 @@ export class Target {
       for (const other of new Set(said)) {
         if (other === null || other === name) continue
         const who = this.endpoints.filter((_, at) => said[at] === other).map((endpoint) => endpoint.name)
-        notes.push(`${name} reads are answered as ${other} ones by ${who.join(', ')}`)
+        notes.push(`${name} reads are served as ${other} by ${who.join(', ')}`)
       }
     }
     return notes

@@ -66,14 +66,14 @@ export function chooseCandidate(candidates: readonly RecoveryCandidate[]): Recov
       b.committed - a.committed,
   )
   if (best === undefined)
-    throw new BackupFailure('refused', 'none of the directories is whole: restore a snapshot instead')
+    throw new BackupFailure('refused', 'none of the directories is intact: restore a snapshot instead')
   const { configuration } = best.log
   const here = whole.map(({ identity }) => identity.id)
   if (isMajority(configuration, here)) {
     const names = whole.map(({ identity }) => identity.member).join(', ')
     throw new BackupFailure(
       'refused',
-      `the directories of ${names} are whole, and a majority: nothing is to be recovered, start them`,
+      `the directories of ${names} are intact and a majority: no recovery is needed, start them`,
     )
   }
   const away = votersOf(configuration).filter((id) => !here.includes(id))
@@ -120,7 +120,7 @@ function sameFounding(candidates: readonly RecoveryCandidate[]): void {
   const groups = [...directories].map(([id, paths]) => `${paths.join(' and ')} of cluster ${id}`)
   throw new BackupFailure(
     'refused',
-    `the directories are of clusters that were founded apart: ${groups.join('; ')}; give those of one`,
+    `the directories belong to separately founded clusters: ${groups.join('; ')}; give those of one`,
   )
 }
 
@@ -131,7 +131,7 @@ function sameCluster(candidates: readonly RecoveryCandidate[]): void {
     if (a?.cluster !== b.cluster || a.life !== b.life) {
       throw new BackupFailure(
         'refused',
-        `${first?.directory ?? ''} and ${other.directory} are of different clusters, or lives of one: give those of one`,
+        `${first?.directory ?? ''} and ${other.directory} belong to different clusters, or incarnations of one: give those of one`,
       )
     }
     if (a.member === b.member) {

@@ -30,7 +30,7 @@ export function keyFor(name: string, how: KeyDerivation | null, secret: Secret |
   if (how === null) {
     if (secret === null) return null
     // An attacker may have replaced the encrypted file.
-    throw wanted('is not encrypted: leave the passphrase or key out if that is as it should be')
+    throw wanted('is not encrypted: omit the passphrase or key if that is expected')
   }
   if (secret?.kind !== how.kind) {
     const flag = how.kind === 'key' ? '--key-file' : '--passphrase-file'

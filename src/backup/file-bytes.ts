@@ -13,7 +13,7 @@ export class RealFileBytes implements FileBytes {
     try {
       const found = orRefused(path, () => fstatSync(file))
       if (!found.isFile())
-        throw new BackupFailure('not-a-snapshot', `${path} is no file: give a snapshot's path`)
+        throw new BackupFailure('not-a-snapshot', `${path} is not a file: give the path of a snapshot`)
       this.#size = found.size
       this.#file = file
     } catch (cause) {

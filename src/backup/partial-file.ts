@@ -75,7 +75,9 @@ export class PartialFile {
       linkSync(this.#partial, this.#path)
     } catch (cause) {
       if (!existsSync(this.#path)) throw cause
-      throw new BackupFailure('refused', `${this.#path} was made meanwhile: give another name`, { cause })
+      throw new BackupFailure('refused', `${this.#path} was created concurrently: give another name`, {
+        cause,
+      })
     }
   }
 

@@ -55,7 +55,7 @@ export class SnapshotSaver {
     const summary = this.#verifier.finish()
     const [writer, header] = [this.#writer, this.#header]
     if (writer === null || header === null) {
-      throw new BackupFailure('incomplete', `${this.#options.name} ended early: nothing of it is kept`)
+      throw new BackupFailure('incomplete', `${this.#options.name} ended early: nothing was saved`)
     }
     writer.end()
     return { header, summary }

@@ -134,7 +134,7 @@ export function damaged(name: string, what: string): BackupFailure {
 }
 
 export function incomplete(name: string, bytes: number): BackupFailure {
-  return new BackupFailure('incomplete', `${name} ends early, after ${bytes} bytes: use another copy`)
+  return new BackupFailure('incomplete', `${name} is truncated after ${bytes} bytes: use another copy`)
 }
 
 function derivationIn(value: unknown): KeyDerivation | 'none' {

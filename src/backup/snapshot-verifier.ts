@@ -66,7 +66,7 @@ export class SnapshotVerifier {
   finish(): StateSummary {
     const stored = this.#stored
     if (stored === null || !this.#ended || !this.#parser.atBorder) {
-      throw new BackupFailure('incomplete', `${this.#name} ended early: nothing of it is kept`)
+      throw new BackupFailure('incomplete', `${this.#name} ended early: nothing was saved`)
     }
     const { head, digest } = stored
     const sum = hash128(encodeHead(head), 0, newHash())

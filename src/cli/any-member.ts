@@ -130,13 +130,14 @@ export class AnyMember {
       if (reply !== null && !undecidedCodes.has(reply.status)) {
         return { body: jsonOf(endpoint, reply), isRepeat: at > 0 }
       }
-      const words = reply === null ? `gives no answer in ${inSeconds(patienceMs)}` : `says: ${wordsOf(reply)}`
+      const words =
+        reply === null ? `did not respond within ${inSeconds(patienceMs)}` : `responded: ${wordsOf(reply)}`
       said = `member ${endpoint.name} ${words}`
       this.#last(endpoint, said, endpoints[at + 1] ?? null)
     }
     throw new CliFailure(
       'failed',
-      `no member did it: asked ${asked.join(', ')}; it does no harm to try again (--timeout); ${said}`,
+      `no member confirmed the change: tried ${asked.join(', ')}; it is safe to try again (--timeout); ${said}`,
     )
   }
 
@@ -161,7 +162,10 @@ export class AnyMember {
       }
       if (nowMs >= endMs) {
         const seconds = Math.round(what.timeoutMs / 1000)
-        throw new CliFailure('failed', `${line} after ${seconds} s; the same command waits on (--timeout)`)
+        throw new CliFailure(
+          'failed',
+          `${line} after ${seconds} s; rerun the same command to keep waiting (--timeout)`,
+        )
       }
       await sleep(clock, pollMs)
     }

@@ -61,7 +61,7 @@ export async function bench(terminal: Terminal, flags: BenchFlags, processors: n
   const stop = new AbortController()
   // A second interrupt ends the program and leaves its namespaces behind.
   const ended = onInterrupt(terminal.clock, () => {
-    terminal.note('interrupted: ending, and removing what was made')
+    terminal.note('interrupted: ending and removing the namespaces')
     stop.abort()
   })
   const defaults = flags.quick === true ? benchDefaults.quick : benchDefaults.whole
@@ -102,10 +102,7 @@ function selectionOf(flags: BenchFlags): Selection {
  */
 async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
   const names = endpoints.map(({ url }) => url).join(', ')
-  const refusal = new CliFailure(
-    'usage',
-    `${names}: not a cluster of --dir; say --yes to load it all the same`,
-  )
+  const refusal = new CliFailure('usage', `${names}: not a cluster of --dir; use --yes to load it anyway`)
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw refusal
   const asked = createInterface({ input: process.stdin, output: process.stderr })
   try {
@@ -141,7 +138,7 @@ function compared(terminal: Terminal, files: readonly string[]): number {
   terminal.print(
     `${basename(second)} (commit ${after.commit}) divided by ${basename(first)} (commit ${before.commit})`,
   )
-  terminal.print('+ better, - worse: no round of the one is within the rounds of the other')
+  terminal.print('+ better, - worse: the rounds of the two do not overlap')
   for (const line of formatTable(rows)) terminal.print(line)
   if (alone.length > 0) terminal.note(`in one of them only: ${alone.join('; ')}`)
   return exitCodes.done

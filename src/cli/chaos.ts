@@ -75,7 +75,7 @@ export async function chaosRun(
   const lacking = kinds.map((kind) => lacksFault(cluster, kind)).filter((why) => why !== null)
   const [first] = lacking
   if (first !== undefined && flags.faults !== undefined) throw new CliFailure('failed', first)
-  for (const why of lacking) terminal.note(`left out: ${why}`)
+  for (const why of lacking) terminal.note(`skipped: ${why}`)
   const had = kinds.filter((kind) => lacksFault(cluster, kind) === null)
   const seed = flags.seed ?? terminal.random.below(2 ** 31)
   const members = cluster.members.map(({ name }) => name)
@@ -87,7 +87,7 @@ export async function chaosRun(
   // The first interrupt reverts all faults. The second ends the program; the processes that hold
   // links and pauses notice that and revert them.
   const ended = onInterrupt(clock, () => {
-    terminal.note('healing what was harmed')
+    terminal.note('reverting all faults')
     stop.abort()
   })
   const startedMs = clock.wallMs()
@@ -111,7 +111,7 @@ export async function chaosRun(
     ended()
     target.close()
   }
-  terminal.note('all members run, are ready and have whole links')
+  terminal.note('all members are ready and all links are restored')
   return !stop.signal.aborted
 }
 
@@ -141,7 +141,7 @@ async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal):
       throw new CliFailure('failed', `${down.join(', ')} not running: orchctl cluster up first`)
     if (clock.monotonicMs() >= endMs) {
       const late = `${not.join(', ')} not ready after ${chaosLimits.beginMsMax / 1000} s`
-      throw new CliFailure('failed', `${late}: orchctl cluster status tells more; try again when all are`)
+      throw new CliFailure('failed', `${late}: see orchctl cluster status, and try again when all are`)
     }
     await sleep(clock, readyAgainMs)
   }

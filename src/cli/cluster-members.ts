@@ -121,7 +121,7 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
   forgetServer(kubeconfig, name, readTextFile(clusterPkiPaths(join(cluster.directory, 'pki')).ca.certificate))
   rmSync(join(place.directory, 'data'), { recursive: true, force: true })
   removeFile(place.configPath)
-  terminal.print(`${name} is gone; ${place.logPath} is what it said`)
+  terminal.print(`${name} is removed; its log remains in ${place.logPath}`)
 }
 
 /** Returns the members as the cluster reports them; without a response, those on this machine. */

@@ -58,7 +58,7 @@ export async function clusterUp(
       terminal.note(`${member.name} is running already (pid ${state.pid})`)
       continue
     }
-    if (state.kind === 'stale') terminal.note(`${member.name} ended without being told to`)
+    if (state.kind === 'stale') terminal.note(`${member.name} had ended unexpectedly`)
     start(member)
   }
   const removed = new Set<string>()
@@ -66,7 +66,7 @@ export async function clusterUp(
     const ours = started.get(member.name)
     if (ours === undefined) {
       // Its exit code is unknown, because it was started earlier.
-      terminal.note(`${member.name} ended without being told to`)
+      terminal.note(`${member.name} had ended unexpectedly`)
       start(member)
       return 'started-again'
     }
@@ -85,9 +85,9 @@ function tellStaleCache(terminal: Terminal, members: readonly LocalMember[]): vo
   const stale = members.flatMap((member) => staleDiscovery(member.clientPort, String(domainOf(member))))
   if (stale.length === 0) return
   terminal.note(
-    'kubectl remembers kinds of another API domain at these addresses, and would not find those of this',
+    'kubectl caches kinds of another API domain at these addresses and would not find those of this',
   )
-  terminal.note(`cluster; to make it ask again: rm -r ${stale.join(' ')}`)
+  terminal.note(`cluster; clear its cache: rm -r ${stale.join(' ')}`)
 }
 
 /** @returns null: ended by a signal, or unknown */
@@ -106,7 +106,7 @@ export async function afterEnd(
 ): Promise<'failed' | 'gone'> {
   if ((await exitCodeOf(terminal, started)) !== removedExitCode) return 'failed'
   forgetProcess(member)
-  const remedy = `orchctl cluster remove ${member.name} takes what it held off this machine`
+  const remedy = `orchctl cluster remove ${member.name} removes its files from this machine`
   terminal.note(`${member.name} is no member any more: ${remedy}`)
   return 'gone'
 }
@@ -238,7 +238,7 @@ export async function clusterDown(
   }
   if (left.length > 0) {
     const names = left.map(({ member, pid }) => `${member.name} (pid ${pid})`).join(', ')
-    throw new CliFailure('failed', `still running: ${names}; --force ends them the hard way`)
+    throw new CliFailure('failed', `still running: ${names}; use --force to SIGKILL them`)
   }
   await stopLinks(terminal, resolve(options.directory))
   terminal.print(stopping.length === 0 ? 'nothing was running' : `${stopping.length} stopped`)

@@ -243,7 +243,7 @@ function checkSame(directory: string, members: readonly LocalMember[], options: 
   for (const member of members) {
     const domain = domainOf(member)
     if (options.domain !== null && domain !== options.domain) {
-      const held = `${member.configPath} says api-domain ${JSON.stringify(domain)}, not ${options.domain}`
+      const held = `${member.configPath} has api-domain ${JSON.stringify(domain)}, not ${options.domain}`
       throw new CliFailure('failed', `${held}: ${remedy}`)
     }
   }

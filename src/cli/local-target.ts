@@ -253,7 +253,5 @@ export function lacksFault(cluster: LocalCluster, kind: FaultKind): string | nul
     return 'full-disk needs prlimit: install util-linux'
   }
   const hooked = cluster.members.every(({ directory }) => existsSync(join(directory, hookFile)))
-  return byHook.has(kind) && !hooked
-    ? `${kind} needs members that can be harmed from within: ${remedy}`
-    : null
+  return byHook.has(kind) && !hooked ? `${kind} needs members with a fault hook: ${remedy}` : null
 }

@@ -219,7 +219,7 @@ function tell(terminal: Terminal, { seat, token, tokenPath, made, flags }: Told)
     terminal.print(
       `(${terminal.program} pki init --dir pki --members ${what} makes its own, where the others were made;`,
     )
-    terminal.print(`${tokenPath} is one line, for nobody else to read: ${token.token})`)
+    terminal.print(`${tokenPath} must contain one line, readable by its owner only: ${token.token})`)
   }
   terminal.print('')
   terminal.print('type, with a --data-dir of its own:')

@@ -120,7 +120,7 @@ export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, 
   }
   if (!isRecord(value)) throw new CliFailure('failed', `member ${endpoint.name} answers no object`)
   if (reply.status >= 400) {
-    throw new CliFailure('failed', `member ${endpoint.name} says: ${messageOf(value, reply)}`)
+    throw new CliFailure('failed', `member ${endpoint.name}: ${messageOf(value, reply)}`)
   }
   return value
 }

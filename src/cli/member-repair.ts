@@ -56,7 +56,7 @@ function memberOf(cluster: AnyMember, { members }: MemberStatus, name: string): 
   }
   const endpoint = cluster.endpointOf(name)
   if (endpoint !== null) return { name, id: found.id, endpoint }
-  throw new CliFailure('failed', `it is not known where clients dial ${name}: orchctl member move says it`)
+  throw new CliFailure('failed', `the client address of ${name} is unknown: set it with orchctl member move`)
 }
 
 /**

@@ -31,7 +31,7 @@ export async function openStream(
   })
   if (incoming === null) return null
   if (incoming.statusCode === 200) return { headers: incoming.headers, pieces: incoming }
-  throw new CliFailure('failed', `member ${endpoint.name} says: ${await refusalIn(incoming)}`)
+  throw new CliFailure('failed', `member ${endpoint.name}: ${await refusalIn(incoming)}`)
 }
 
 async function refusalIn(incoming: IncomingMessage): Promise<string> {

@@ -70,7 +70,7 @@ export async function transferLeader(
   }
   const before = status.leader
   try {
-    if (before === null) throw new CliFailure('failed', 'there is no leader to hand over')
+    if (before === null) throw new CliFailure('failed', 'there is no leader that could transfer leadership')
     const after = to === before ? to : await handedOver(terminal, cluster, { before, to })
     report(terminal, { from: before, to: after }, format)
   } catch (cause) {
@@ -91,8 +91,7 @@ async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted):
   const { before, to } = what
   // The leader knows best which members can take over.
   const leader = cluster.endpointOf(before)
-  if (leader === null)
-    throw new CliFailure('failed', `${before} leads, and it is not known where clients dial it`)
+  if (leader === null) throw new CliFailure('failed', `${before} leads, but its client address is unknown`)
   const body = { to, from: before }
   const reply = await call(
     leader,
@@ -103,7 +102,7 @@ async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted):
     const after = await movedAfterAll(terminal, cluster, { ...what, lookMs: reply === null ? electionMs : 0 })
     if (after !== null) return after
   }
-  if (reply === null) throw new CliFailure('failed', `${before} did not say that it handed leadership on`)
+  if (reply === null) throw new CliFailure('failed', `${before} did not confirm the leadership transfer`)
   const first = parseStatus(leader, jsonOf(leader, reply))
   return settled(terminal, { cluster, leader }, first, what)
 }

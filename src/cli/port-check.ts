@@ -26,7 +26,7 @@ export async function checkPorts(options: LocalClusterOptions): Promise<void> {
   const remedy =
     present.length === 0
       ? 'nothing was made; give others with --client-port and --peer-port (make up: PORT=)'
-      : 'stop who has them, then try again'
+      : 'stop the processes that use them, then try again'
   throw new CliFailure('failed', `these ports of ${localHost} cannot be had: ${taken.join(', ')}: ${remedy}`)
 }
 

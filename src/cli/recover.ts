@@ -46,7 +46,7 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
     if (flags.output === 'json') terminal.print(JSON.stringify(told(candidates, choice), null, 2))
     if (!flags.yes) {
       const { member } = choice.best.identity
-      throw new CliFailure('failed', `nothing was changed: say --yes to go on from ${member} alone`)
+      throw new CliFailure('failed', `nothing was changed: use --yes to continue from ${member} alone`)
     }
     await perform(terminal, choice)
   } finally {
@@ -90,14 +90,14 @@ function checkDirectories(paths: readonly string[]): void {
 async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<void> {
   const { state } = await inspectDataDir(best.directory, terminal.random)
   if (state === null)
-    throw new CliFailure('failed', `${best.directory} changed while it was looked at: try again`)
+    throw new CliFailure('failed', `${best.directory} changed during the inspection: try again`)
   const { clock, random } = terminal
   const incarnationOf = (fingerprint: string): ClusterIncarnation =>
     newIncarnation(clock.wallMs(), random, fingerprint)
   const { made, incarnation, aside } = await recoverInto(best, state, { incarnationOf, random })
   const name = best.identity.member
   terminal.note(`${name} is the only voter now, at revision ${made.head.revision}, in life ${incarnation.id}`)
-  terminal.note(`what it was lies in ${aside}; remove it when all is well`)
+  terminal.note(`the original files are in ${aside}; remove them once the cluster works`)
   // Learners have directories of the old incarnation, too.
   const others = best.log.configuration.members.filter(({ id }) => id !== best.identity.id)
   terminal.note(
@@ -121,7 +121,7 @@ async function refuseWhileAlive(
   throw new CliFailure(
     'failed',
     `member ${alive.member} answers at ${alive.address}: stop it and give its directory too, ` +
-      `or say --dead ${alive.member} if that is somebody else`,
+      `or use --dead ${alive.member} if that is another process`,
   )
 }
 
@@ -171,7 +171,7 @@ function lossOf({
     '',
     `best: ${best.identity.member}`,
     lostDecide
-      ? `missing: ${others}: enough to have acknowledged writes without who is here`
+      ? `missing: ${others}: enough to have acknowledged writes without the members given here`
       : `missing: ${others}: not enough to have acknowledged writes, unless the members were changed since`,
     `certain: everything up to entry ${certain}`,
   ]
@@ -180,9 +180,7 @@ function lossOf({
   }
   if (unproven.length > 0) {
     const range = `entries ${committed + 1} to ${best.log.lastIndex}`
-    lines.push(
-      `kept: ${range}, with ${unproven.length} writes, which nobody here can prove were acknowledged`,
-    )
+    lines.push(`kept: ${range}, with ${unproven.length} writes that may or may not have been acknowledged`)
     list(unproven)
   }
   for (const { member, from, to, writes } of dropped) {

@@ -54,7 +54,7 @@ export async function settingsSet(
     if (wanted.every(([name, value]) => now[name] === value)) return show(terminal, known, format)
     checkUnchanged(wanted, settingsOf(first), now)
   }
-  throw new CliFailure('failed', 'others change the settings again and again: nothing was set, try later')
+  throw new CliFailure('failed', 'settings not changed: too many conflicting updates, try again')
 }
 
 const conflict = 409
@@ -89,8 +89,8 @@ function checkUnchanged(
   if (changed.length === 0) return
   throw new CliFailure(
     'failed',
-    `somebody else changed ${changed.join(' and ')} meanwhile, nothing was set ` +
-      '(who: "settings changed" in a member\'s log); if it shall still be yours, set it again',
+    `settings not changed: conflict with a concurrent change of ${changed.join(' and ')} ` +
+      '(see "settings changed" in the log of a member); run the command again to override it',
   )
 }
 
@@ -133,7 +133,7 @@ function show(terminal: Terminal, answer: Record<string, unknown>, format: Forma
   const rows = settingNames.map((name) => [words[name].label, said(name, settings[name]), words[name].flag])
   for (const line of formatTable([['SETTING', 'VALUE', 'FLAG OF settings set'], ...rows]))
     terminal.print(line)
-  const full = storage['alarm'] === true ? ', full: only what makes room is accepted' : ''
+  const full = storage['alarm'] === true ? ', full: only writes that free space are accepted' : ''
   terminal.print('')
   terminal.print(
     `feature level ${numberOf(featureLevel)}, ${numberOf(storage['usedBytes'])} bytes used${full}`,

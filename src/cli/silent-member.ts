@@ -10,12 +10,12 @@ const connectMsMax = 1000
  * @param endpoint null: its client address is unknown
  */
 export async function whySilent(name: string, endpoint: Endpoint | null): Promise<string> {
-  if (endpoint === null) return `${name} was not asked: it is not known where clients dial it`
+  if (endpoint === null) return `${name} was not contacted: its client address is unknown`
   const { url } = endpoint
   return (await takesConnections(new URL(url)))
-    ? `${name} at ${url} takes connections and gives no answer, so its process hangs: wake it (kill -CONT) where ` +
-        'somebody stopped it, else end it (kill -9) and start it again'
-    : `${name} at ${url} takes no connections: start it, or look what is between it and this machine`
+    ? `${name} at ${url} accepts connections but does not respond, so its process hangs: continue it (kill -CONT) if ` +
+        'it was stopped, otherwise kill it (kill -9) and restart it'
+    : `${name} at ${url} accepts no connections: start it, or check the network in between`
 }
 
 function takesConnections({ hostname, port }: URL): Promise<boolean> {

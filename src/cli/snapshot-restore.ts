@@ -73,7 +73,7 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
   if (makesOwnKeys && !flags.newKeys) {
     const path = join(config['data-dir'], 'pki')
     terminal.note(
-      `without keys to be given it would make its own, and refuse them: bring back ${path}, or say --new-keys`,
+      `without keys it would create its own, which do not match: restore ${path}, or use --new-keys`,
     )
   }
 }

@@ -58,7 +58,7 @@ What is checked:
   what is shown was written      one revision is one version; conditional writes replace what they name
   lists are the state            at their revision, in every mode; pages of one list are one state
   modes are kept                 exact is exact, not older is not older
-  watches tell every change      once, in order, across broken connections and members; bookmarks are correct
+  watches send every change      once, in order, across broken connections and members; bookmarks are correct
   reads on one connection        never go back, of any version
   members are equal in the end   byte for byte at one revision
 

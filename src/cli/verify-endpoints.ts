@@ -47,7 +47,7 @@ function given(flags: EndpointFlags, urls: readonly string[]): readonly Endpoint
   if ((flags.cert === undefined) !== (flags.key === undefined))
     throw new CliFailure('usage', '--cert and --key go together')
   if (flags.token !== undefined && flags.tokenFile !== undefined)
-    throw new CliFailure('usage', '--token and --token-file are two ways to say one thing')
+    throw new CliFailure('usage', 'use --token or --token-file, not both')
   const read = (path: string | undefined): string | null => (path === undefined ? null : readText(path))
   const who = {
     ...{ authority: read(flags.ca), certificate: read(flags.cert), key: read(flags.key) },

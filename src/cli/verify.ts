@@ -111,7 +111,7 @@ async function recorded(terminal: Terminal, flags: VerifyFlags, history: string)
   )
   const stop = new AbortController()
   const ended = onInterrupt(clock, () => {
-    terminal.note('interrupted: ending the traffic, judging what there is, and removing what was made')
+    terminal.note('interrupted: ending the traffic, checking what was recorded, and removing the namespace')
     stop.abort()
   })
   try {

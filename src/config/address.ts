@@ -31,7 +31,7 @@ export function memberAddress(text: string): string {
   const address = parseAddress(text)
   if (['0.0.0.0', '::', '0:0:0:0:0:0:0:0'].includes(address.host)) {
     throw new ConfigFailure(
-      `must be where others dial it, such as 10.0.0.4:7443, not ${JSON.stringify(text)}`,
+      `must be an address that others can connect to, such as 10.0.0.4:7443, not ${JSON.stringify(text)}`,
     )
   }
   return formatAddress(address)

@@ -106,7 +106,7 @@ function fromFile(path: string, readFile: Loading['readFile']): Said {
   for (const [name, value] of Object.entries(content)) {
     if (!isFlagName(name)) throw unknown(name, `file ${path}`)
     if (name === 'config')
-      throw new ConfigFailure(`config (file ${path}): a configuration file names no other`)
+      throw new ConfigFailure(`config (file ${path}): a configuration file cannot name another one`)
     said.set(
       name,
       Array.isArray(value) ? value.map((one) => asText(name, one, path)) : [asText(name, value, path)],
@@ -164,8 +164,7 @@ function checkTogether(config: Config): void {
     throw new ConfigFailure(message)
   }
   if (config['data-dir'] === '' && !config['in-memory']) wrong(nowhereToKeep)
-  if (config['data-dir'] !== '' && config['in-memory'])
-    wrong('--in-memory keeps nothing: leave --data-dir out')
+  if (config['data-dir'] !== '' && config['in-memory']) wrong('--in-memory keeps nothing: omit --data-dir')
   if (config['election-timeout'] < 3 * config['heartbeat-interval']) {
     wrong('--election-timeout must be at least three times --heartbeat-interval')
   }
@@ -177,7 +176,7 @@ function checkTogether(config: Config): void {
     wrong('--initial-members lists a name twice')
   if (members.length > 1 && config['in-memory']) {
     // After a restart it could vote twice in one term.
-    wrong('--in-memory forgets what was promised to other members: a cluster of several needs --data-dir')
+    wrong('--in-memory forgets votes and promises to other members: a cluster of several needs --data-dir')
   }
   if (members.length > 1 && config['peer-cert-file'] === '') {
     wrong(
@@ -192,7 +191,7 @@ function checkTogether(config: Config): void {
   }
   for (const mode of config['authorization-mode']) {
     if (!['RBAC', 'AlwaysAllow', 'AlwaysDeny'].includes(mode)) {
-      wrong(`--authorization-mode knows RBAC, AlwaysAllow and AlwaysDeny, not ${JSON.stringify(mode)}`)
+      wrong(`--authorization-mode must be RBAC, AlwaysAllow or AlwaysDeny, not ${JSON.stringify(mode)}`)
     }
   }
 }
@@ -203,9 +202,8 @@ function checkAnyPort(config: Config, wrong: (message: string) => never): void {
   if (config['advertise-address'] !== '')
     wrong(`${any}, and --advertise-address names one: give a fixed --secure-port`)
   if (config['initial-members'].length > 0)
-    wrong(`${any}, and --initial-members tells all members which: give a fixed --secure-port`)
-  if (config.join.length > 0)
-    wrong(`${any}, and with --join the cluster is told which: give a fixed --secure-port`)
+    wrong(`${any}, and --initial-members has a fixed one: give a fixed --secure-port`)
+  if (config.join.length > 0) wrong(`${any}, and --join needs a fixed one: give a fixed --secure-port`)
 }
 
 function checkAudit(config: Config, wrong: (message: string) => never): void {
@@ -213,36 +211,36 @@ function checkAudit(config: Config, wrong: (message: string) => never): void {
   const webhook = config['audit-webhook-config-file']
   if (path === '' && webhook === '' && config['audit-policy-file'] !== '') {
     const where = '--audit-log-path or --audit-webhook-config-file'
-    wrong(`--audit-policy-file says what to keep of requests: say with ${where} where`)
+    wrong(`--audit-policy-file needs a destination: add ${where}`)
   }
   if (webhook !== '' && config['audit-policy-file'] === '')
-    wrong('--audit-webhook-config-file is where audit events are sent: say with --audit-policy-file which')
+    wrong('--audit-webhook-config-file needs --audit-policy-file, which selects the events')
   if (path !== '' && config['audit-policy-file'] === '')
-    wrong('--audit-log-path is where requests are written down: say with --audit-policy-file what of them')
+    wrong('--audit-log-path needs --audit-policy-file, which selects the events')
   if (path !== '' && path !== '-') return
   for (const name of ['audit-log-maxsize', 'audit-log-maxbackup', 'audit-log-maxage'] as const) {
     if (config[name] === 0) continue
-    wrong(`--${name} is about a file: leave it out, or name one with --audit-log-path`)
+    wrong(`--${name} applies to a file: omit it, or name one with --audit-log-path`)
   }
 }
 
 function checkJoin(config: Config, wrong: (message: string) => never): void {
   if (config.join.length === 0) return
   if (config['initial-members'].length > 0)
-    wrong('--join enters a cluster, --initial-members founds one: leave one of them out')
+    wrong('--join joins a cluster, --initial-members creates one: omit one of them')
   if (config['in-memory'])
-    wrong('--in-memory forgets what was promised to other members: --join needs --data-dir')
+    wrong('--in-memory forgets votes and promises to other members: --join needs --data-dir')
   if (config['join-token'] !== '' && config['join-token-file'] !== '')
     wrong('give --join-token or --join-token-file, not both')
   if (config['peer-address'] === '')
-    wrong('--join needs --peer-address, where the other members dial this one')
+    wrong('--join needs --peer-address, the address that the other members connect to')
   if (config['peer-cert-file'] === '' || config['tls-cert-file'] === '') {
     const files =
       '--tls-cert-file, --tls-private-key-file, --peer-ca-file, --peer-cert-file and --peer-key-file'
     wrong(`--join needs ${files}: orchctl member add --pki makes them`)
   }
   if (config['client-ca-file'] === '')
-    wrong('--join needs --client-ca-file, the one that the other members have')
+    wrong('--join needs --client-ca-file, the same one as on the other members')
 }
 
 const pairs = [

@@ -51,7 +51,7 @@ function parse(values: readonly string[]): RuntimeConfig {
     else resources.push({ key, isOn, group, version, resource })
   }
   if (stages.get('all') === false && said.size === 1) {
-    throw new ConfigFailure('cannot be api/all=false alone, which serves nothing: name what is to be served')
+    throw new ConfigFailure('cannot be api/all=false alone, which serves nothing: enable some versions')
   }
   return { stages, versions, resources }
 }

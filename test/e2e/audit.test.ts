@@ -266,12 +266,12 @@ void describe('what cannot be is refused in one line', () => {
     [
       'a policy without a place',
       ['--audit-policy-file', good],
-      /say with --audit-log-path or --audit-webhook-config-file where/,
+      /needs a destination: add --audit-log-path or --audit-webhook-config-file/,
     ],
     [
       'a webhook without a policy',
       ['--audit-webhook-config-file', good],
-      /say with --audit-policy-file which/,
+      /--audit-webhook-config-file needs --audit-policy-file/,
     ],
     [
       'a webhook whose authority is none',
@@ -283,7 +283,7 @@ void describe('what cannot be is refused in one line', () => {
       ['--audit-policy-file', good, '--audit-webhook-config-file', good],
       /--audit-webhook-config-file: .*good\.yaml: contexts lacks the context/,
     ],
-    ['a log without a policy', ['--audit-log-path', log], /say with --audit-policy-file what/],
+    ['a log without a policy', ['--audit-log-path', log], /--audit-log-path needs --audit-policy-file/],
     [
       'a size of standard output',
       ['--audit-policy-file', good, '--audit-log-path', '-', '--audit-log-maxsize', '5'],

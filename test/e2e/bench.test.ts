@@ -35,7 +35,7 @@ void test('a short run on three members, its failovers included', async (t) => {
   again.child.kill('SIGINT')
   const ended = await again.end
   assert.equal(ended.code, 1, ended.err)
-  assert.match(ended.err, /interrupted: ending, and removing what was made/)
+  assert.match(ended.err, /interrupted: ending and removing the namespaces/)
   assert.match(ended.out, /note: interrupted in round 1 of 3/)
   const left = cluster.run('bench', '--only', 'get', '--clients', '1', '--quick')
   assert.equal(left.code, 0, left.err)

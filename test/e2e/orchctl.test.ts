@@ -84,7 +84,7 @@ void test('a cluster is started, shown, handed over, mended, kept and stopped', 
     process.kill(victim.pid, 'SIGKILL')
     const mended = orchctl(...up)
     assert.equal(mended.code, 0, mended.err)
-    assert.match(mended.err, new RegExp(`${heir} ended without being told to`))
+    assert.match(mended.err, new RegExp(`${heir} had ended unexpectedly`))
     const after = status()
     for (const { name, pid } of after) {
       const same = before.find((row) => row.name === name)?.pid === pid
@@ -209,7 +209,7 @@ void test('ports that are taken are told before anything is made; a member, or a
     thief.close()
     assert.match(
       again.err,
-      new RegExp(`${first} \\(clients of n1, taken\\): stop who has them, then try again`),
+      new RegExp(`${first} \\(clients of n1, taken\\): stop the processes that use them, then try again`),
     )
   } finally {
     other.close()

@@ -70,7 +70,7 @@ void test('fill to the quota, read why, delete, and it works again by itself', a
   assert.match(dry.stderr, /exceeded storage quota/)
   assert.match(
     await settings('get'),
-    /storage quota\s+16Mi\s+--storage-quota\n[^]*, full: only what makes room/,
+    /storage quota\s+16Mi\s+--storage-quota\n[^]*, full: only writes that free space/,
   )
   for (const member of cluster.members) {
     // One that is behind will be where the others are.

@@ -212,7 +212,7 @@ void test('what cannot be, or was not asked for, is said in one line', async (t)
     [
       ['--endpoint', 'https://a'],
       2,
-      /^orchctl: https:\/\/a: not a cluster of --dir; say --yes to load it all the same$/,
+      /^orchctl: https:\/\/a: not a cluster of --dir; use --yes to load it anyway$/,
     ],
     [['--only', 'get,fly'], 2, /There is no workload "fly": there are livez, get, create, /],
     [['--clients', '0'], 2, /It is a whole number from 1 to 4096\./],

@@ -56,8 +56,8 @@ void test('one that hangs just then has its share of --timeout, and that is said
   pointTo(kubeconfig, 'n1', member.url)
   const ran = await orchctl('member', 'remove', 'n3', '--timeout', '2', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 1)
-  assert.match(ran.err, /^member n1 gives no answer in 1 s, asking n\d$/m)
-  assert.match(ran.err, /no member did it: asked n1, .*; it does no harm to try again/)
+  assert.match(ran.err, /^member n1 did not respond within 1 s, asking n\d$/m)
+  assert.match(ran.err, /no member confirmed the change: tried n1, .*; it is safe to try again/)
 })
 
 void test('member list names who hangs and who is not there, each with what to do', async (t) => {
@@ -70,11 +70,11 @@ void test('member list names who hangs and who is not there, each with what to d
     const ran = await orchctl('member', 'list', '-o', output, '--kubeconfig', kubeconfig)
     assert.equal(ran.code, 0, ran.err)
     const hangs =
-      /^n3 at https:\S+ takes connections and gives no answer, so its process hangs: wake it .* start it again$/m
+      /^n3 at https:\S+ accepts connections but does not respond, so its process hangs: continue it .* restart it$/m
     assert.match(ran.err, hangs)
     assert.match(
       ran.err,
-      /^n2 at https:\S+ takes no connections: start it, or look what is between it and this/m,
+      /^n2 at https:\S+ accepts no connections: start it, or check the network in between/m,
     )
     assert.doesNotMatch(ran.err, /^n1 /m)
   }
@@ -93,5 +93,8 @@ void test('leadership is not handed to who hangs, and it is named', async (t) =>
   const ran = await orchctl('member', 'transfer-leader', 'n3', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 1)
   assert.match(ran.err, /n3 was not heard of lately: see what the process does, or start it again/)
-  assert.match(ran.err, /^ {2}n3 at https:\S+ takes connections and gives no answer, so its process hangs: /m)
+  assert.match(
+    ran.err,
+    /^ {2}n3 at https:\S+ accepts connections but does not respond, so its process hangs: /m,
+  )
 })

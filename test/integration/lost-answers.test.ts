@@ -76,7 +76,7 @@ for (const [how, instead] of Object.entries(lost)) {
       const ran = await run(there, verb, 'n3', ...flags, '--timeout', '12')
       assert.equal(ran.code, 0, ran.err)
       assert.ok(ran.out.startsWith(words), ran.out)
-      assert.match(ran.err, /^member n1 (gives no answer in \d+ s|says: .*), asking n2$/m)
+      assert.match(ran.err, /^member n1 (did not respond within \d+ s|responded: .*), asking n2$/m)
       // Who is removed is looked for and not found.
       assert.equal(counted.changes, verb === 'remove' ? 1 : 2)
     })
@@ -115,7 +115,7 @@ void test('nobody did it: the last words say why', async (t) => {
   assert.equal(ran.code, 1)
   assert.match(
     ran.err,
-    /no member did it: asked n1, n2, .*try again \(--timeout\); member n3 gives no answer/,
+    /no member confirmed the change: tried n1, n2, .*try again \(--timeout\); member n3 did not respond/,
   )
 })
 
@@ -149,7 +149,7 @@ void test('leadership that did not move is said to be where it was, in the words
   there.consensus.transferLeadership = () => Promise.reject(new ConsensusFailure('timed-out', 'too slow'))
   const ran = await run(there, 'transfer-leader', 'n2')
   assert.equal(ran.code, 1)
-  assert.match(ran.err, /^orchctl: member n1 says: Timeout: leadership has not moved/)
+  assert.match(ran.err, /^orchctl: member n1: Timeout: leadership has not moved/)
 })
 
 /** A way to the member that can be cut: whoever waits for an answer on it gets none. */

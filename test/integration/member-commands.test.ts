@@ -126,7 +126,7 @@ void test('waiting tells how far it is, and ends when it is done', async (t) => 
   assert.equal(late.code, 1)
   assert.match(
     late.err,
-    /n3 is a learner and catches up: 7 entries to go\n.* after 6 s; the same command waits on/,
+    /n3 is a learner and catches up: 7 entries to go\n.* after 6 s; rerun the same command to keep waiting/,
   )
   const waiting = orchctl('member', 'promote', 'n3', '--kubeconfig', kubeconfig)
   await members.changeMembers({ kind: 'promote', id: learner.id })
@@ -179,7 +179,7 @@ for (const [what, words, code, says] of [
     'everywhere is no address',
     ['add', 'n8', '--peer-address', '0.0.0.0:1', '--client-address', '10.0.0.8:1'],
     2,
-    /where others dial it/,
+    /others can connect to/,
   ],
   ['no address at all', ['add', 'n8'], 2, /--peer-address/],
   [
@@ -214,5 +214,5 @@ void test('the last voter stays, in one line', async (t) => {
   for (const name of ['n3', 'n2']) await orchctl('member', 'remove', name, '--kubeconfig', kubeconfig)
   const ran = await orchctl('member', 'remove', 'n1', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 1)
-  assert.match(ran.err, /^orchctl: member n1 says: it is the only voter: add another member first/)
+  assert.match(ran.err, /^orchctl: member n1: it is the only voter: add another member first/)
 })

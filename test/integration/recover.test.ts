@@ -124,7 +124,7 @@ void test('the latest term wins over the longer log, and what that costs is told
   const before = contentOf(of('n1'))
   const asked = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
   assert.equal(asked.code, 1)
-  assert.match(asked.err, /nothing was changed: say --yes to go on from n1 alone/)
+  assert.match(asked.err, /nothing was changed: use --yes to continue from n1 alone/)
   assert.deepEqual(contentOf(of('n1')), before)
   const rows = asked.out.split('\n').map((line) => line.split(/ {2,}/).slice(0, 5).join(' '))
   assert.equal(rows[0], 'MEMBER LAST TERM LAST INDEX COMMITTED APPLIED')
@@ -132,9 +132,9 @@ void test('the latest term wins over the longer log, and what that costs is told
   assert.equal(rows[2], `n2 ${first} ${base + 5} ${base + 1} ${base}`)
   for (const line of [
     /best: n1$/m,
-    /missing: (n[345], ){2}n[345]: enough to have acknowledged writes without who is here$/m,
+    /missing: (n[345], ){2}n[345]: enough to have acknowledged writes without the members given here$/m,
     new RegExp(`certain: everything up to entry ${base + 2}`),
-    new RegExp(`kept: entries ${base + 3} to ${base + 4}, with 2 writes, which nobody here can prove`),
+    new RegExp(`kept: entries ${base + 3} to ${base + 4}, with 2 writes that may or may not have been`),
     new RegExp(`entry ${base + 3}: put /configmaps/default/x`),
     new RegExp(`dropped: entries ${base + 3} to ${base + 5} of n2, with 3 writes, acknowledged only if n`),
     new RegExp(`entry ${base + 3}: put /configmaps/default/c`),
@@ -163,7 +163,7 @@ void test('the latest term wins over the longer log, and what that costs is told
   assert.equal(readIdentity(of('n2'))?.id, readIdentity(join(kept, 'n2'))?.id)
   // Where it is alone now, a second recovery has nothing to do.
   const again = await orchctl('recover', '--data-dir', of('n1'), '--yes')
-  assert.match(again.err, /of n1 are whole, and a majority: nothing is to be recovered/)
+  assert.match(again.err, /of n1 are intact and a majority: no recovery is needed/)
 })
 
 void test('who is damaged is said, and not chosen', async () => {
@@ -182,9 +182,9 @@ void test('who is damaged is said, and not chosen', async () => {
   writeFileSync(segment, bytes)
   const asked = await orchctl('recover', '--data-dir', of('n1'), of('n2'))
   assert.match(asked.err, /n1 is damaged: log .* is damaged at byte/)
-  assert.match(asked.err, /say --yes to go on from n2 alone/)
+  assert.match(asked.err, /use --yes to continue from n2 alone/)
   const alone = await orchctl('recover', '--data-dir', of('n1'), '--yes')
-  assert.match(alone.err, /none of the directories is whole: restore a snapshot instead/)
+  assert.match(alone.err, /none of the directories is intact: restore a snapshot instead/)
   rmSync(join(of('n2'), 'db'), { recursive: true })
   const empty = await orchctl('recover', '--data-dir', of('n2'), '--yes')
   assert.match(
@@ -242,7 +242,7 @@ void test('a recovery that ended in the middle lets no server start, and is done
       /orchctl recover has not come to its end in .*n1: run it again/,
     )
     const asked = await orchctl('recover', '--data-dir', of('n1'))
-    assert.match(asked.err, /nothing was changed: say --yes/)
+    assert.match(asked.err, /nothing was changed: use --yes/)
     assert.ok(!existsSync(join(of('n1'), 'unfinished')))
     assert.equal(readIdentity(of('n1'))?.id, identity.id)
     const done = await orchctl(...words)
@@ -272,7 +272,7 @@ void test('wherever a recovery ended, the next one begins with what was there be
         rmSync(join(directory, 'member.json'))
       }
       const asked = await orchctl('recover', '--data-dir', directory)
-      assert.match(asked.err, /nothing was changed: say --yes to go on from n1 alone/)
+      assert.match(asked.err, /nothing was changed: use --yes to continue from n1 alone/)
       assert.deepEqual(contentOf(directory), whole)
       assert.ok((await objectsOf(directory)).includes(configMapKey('a')))
     }
@@ -301,7 +301,7 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
     assert.ok(!ran.err.includes('\n'), ran.err)
   }
   await one(
-    /of n1, n2, n3 are whole, and a majority: .*start them/,
+    /of n1, n2, n3 are intact and a majority: .*start them/,
     '--data-dir',
     of('n1'),
     of('n2'),
@@ -312,7 +312,7 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
   const foreign = join(home, 'foreign')
   const args = ['--data-dir', foreign, '--name', 'n2', '--cluster-name', 'lost', '--initial-members', list]
   assert.equal((await orchctl('snapshot', 'restore', join(home, 'b.snap'), ...args)).code, 0)
-  await one(/are of different clusters, or lives of one/, '--data-dir', of('n1'), foreign)
+  await one(/belong to different clusters, or incarnations of one/, '--data-dir', of('n1'), foreign)
   const apart = scene()('n2')
   const clusterId = 'c1'.repeat(16)
   // As those that were started after they were restored.
@@ -327,7 +327,7 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
     new RegExp(`CLUSTER ID.*\\n.*${clusterId}`),
   )
   rmSync(join(apart, 'cluster.json'))
-  assert.doesNotMatch((await orchctl('recover', '--data-dir', of('n1'), apart)).err, /founded apart/)
+  assert.doesNotMatch((await orchctl('recover', '--data-dir', of('n1'), apart)).err, /separately founded/)
   await one(/is not there: give the directories/, '--data-dir', join(home, 'none'))
   await one(/is no member's data directory/, '--data-dir', kept)
   await one(/b\.snap is no directory: give the data directories/, '--data-dir', join(home, 'b.snap'))
@@ -341,7 +341,7 @@ void test('what needs no recovery, or is no cluster’s remains, is refused in o
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(ports[8], '127.0.0.1', resolve))
   await one(
-    /member n5 answers at 127\.0\.0\.1:\d+: stop it and give its directory too, or say --dead n5/,
+    /member n5 answers at 127\.0\.0\.1:\d+: stop it and give its directory too, or use --dead n5/,
     '--data-dir',
     of('n1'),
   )

@@ -55,7 +55,7 @@ void test('a member that is alone is restored with keys of its own', async () =>
     const ran = await orchctl('snapshot', 'restore', file, '--data-dir', directory, ...more)
     assert.equal(ran.code, 0, ran.err)
     assert.doesNotMatch(ran.out, /Make the others/)
-    const warned = /would make its own, and refuse them: bring back .*pki, or say --new-keys$/.test(ran.err)
+    const warned = /would create its own, which do not match: restore .*pki, or use --new-keys$/.test(ran.err)
     assert.equal(warned, more.length === 0, ran.err)
   }
   try {

@@ -139,7 +139,7 @@ void test('what cannot be is one line', async () => {
     [['save', join(home, 'x'), ...kubeconfig, '--key-file', 'a', '--passphrase-file', 'b'], /not both/, 2],
     [['verify', there], /there is not a snapshot/, 1],
     [['verify', join(home, 'none')], /none cannot be read: it is not there/, 1],
-    [['verify', home], /is no file/, 1],
+    [['verify', home], /is not a file/, 1],
   ]
   for (const [args, line, code] of cases) {
     const ran = await orchctl('snapshot', ...args)

@@ -93,7 +93,7 @@ export function describeFault(spec: FaultSpec): string {
     case 'partition':
       return spec.size === 1 ? 'partition' : `partition of ${spec.size}`
     case 'cut':
-      return spec.direction === 'to' ? 'cut: it hears nobody' : 'cut: nobody hears it'
+      return spec.direction === 'to' ? 'cut: it receives nothing' : 'cut: it sends nothing'
     case 'slow-link':
       return `slow links: ${spec.delayMs} ms`
     case 'lossy-link':
@@ -111,7 +111,7 @@ export function describeFault(spec: FaultSpec): string {
     case 'demote':
       return 'demoted: it does not vote'
     case 'member-churn':
-      return 'one member more'
+      return 'one additional member'
     default:
       return assertNever(spec)
   }

@@ -266,7 +266,7 @@ class Run {
 }
 
 function unexpectedExit(who: string): ChaosFailure {
-  return new ChaosFailure('not-healed', `${who} ended by itself: see server.log there`)
+  return new ChaosFailure('not-healed', `${who} ended unexpectedly: see its server.log`)
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

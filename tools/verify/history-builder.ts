@@ -22,8 +22,7 @@ export class HistoryBuilder {
   }
 
   add(line: Line): void {
-    if (this.#facts === null && line.line !== 'run')
-      throw wrong('it does not begin with the facts of its run')
+    if (this.#facts === null && line.line !== 'run') throw wrong('it does not begin with the header of a run')
     switch (line.line) {
       case 'run': {
         if (line.format !== historyFormat) {
@@ -75,7 +74,7 @@ export class HistoryBuilder {
 
   #watch(id: number): Watch {
     const watch = this.#watches.get(id)
-    if (watch === undefined) throw wrong(`watch ${id} never began`)
+    if (watch === undefined) throw wrong(`watch ${id} has no beginning`)
     return watch
   }
 

@@ -83,7 +83,7 @@ export async function readHistory(path: string): Promise<History> {
   } catch (cause) {
     if (cause instanceof VerifyFailure && cause.code === 'too-long') throw cause
     const remedy = builder.hasFacts
-      ? 'it was damaged, record anew'
+      ? 'it is damaged, record again'
       : 'give a file that was recorded by --save'
     const place = at === 0 ? path : `line ${at} of ${path}`
     throw new VerifyFailure('history', `cannot read ${place}: ${reasonOf(cause)}: ${remedy}`, { cause })

@@ -45,7 +45,7 @@ export function textOf(report: Report): readonly string[] {
       `${clients.unknown.toLocaleString('en-US')} without a known outcome; ${count(clients.events, 'watch event')}`,
     experienceText('writes', clients.writes),
     experienceText('most recent reads', clients.reads),
-    ...(report.faults.length === 0 ? [] : [`${count(report.faults.length, 'fault')} meanwhile`]),
+    ...(report.faults.length === 0 ? [] : [`${count(report.faults.length, 'fault')} during the run`]),
     '',
     ...checks.map(checkLine),
     ...anomalyLines(checks),
@@ -57,7 +57,7 @@ export function textOf(report: Report): readonly string[] {
 export function verdictText({ verdict, checks }: Pick<Report, 'verdict' | 'checks'>): string {
   switch (verdict) {
     case 'ok':
-      return 'every promise that was looked at was kept'
+      return 'all checked guarantees hold'
     case 'anomaly': {
       const kinds = new Set(checks.flatMap(({ anomalies }) => anomalies.map(({ kind }) => kind)))
       return [...kinds].join(', ')
@@ -71,7 +71,7 @@ export function verdictText({ verdict, checks }: Pick<Report, 'verdict' | 'check
 
 /** Returns why the result is limited. */
 export function noteOf({ verdict, note }: CheckReport): string {
-  return verdict === 'no-data' ? 'nothing of the kind was recorded' : note
+  return verdict === 'no-data' ? 'no such calls were recorded' : note
 }
 
 function experienceText(what: string, { answered, p50Ms, p99Ms, maxMs, gaps }: Experience): string {
@@ -99,11 +99,11 @@ function anomalyLines(checks: readonly CheckReport[]): readonly string[] {
       '',
       `${kind} (${anomalyDescriptions[kind]})`,
       `  ${text}`,
-      '  the smallest history that shows it:',
+      '  the smallest history that proves it:',
       ...witnesses.map((witness) => `    ${witness.text}`),
     ])
   if (total <= anomaliesShownMax) return lines
-  return [...lines, '', `${total - anomaliesShownMax} more; --html and -o json tell more of them`]
+  return [...lines, '', `${total - anomaliesShownMax} more; see --html or -o json`]
 }
 
 /** Orders anomalies so that the first one of each kind comes before the second one of any kind. */

@@ -40,7 +40,7 @@ export class TestNamespace {
     if (reply.status === 201 || reply.status === 409) return
     throw new VerifyFailure(
       'no-answer',
-      `namespace ${name} cannot be made: ${reply.status} ${messageOf(objectOf(reply.body))}`,
+      `namespace ${name} cannot be created: ${reply.status} ${messageOf(objectOf(reply.body))}`,
     )
   }
 

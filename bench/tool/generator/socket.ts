@@ -28,7 +28,7 @@ export function openSocket(
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       // Without TLS or ALPN, the protocol is HTTP/1.1.
       if (spoken === 'h2' && !(socket instanceof TLSSocket && socket.alpnProtocol === 'h2')) {
-        fail(new Error('the server does not speak HTTP/2 here'))
+        fail(new Error('the server does not support HTTP/2 here'))
         return
       }
       socket.removeListener('error', fail)

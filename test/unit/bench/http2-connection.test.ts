@@ -106,7 +106,7 @@ void test('behind a goodbye nothing more is asked', async (t) => {
 
 void test('a server that speaks HTTP/1.1 only, and one without TLS, are said to', async (t) => {
   const older = await endpointOf(t, https.createServer({ ...identity, ALPNProtocols: ['http/1.1'] }))
-  await assert.rejects(Http2Connection.open(older), /does not speak HTTP\/2|no application protocol/)
+  await assert.rejects(Http2Connection.open(older), /does not support HTTP\/2|no application protocol/)
   const dumb = await endpointOf(t, https.createServer({ ...identity, ALPNProtocols: [] }))
-  await assert.rejects(Http2Connection.open(dumb), /does not speak HTTP\/2|no application protocol/)
+  await assert.rejects(Http2Connection.open(dumb), /does not support HTTP\/2|no application protocol/)
 })

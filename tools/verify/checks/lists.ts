@@ -83,7 +83,7 @@ function inconsistentPages(
     return `pages of one list are of revisions ${first?.revision} and ${other.revision}`
   const bad = versions.findIndex((version, at) => at > 0 && (versions[at - 1]?.name ?? '') >= version.name)
   if (bad !== -1)
-    return `${versions[bad]?.name} comes behind ${versions[bad - 1]?.name}, out of order or again`
+    return `${versions[bad]?.name} comes after ${versions[bad - 1]?.name}, out of order or duplicated`
   if (answers[answers.length - 1]?.more !== false) return null
   let shown = 0
   const total = answers.reduce((sum, answer) => sum + answer.versions.length + answer.foreign, 0)
@@ -91,7 +91,7 @@ function inconsistentPages(
     shown += own.length + foreign
     const member = calls[at]?.member ?? ''
     if (remaining !== null && remaining !== total - shown)
-      return `${member} says ${remaining} are left behind page ${at + 1}, ${total - shown} came`
+      return `${member} reports ${remaining} remaining after page ${at + 1}, ${total - shown} came`
     if (more && at === answers.length - 1) return `${member} promised another page`
   }
   return null
@@ -117,7 +117,7 @@ function checkState(listed: ListedState, index: HistoryIndex, findings: Findings
     if (index.mayBeAbsent(name, revision, end)) continue
     const last = index.lastChangeUpTo(name, revision)
     if (last === null) continue
-    const text = `${where} lacks ${versionText(last.version)}, which nobody deleted`
+    const text = `${where} lacks ${versionText(last.version)}, which was never deleted`
     addOlder(findings, { text, object: name, calls }, last.version, index)
   }
 }

@@ -31,7 +31,7 @@ export function checkMembers({ copies, facts }: History): CheckReport {
   return findings.report(check, {
     examined: count(copies.length, 'member'),
     count: copies.length,
-    note: missing.length === 0 ? '' : `${missing.join(', ')} gave no list of the last revision`,
+    note: missing.length === 0 ? '' : `${missing.join(', ')} returned no list of the last revision`,
   })
 }
 

@@ -35,7 +35,7 @@ export function checkObjects(index: HistoryIndex): CheckReport {
     note:
       undecided.length === 0
         ? ''
-        : `no order was found or ruled out in ${steps} steps for ${undecided.slice(0, 5).join(', ')}`,
+        : `no order was found or excluded in ${steps} steps for ${undecided.slice(0, 5).join(', ')}`,
   })
 }
 
@@ -66,11 +66,11 @@ function anomalyKindOf(
     const { version } = lost.answer
     return {
       kind: 'lost-write',
-      text: `${versionText(version)} was acknowledged by ${lost.member}; nobody was ever shown it`,
+      text: `${versionText(version)} was acknowledged by ${lost.member}, but never read`,
     }
   }
   if (lost !== undefined) {
-    const text = `${name} was deleted, says ${lost.member}; it is still there, and no watch told of it`
+    const text = `${lost.member} acknowledged the deletion of ${name}; it still exists, and no watch reported it`
     return { kind: 'lost-write', text }
   }
   const { request, member } = last.call

@@ -54,20 +54,20 @@ export function staleness(
   const { request, answer, member } = call
   if (answer.kind === 'list') {
     if (answer.revision >= floor) return null
-    const text = `${member} answered a list at revision ${answer.revision}, ${floor} had been told`
+    const text = `${member} returned a list at revision ${answer.revision}, after ${floor} had been observed`
     return { kind: 'stale-read', text, object: null, of: `list ${floor}` }
   }
   if (answer.kind === 'object') {
     const { name, revision } = answer.version
     if (request.kind !== 'get') {
       if (revision > floor) return null
-      const text = `${member} gave a write of ${name} revision ${revision}, ${floor} had been told before`
+      const text = `${member} gave a write of ${name} revision ${revision}, after ${floor} had been observed`
       return { kind: 'revision-order', text, object: name, of: `write ${revision}` }
     }
     const next = index.nextChangeAfter(name, revision)
     if (next === null || next.revision > floor) return null
     const how = next.deleted ? 'deleted' : 'replaced'
-    const text = `${member} showed ${name} as version ${revision}, ${how} at ${next.revision}, ${floor} had been told`
+    const text = `${member} showed ${name} as version ${revision}, ${how} at ${next.revision}, after ${floor} had been observed`
     return { kind: 'stale-read', text, object: name, of: `get ${next.revision}` }
   }
   if (!isMissing(call) || request.kind === 'create' || request.kind === 'list') return undefined
@@ -75,7 +75,7 @@ export function staleness(
   if (last === null || last.deleted) return null
   // The object may have been deleted at any time until the answer.
   if (index.mayBeDeletedAfter(request.name, last.revision, call.end)) return null
-  const text = `${member} found no ${request.name}, version ${last.revision} was made and nobody deleted it`
+  const text = `${member} found no ${request.name}, but version ${last.revision} was created and never deleted`
   const seen = index.firstReadAt(last.version.token) !== null
   return { kind: seen ? 'stale-read' : 'lost-write', text, object: request.name, of: `get ${last.revision}` }
 }

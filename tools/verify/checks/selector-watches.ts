@@ -74,7 +74,7 @@ export function selectedFaults(
   for (const event of seen.values()) {
     const { revision, version } = event
     if (version === null || real.has(revision) || rangeAt(revision, known.ranges) === null) continue
-    const text = `${watchText(watch)} told ${event.type} of ${versionText(version)}, where nothing changed`
+    const text = `${watchText(watch)} sent ${event.type} of ${versionText(version)} without a change`
     faults.push({
       kind: 'wrong-event',
       text,
@@ -105,7 +105,7 @@ function faultOf(
   const object = change.version.name
   if (expected === null) {
     if (event === null) return null
-    const text = `${watchText(watch)} told ${event.type} of ${object} at ${change.revision}, which it does not select`
+    const text = `${watchText(watch)} sent ${event.type} of ${object} at ${change.revision}, which it does not select`
     return {
       kind: 'wrong-event',
       text,
@@ -116,7 +116,7 @@ function faultOf(
   const should = `${expected.type} of ${versionText(expected.version)}`
   const seen = event?.version ?? null
   if (event === null || seen === null) {
-    const text = `${watchText(watch)} never told ${should}, which it selects, and went on`
+    const text = `${watchText(watch)} never sent ${should}, which it selects, and continued`
     const behind = watch.events.find(({ revision }) => revision > change.revision)
     const witnesses = [watchEvidence(watch), ...(behind === undefined ? [] : [eventEvidence(watch, behind)])]
     return { kind: 'dropped-event', text, object, witnesses }
@@ -126,7 +126,7 @@ function faultOf(
   // returns under this revision.
   const isSame = type === 'DELETED' ? seen.token === version.token : equalVersions(seen, version)
   if (event.type === type && isSame) return null
-  const text = `${watchText(watch)} told ${event.type} of ${versionText(seen)} instead of ${should}`
+  const text = `${watchText(watch)} sent ${event.type} of ${versionText(seen)} instead of ${should}`
   return { kind: 'wrong-event', text, object, witnesses: [watchEvidence(watch), eventEvidence(watch, event)] }
 }
 

@@ -19,7 +19,7 @@ export function checkVersions(index: HistoryIndex): CheckReport {
     const text = `revision ${revision} is ${versionText(one)} here and ${versionText(other)} there`
     findings.add(`revision ${revision}`, () => ({
       kind: lost === undefined ? 'two-versions' : 'lost-write',
-      text: lost === undefined ? text : `${text}; nobody but its writer was shown ${lost.token}`,
+      text: lost === undefined ? text : `${text}; only its writer was shown ${lost.token}`,
       object: one.name,
       ...shownBy(index, [one, other]),
     }))
@@ -32,7 +32,7 @@ export function checkVersions(index: HistoryIndex): CheckReport {
       const what = deleted ? 'was deleted' : 'was shown'
       findings.add(`token ${version.token}`, () => ({
         kind: 'phantom',
-        text: `${versionText(version)} ${what}, and nobody wrote it`,
+        text: `${versionText(version)} ${what}, but was never written`,
         object: version.name,
         ...shownBy(index, [version]),
       }))
@@ -56,7 +56,7 @@ function checkUids(index: HistoryIndex, findings: Findings): void {
       if (owner !== undefined && (owner.name !== version.name || before?.uid !== version.uid)) {
         findings.add(`uid ${version.uid}`, () => ({
           kind: 'two-versions',
-          text: `uid ${version.uid} is of ${versionText(owner)} and again of ${versionText(version)}`,
+          text: `uid ${version.uid} belongs to ${versionText(owner)} and to ${versionText(version)}`,
           object: version.name,
           ...shownBy(index, [owner, version]),
         }))

@@ -28,7 +28,7 @@ export class WatchState {
       const { version, type } = event
       if (version === null) continue
       const text = contradictionOf(objects.get(version.name) ?? null, version, type)
-      if (text !== null) wrong(event, `${watchText(watch)} told ${type} of ${versionText(version)}${text}`)
+      if (text !== null) wrong(event, `${watchText(watch)} sent ${type} of ${versionText(version)}${text}`)
       if (type === 'DELETED') objects.delete(version.name)
       else objects.set(version.name, version)
     }

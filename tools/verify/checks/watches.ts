@@ -37,8 +37,8 @@ export function checkWatches(index: HistoryIndex): CheckReport {
   }
   const selected = checkSelected(index, changes, complete, findings)
   const watches = `${count(history.watches.length, 'watch', 'watches')}, ${count(resumed, 'resume')}`
-  return findings.report('watches tell every change once, in order', {
-    examined: `${count(events, 'event')}, ${watches}, ${count(selected, 'change')} looked at through a selector`,
+  return findings.report('watches send every change once, in order', {
+    examined: `${count(events, 'event')}, ${watches}, ${count(selected, 'change')} checked through a selector`,
     count: events,
     note: noteOf(index),
   })
@@ -72,7 +72,7 @@ function checkOrder(watch: Watch, findings: Findings): void {
     const isBookmark = type === 'BOOKMARK'
     if (isBookmark ? revision < before : revision <= before) {
       const kind = seen.has(revision) && !isBookmark ? 'repeated-event' : 'event-order'
-      const text = `${watchText(watch)} told ${type} of revision ${revision} after ${before}`
+      const text = `${watchText(watch)} sent ${type} of revision ${revision} after ${before}`
       const earlier = last === null ? watchEvidence(watch) : eventEvidence(watch, last)
       const witnesses = [earlier, eventEvidence(watch, event)]
       add(findings, kind, { text, watch, object: event.version?.name ?? null, witnesses })
@@ -112,7 +112,7 @@ function checkReliable(
     }
     const early = known.marked
     if (early === null || early.revision < change.revision) continue
-    const text = `${watchText(watch)} marked revision ${early.revision} before it told ${change.revision}`
+    const text = `${watchText(watch)} sent a bookmark of revision ${early.revision} before ${change.revision}`
     const witnesses = [eventEvidence(watch, early), eventEvidence(watch, known.event)]
     add(findings, 'false-bookmark', { text, watch, object: change.version.name, witnesses })
   }
@@ -125,7 +125,7 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
   const before = watch.events.findLast((event) => event.revision < revision)
   const writer = deleted ? undefined : index.writers.get(version.token)
   const isLost = !deleted && index.firstReadAt(version.token) === null
-  const how = watch.resumed ? ', which it had to after its resume' : ''
+  const how = watch.resumed ? ' after it was resumed' : ''
   const what = deleted ? `the deletion of ${version.name} at ${revision}` : versionText(version)
   const witnesses: EvidenceLine[] = [
     before === undefined ? watchEvidence(watch) : eventEvidence(watch, before),
@@ -134,8 +134,8 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
   if (behind !== undefined) witnesses.push(eventEvidence(watch, behind))
   // If no client at all read the change, the write was lost, not the event.
   const text = isLost
-    ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} went on to ${behind?.revision} without it`
-    : `${watchText(watch)} never told ${what}${how}; it went on to ${behind?.revision}`
+    ? `${what} was acknowledged by ${writer?.member}; ${watchText(watch)} continued to ${behind?.revision} without it`
+    : `${watchText(watch)} never sent ${what}${how}; it continued to ${behind?.revision}`
   const kind = isLost ? 'lost-write' : 'dropped-event'
   const of = isLost ? `${kind} ${revision}` : `${kind} ${revision} ${watch.id}`
   findings.add(of, () => ({ kind, text, object: version.name, ...seenAt(watch, witnesses) }))
@@ -144,7 +144,7 @@ function addDropped(watch: Watch, change: Change, index: HistoryIndex, findings:
 /** Returns the watches that had not caught up at the end of the run. */
 function noteOf({ history }: HistoryIndex): string {
   const { lastRevision, watches } = history
-  if (lastRevision === null) return 'the recording did not come to its end, so the last events are not judged'
+  if (lastRevision === null) return 'the recording is incomplete, so the last events are not checked'
   const reached = new Map<string, number>()
   for (const { watcher, events, after, side } of watches) {
     // The last change may be outside of the selection.
@@ -155,7 +155,7 @@ function noteOf({ history }: HistoryIndex): string {
   const behind = [...reached].filter(([, revision]) => revision < lastRevision)
   if (behind.length === 0) return ''
   const words = behind.map(([watcher, revision]) => `${watcher} at ${revision}`)
-  return `in the end, of revision ${lastRevision}, some were still behind: ${words.join(', ')}`
+  return `at the end, some watches had not reached revision ${lastRevision}: ${words.join(', ')}`
 }
 
 type WatchAnomaly = {

@@ -198,7 +198,8 @@ void test('directories of two foundings are refused, however far the older one g
   const of = { count: 5, committed: 1 }
   const [now, old] = [survivorOf([1, 1], 0, of), { ...survivorOf([1, 4, 41, 41], 2, of), clusterId: 'c0' }]
   const unknown = { ...survivorOf([1], 3, of), clusterId: null }
-  const both = /founded apart: \/n1 and \/n2 of cluster c1; \/n3 of cluster c0; give those of one/
+  const both =
+    /separately founded clusters: \/n1 and \/n2 of cluster c1; \/n3 of cluster c0; give those of one/
   assert.throws(() => chooseCandidate([now, old, survivorOf([1], 1, of), unknown]), both)
   assert.equal(chooseCandidate([now, unknown]).best.identity.member, 'n1', 'one that says nothing may belong')
 })

@@ -61,7 +61,7 @@ void test('of two that save to one file one publishes its own, whole, and the ot
     wins.commit()
     assert.throws(
       () => loses.commit(),
-      (cause) => cause instanceof BackupFailure && /b\.snap was made meanwhile/.test(cause.message),
+      (cause) => cause instanceof BackupFailure && /b\.snap was created concurrently/.test(cause.message),
     )
     loses.discard()
     wins.discard()

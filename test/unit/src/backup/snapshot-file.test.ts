@@ -156,7 +156,7 @@ void test('without its secret a file tells nothing but its header', () => {
   assert.match(refusal(file, null).message, /is encrypted with a passphrase: give --passphrase-file/)
   assert.match(refusal(file, key).message, /is encrypted with a passphrase: give --passphrase-file/)
   const plain = fileOf(large.chunks, null)
-  assert.match(refusal(plain, passphrase).message, /is not encrypted: leave the passphrase or key out/)
+  assert.match(refusal(plain, passphrase).message, /is not encrypted: omit the passphrase or key/)
   const locked = fileOf(large.chunks, key)
   assert.match(refusal(locked, null).message, /is encrypted with a key: give --key-file/)
   const otherKey: Secret = { kind: 'key', bytes: Buffer.alloc(32, 8) }

@@ -99,7 +99,7 @@ void test('somebody else changed the same meanwhile: nothing is set, and what th
   assert.equal(code, 1)
   assert.match(
     noted,
-    /^orchctl: somebody else changed --storage-quota from 8Gi to 32Gi meanwhile, nothing was set \(who: [^\n]*$/,
+    /^orchctl: settings not changed: conflict with a concurrent change of --storage-quota from 8Gi to 32Gi \(see [^\n]*$/,
   )
   assert.equal(store.settings.storageBytesMax, 32 * GiB)
   assert.notEqual(store.settings.historyEventsMin, 5)
@@ -137,7 +137,7 @@ void test('others who never cease are given way to', async (t) => {
   const { code, noted } = await set('set', '--storage-quota', '16Gi')
   assert.deepEqual(
     [code, noted],
-    [1, 'orchctl: others change the settings again and again: nothing was set, try later'],
+    [1, 'orchctl: settings not changed: too many conflicting updates, try again'],
   )
 })
 

@@ -94,7 +94,7 @@ void test('what cannot be used is said in one line', () => {
     refused({ context: ['nowhere'] }, /lacks the context "nowhere"$/)
     refused({ endpoint: ['a:1'] }, /--endpoint a:1 is not like/)
     refused({ endpoint: ['https://a'], ca: '/nonexistent' }, /^cannot read \/nonexistent/)
-    refused({ endpoint: ['https://a'], token: 'a', tokenFile: 'b' }, /two ways to say one thing/)
+    refused({ endpoint: ['https://a'], token: 'a', tokenFile: 'b' }, /not both/)
     refused(
       { endpoint: Array.from({ length: 17 }, (_, at) => `https://h${at}`) },
       /17 endpoints are more than 16/,

@@ -119,7 +119,7 @@ void test('a runtime configuration that means nothing is refused', () => {
     ['a/v1/b/c', /not "a\/v1\/b\/c"/],
     ['api/some', /not "api\/some"/],
     ['v1=maybe', /must be v1=true or v1=false/],
-    ['api/all=false', /serves nothing: name what is to be served/],
+    ['api/all=false', /serves nothing: enable some versions/],
   ] as const) {
     assert.match(refusal(`--runtime-config=${said}`), expected)
   }

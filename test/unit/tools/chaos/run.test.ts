@@ -207,7 +207,7 @@ void test('a member that ends though nobody ended it is told, and started again'
   const target = new Recorded(3)
   const does = (): unknown => target.down.add('n3')
   const { error } = await ran([fault({ kind: 'pause' }, 'n1')], target, { afterMs: 1500, does })
-  assert.match(String(error), /n3 ended by itself/)
+  assert.match(String(error), /n3 ended unexpectedly/)
   assert.deepEqual(target.starts, ['n3'])
 })
 

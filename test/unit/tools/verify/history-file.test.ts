@@ -97,14 +97,14 @@ void test('a last line that is cut short is left out, any other damage is named 
     }
     assert.match(
       await spoil((all) => (all[2] = '{"line":')),
-      /^cannot read line 3 of .*: it is no JSON: it was damaged, record anew$/,
+      /^cannot read line 3 of .*: it is no JSON: it is damaged, record again$/,
     )
     assert.match(await spoil((all) => (all[2] = '{"line":"wall"}')), /line 3 of .*"wall" is no kind of line/)
     assert.match(
       await spoil((all) => (all[2] = all[2]?.replace('"begin":', '"bogin":') ?? '')),
       /begin is no number/,
     )
-    assert.match(await spoil((all) => all.shift()), /does not begin with the facts/)
+    assert.match(await spoil((all) => all.shift()), /does not begin with the header/)
     assert.match(
       await spoil((all) => (all[0] = all[0]?.replace('"format":1', '"format":9') ?? '')),
       /format 9/,

@@ -30,14 +30,14 @@ void test('the summary says what is wrong, its smallest history, and where the r
   const lines = textOf(report(stale()))
   const text = lines.join('\n')
   assert.match(lines[0] ?? '', /^ANOMALY: .*stale-read/)
-  assert.match(text, /stale-read \(a most recent read showed what had been replaced before it began\)/)
+  assert.match(
+    text,
+    /stale-read \(a most recent read returned a version that had been replaced before it began\)/,
+  )
   assert.match(text, /c1 at n1 \[.*\]: get a, most recent -> a version 5/)
   assert.match(text, /note: a note/)
   assert.match(text, /the recording: \/somewhere\/history.jsonl/)
-  assert.match(
-    textOf(report(new HistoryScript())).join('\n'),
-    /^UNDECIDED: .*nothing of the kind was recorded/,
-  )
+  assert.match(textOf(report(new HistoryScript())).join('\n'), /^UNDECIDED: .*no such calls were recorded/)
 })
 
 void test('the page stands alone, draws faults and anomalies, and takes no words for markup', () => {

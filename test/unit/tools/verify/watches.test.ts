@@ -79,7 +79,7 @@ void test('resumable: behind the break, on another member, it goes on without a 
   assert.deepEqual(kindsOf(checkWatches(resumed(5, [other, changed]).index())), [])
   const [anomaly] = checkWatches(resumed(5, [changed]).index()).anomalies
   assert.equal(anomaly?.kind, 'dropped-event')
-  assert.match(anomaly.text, /after its resume/)
+  assert.match(anomaly.text, /after it was resumed/)
 })
 
 void test('a change is told as what it was', () => {
