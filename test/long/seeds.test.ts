@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Coverage } from '../simulation/coverage.ts'
-import { runFleet } from '../simulation/fleet.ts'
+import { runSeeds } from '../simulation/worker-pool.ts'
 import { LivenessTimes } from '../simulation/liveness-times.ts'
 import { replayCommand, report, shrink } from '../simulation/shrink.ts'
 import type { Failed } from '../simulation/shrink.ts'
@@ -28,7 +28,7 @@ void test(`seeds from ${firstSeed} on, for ${minutes} minutes`, async () => {
   let seed = firstSeed
   let survived = 0
   let toldMs = beganMs
-  await runFleet({
+  await runSeeds({
     next: () => (failed.length > 0 || performance.now() > endMs ? null : { seed: seed++ }),
     onOutcome: (outcome) => {
       if (outcome.kind === 'failed') {

@@ -69,14 +69,14 @@ function rangeOf(text: string): { readonly first: number; readonly last: number 
   return { first, last }
 }
 
-type Harm = {
+type ReductionFlags = {
   readonly seed?: string | undefined
   readonly actions?: string | undefined
   readonly quiet?: string | undefined
   readonly 'faults-ms'?: string | undefined
 }
 
-function jobOf({ seed = '1', actions, quiet, 'faults-ms': faultsMs }: Harm): SeedJob {
+function jobOf({ seed = '1', actions, quiet, 'faults-ms': faultsMs }: ReductionFlags): SeedJob {
   const reduction = {
     actions: actions === undefined ? null : actions === 'none' ? [] : actions.split(',').map(action),
     quiet: quiet === undefined ? [] : quiet.split(',').map(noise),

@@ -4,21 +4,21 @@ import type { LogDisk } from '../../raft/ports.ts'
 import { Operator } from './clients/operator.ts'
 import { Coverage } from './coverage.ts'
 import type { Counts } from './coverage.ts'
-import { Electorate } from './electorate.ts'
-import { deafWatcher } from './life.ts'
+import { QuorumGuard } from './quorum-guard.ts'
+import { ignoringObserver } from './process-instance.ts'
 import { Liveness } from './liveness.ts'
 import type { LivenessReport, Sabotage } from './liveness.ts'
-import { foundersOf, MembershipDeeds } from './membership-deeds.ts'
+import { foundersOf, MembershipActions } from './membership-actions.ts'
 import { Nemesis } from './nemesis.ts'
 import { Network } from './network.ts'
 import { drawPlan } from './plan.ts'
-import type { Action } from './plan.ts'
-import { Member } from './process.ts'
-import { CrashPoint } from './steps.ts'
+import type { ScheduledFault } from './plan.ts'
+import { Member } from './member.ts'
+import { CrashPoints } from './crash-points.ts'
 import { drawSwarm, without } from './swarm.ts'
-import type { Mood, Noise, Swarm } from './swarm.ts'
-import { Witness } from './witness.ts'
-import type { WitnessReport } from './witness.ts'
+import type { FaultProfile, Noise, Swarm } from './swarm.ts'
+import { Oracle } from './oracle.ts'
+import type { OracleReport } from './oracle.ts'
 import { World } from './world.ts'
 
 export type RunOptions = {
@@ -26,14 +26,14 @@ export type RunOptions = {
   readonly trace: ((line: string) => void) | null
   /** Virtual ms of faults; then a majority heals and has to come together. */
   readonly faultsMs?: number
-  /** Less harm than the seed says, to find out which of it matters. */
+  /** Less faultRates than the seed says, to find out which of it matters. */
   readonly reduction?: Reduction
   /** Deliberate mistakes, each of which some checker has to find. */
   readonly barrier?: 'used' | 'skipped'
   readonly disk?: 'honest' | 'forgets-syncs'
   readonly sabotage?: Sabotage
   /** Deeds besides those that the seed draws. */
-  readonly also?: readonly Action[]
+  readonly extraFaults?: readonly ScheduledFault[]
 }
 
 export type Reduction = {
@@ -42,9 +42,9 @@ export type Reduction = {
   readonly quiet: readonly Noise[]
 }
 
-export type RunReport = WitnessReport & {
+export type RunReport = OracleReport & {
   readonly seed: number
-  readonly mood: Mood
+  readonly profile: FaultProfile
   readonly voters: number
   readonly learners: number
   readonly traceHash: string
@@ -59,11 +59,11 @@ export type RunReport = WitnessReport & {
 export class SeedFailure extends Error {
   override readonly name = 'SeedFailure'
   readonly seed: number
-  readonly plan: readonly Action[]
+  readonly plan: readonly ScheduledFault[]
   /** The end of the trace, as far as it concerns the members the failure names. */
   readonly lastLines: readonly string[]
 
-  constructor(seed: number, cause: unknown, plan: readonly Action[], lastLines: readonly string[]) {
+  constructor(seed: number, cause: unknown, plan: readonly ScheduledFault[], lastLines: readonly string[]) {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
     this.seed = seed
     this.plan = plan
@@ -76,7 +76,7 @@ export const defaultFaultsMs = 12_000
 const lastLinesMax = 60
 
 /**
- * One cluster, one seed: harm and load together, then a majority that is well, which has to reach one state and
+ * One cluster, one seed: faultRates and load together, then a majority that is well, which has to reach one state and
  * serve again.
  * @throws SeedFailure with what a checker found
  */
@@ -94,18 +94,18 @@ class Cluster {
   readonly #options: RunOptions
   readonly #world: World
   readonly #swarm: Swarm
-  readonly #plan: readonly Action[]
+  readonly #plan: readonly ScheduledFault[]
   readonly #coverage = new Coverage()
-  readonly #ambush = new CrashPoint()
+  readonly #allCrashPoints = new CrashPoints()
   readonly #network: Network
   /** All there ever were. */
   readonly #members: Member[] = []
-  readonly #membership: MembershipDeeds
+  readonly #membership: MembershipActions
   readonly #nemesis: Nemesis
-  readonly #witness: Witness
+  readonly #oracle: Oracle
   #liveness: Liveness | null = null
   /** Some member sent what cannot be true; whom others took it for is as unclear then as in a real cluster. */
-  #lied = false
+  #sentByzantine = false
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -116,44 +116,49 @@ class Cluster {
     this.#swarm = swarm
     const count = swarm.voters + swarm.learners
     const plan = drawPlan({
-      ...{ random: world.random.fork(), harm: swarm.harm, members: count, downMsMax: swarm.downMsMax },
+      ...{
+        random: world.random.fork(),
+        faultRates: swarm.faultRates,
+        members: count,
+        downMsMax: swarm.downMsMax,
+      },
       forMs: options.faultsMs ?? defaultFaultsMs,
     })
     const drawn = plan.filter((_, at) => reduction.actions === null || reduction.actions.includes(at))
-    this.#plan = [...drawn, ...(options.also ?? [])]
+    this.#plan = [...drawn, ...(options.extraFaults ?? [])]
     const founders = foundersOf(swarm.voters, swarm.learners)
     const founding = initialConfiguration(founders)
-    const witness = new Witness({ world, swarm, founding, barrier: options.barrier ?? 'used' })
-    this.#witness = witness
+    const oracle = new Oracle({ world, swarm, founding, barrier: options.barrier ?? 'used' })
+    this.#oracle = oracle
     this.#network = new Network({
       ...{ world, options: swarm.network },
-      tap: (message) => witness.message(message),
+      tap: (message) => oracle.message(message),
       met: (fault) => this.#coverage.hit(`met ${fault}`),
     })
     if (swarm.driftMax > 0) this.#coverage.hit('met clock-drift')
     for (const { id } of founders) this.#admit({ id, members: founders })
-    const operator = new Operator({ world, serving: () => witness.served })
+    const operator = new Operator({ world, serving: () => oracle.served })
     const memberOf = (id: number): Member | undefined => this.#members.find((member) => member.id === id)
-    const electorate = new Electorate({
-      configurations: () => witness.configurations,
+    const quorumGuard = new QuorumGuard({
+      configurations: () => oracle.configurations,
       changes: () => operator.changes,
       isSound: (id) => memberOf(id)?.sound !== false,
       canVote: (id) => memberOf(id)?.recoverable !== false,
     })
-    this.#membership = new MembershipDeeds({
-      ...{ world, operator, electorate, memberships: witness.memberships, members: this.#members },
+    this.#membership = new MembershipActions({
+      ...{ world, operator, quorumGuard, memberships: oracle.memberships, members: this.#members },
       admit: (id, joining) => this.#admit({ id: nodeId(id), members: [], joining }),
       met: (fault) => this.#coverage.hit(`met ${fault}`),
     })
     this.#nemesis = new Nemesis({
       ...{ world, network: this.#network, members: this.#members, founders: founding.voters },
-      ...{ electorate, membership: this.#membership },
-      ...{ plan: this.#plan, ambush: this.#ambush, coverage: this.#coverage },
-      lied: () => {
-        this.#lied = true
+      ...{ quorumGuard, membership: this.#membership },
+      ...{ plan: this.#plan, allCrashPoints: this.#allCrashPoints, coverage: this.#coverage },
+      sentByzantine: () => {
+        this.#sentByzantine = true
       },
-      hurry: (member, what, calls) => witness.hurry(member, what, calls),
-      stranger: (member) => this.#stranger(member, founders),
+      burst: (member, what, calls) => oracle.burst(member, what, calls),
+      makeEarlierMember: (member) => this.#earlierMember(member, founders),
     })
   }
 
@@ -165,16 +170,16 @@ class Cluster {
         if (lateMs === 0) member.start()
         else world.schedule(lateMs, `m${member.id} is late`, null, () => member.start())
       }
-      this.#witness.start(this.#members)
+      this.#oracle.start(this.#members)
       this.#nemesis.start()
       await world.runUntil(this.#options.faultsMs ?? defaultFaultsMs)
       this.#nemesis.stop()
-      this.#witness.calm()
+      this.#oracle.calm()
       const liveness = this.#makeLiveness()
       this.#liveness = liveness
       const times = await liveness.run()
-      if (times === null) this.#witness.judge()
-      else this.#witness.final(liveness.healthy)
+      if (times === null) this.#oracle.judge()
+      else this.#oracle.final(liveness.healthy)
       return this.#report(times)
     } catch (cause) {
       throw new SeedFailure(this.#options.seed, cause, this.#plan, this.#lastLines(cause))
@@ -186,13 +191,14 @@ class Cluster {
     const { timing, limits } = this.#swarm
     const coverage = this.#coverage
     const member = new Member({
-      ...{ world: this.#world, network: this.#network, watcher: this.#witness, swarm: this.#swarm },
+      ...{ world: this.#world, network: this.#network, watcher: this.#oracle, swarm: this.#swarm },
       node: { ...node, timing, limits },
       wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
-      ambush: this.#ambush,
+      allCrashPoints: this.#allCrashPoints,
       met: (fault) => coverage.hit(`met ${fault}`),
       someDiverged: () => (coverage.counts['met divergence'] ?? 0) > 0,
-      mayLie: (peer) => this.#lied || this.#members.find(({ id }) => id === peer)?.isWiped === true,
+      mayBeByzantine: (peer) =>
+        this.#sentByzantine || this.#members.find(({ id }) => id === peer)?.isWiped === true,
       crashedAt: (step, side) => coverage.hit(`crash ${side} ${step}`),
       onDown: (one) => {
         this.#nemesis.down(one)
@@ -204,25 +210,25 @@ class Cluster {
   }
 
   /** Under the name of a member, from an earlier founding. It is not judged; the others are. */
-  #stranger({ id }: Member, founders: readonly MemberInfo[]): Member {
+  #earlierMember({ id }: Member, founders: readonly MemberInfo[]): Member {
     const { timing, limits } = this.#swarm
-    const stranger = new Member({
-      ...{ world: this.#world, network: this.#network, watcher: deafWatcher, swarm: this.#swarm },
+    const earlierMember = new Member({
+      ...{ world: this.#world, network: this.#network, watcher: ignoringObserver, swarm: this.#swarm },
       node: { id: nodeId(id), members: founders, timing, limits },
       wrapDisk: (disk) => disk,
-      ambush: new CrashPoint(),
+      allCrashPoints: new CrashPoints(),
       met: () => undefined,
-      ...{ someDiverged: () => false, mayLie: () => true },
+      ...{ someDiverged: () => false, mayBeByzantine: () => true },
       ...{ crashedAt: () => undefined, onDown: () => undefined },
     })
-    stranger.ageTo(founders)
-    return stranger
+    earlierMember.replaceWithEarlierCluster(founders)
+    return earlierMember
   }
 
   #makeLiveness(): Liveness {
     return new Liveness({
       ...{ world: this.#world, network: this.#network, members: this.#members, swarm: this.#swarm },
-      ...{ witness: this.#witness, random: this.#world.random.fork(), membership: this.#membership },
+      ...{ oracle: this.#oracle, random: this.#world.random.fork(), membership: this.#membership },
       sabotage: this.#options.sabotage ?? null,
     })
   }
@@ -238,22 +244,22 @@ class Cluster {
 
   #report(liveness: LivenessReport | null): RunReport {
     if (liveness === null) this.#coverage.hit('met nobody-right')
-    for (const event of this.#witness.storageMet) this.#coverage.hit(`met ${event}`)
-    for (const event of this.#witness.memberships.met) this.#coverage.hit(`met ${event}`)
-    for (const proven of this.#witness.proven) this.#coverage.hit(proven)
+    for (const event of this.#oracle.storageMet) this.#coverage.hit(`met ${event}`)
+    for (const event of this.#oracle.memberships.met) this.#coverage.hit(`met ${event}`)
+    for (const proven of this.#oracle.proven) this.#coverage.hit(proven)
     if (this.#membership.ruinedReplaced) this.#coverage.hit('met ruined-replaced')
     const { voters: first, learners: others } = this.#swarm
     const joined = this.#members.filter(({ id }) => id > first + others).map(({ id }) => id)
-    if (this.#witness.resumedAt(new Set(joined)) > 0) this.#coverage.hit('met watch-resumed-on-joined')
-    const { mood, voters, learners } = this.#swarm
+    if (this.#oracle.resumedAt(new Set(joined)) > 0) this.#coverage.hit('met watch-resumed-on-joined')
+    const { profile, voters, learners } = this.#swarm
     return {
-      ...{ seed: this.#options.seed, mood, voters, learners },
+      ...{ seed: this.#options.seed, profile, voters, learners },
       traceHash: this.#world.traceHash,
       events: this.#world.events,
       virtualMs: Math.round(this.#world.now),
       liveness,
       coverage: this.#coverage.counts,
-      ...this.#witness.report(),
+      ...this.#oracle.report(),
     }
   }
 }

@@ -1,11 +1,11 @@
 import type { ProvenMode } from '../../src/registry/calls/consistency.ts'
-import { deedKinds } from './plan.ts'
-import type { DeedKind } from './plan.ts'
+import { faultKinds } from './plan.ts'
+import type { FaultKind } from './plan.ts'
 import { membershipEvents } from './checkers/memberships.ts'
 import type { MembershipEvent } from './checkers/memberships.ts'
-import type { StorageEvent } from './checkers/true-storage.ts'
-import { crashSteps } from './steps.ts'
-import type { CrashStep, Side } from './steps.ts'
+import type { StorageEvent } from './checkers/storage-model.ts'
+import { crashSteps } from './crash-points.ts'
+import type { CrashStep, Side } from './crash-points.ts'
 import type { LinkFault } from './link.ts'
 import type { StreamFault } from './snapshot-streams.ts'
 
@@ -54,7 +54,7 @@ const storageEvents: readonly StorageEvent[] = [
   ] as const),
 ]
 
-/** How an answer was proven that a client heard, and how a watch began. */
+/** How an answer was proven that a client result, and how a watch began. */
 const provenReads: readonly ProvenMode[] = [
   ...(['linearizable', 'lease', 'bounded', 'any', 'log', 'not-older-than', 'exact'] as const),
 ]
@@ -71,11 +71,11 @@ export type MetFault =
   | StreamFault
   | StorageEvent
   | MembershipEvent
-export type Feat = `deed ${DeedKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}` | Proven
+export type CoverageItem = `fault ${FaultKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}` | Proven
 
 /** Everything that has to happen somewhere in the seeds of a suite, but for what is `seldom`. */
-export const feats: readonly Feat[] = [
-  ...deedKinds.map((kind) => `deed ${kind}` as const),
+export const coverageItems: readonly CoverageItem[] = [
+  ...faultKinds.map((kind) => `fault ${kind}` as const),
   ...[...metFaults, ...divergenceFaults, ...memberFaults].map((fault) => `met ${fault}` as const),
   ...[...linkFaults, ...streamFaults, ...storageEvents].map((fault) => `met ${fault}` as const),
   ...membershipEvents.map((event) => `met ${event}` as const),
@@ -85,7 +85,7 @@ export const feats: readonly Feat[] = [
 ]
 
 /** Counted, but too seldom to be asked for of a few hundred seeds. */
-const seldom: ReadonlySet<Feat> = new Set<Feat>([
+const seldom: ReadonlySet<CoverageItem> = new Set<CoverageItem>([
   ...([
     'met nobody-right',
     'met right-suspected',
@@ -94,34 +94,34 @@ const seldom: ReadonlySet<Feat> = new Set<Feat>([
   ] as const),
 ])
 
-export type Counts = Readonly<Partial<Record<Feat, number>>>
+export type Counts = Readonly<Partial<Record<CoverageItem, number>>>
 
 /** How often each kind of harm was really done. */
 export class Coverage {
-  readonly #counts: Partial<Record<Feat, number>> = {}
+  readonly #counts: Partial<Record<CoverageItem, number>> = {}
 
   get counts(): Counts {
     return this.#counts
   }
 
-  hit(feat: Feat): void {
-    this.#counts[feat] = (this.#counts[feat] ?? 0) + 1
+  hit(item: CoverageItem): void {
+    this.#counts[item] = (this.#counts[item] ?? 0) + 1
   }
 
   add(counts: Counts): void {
-    for (const feat of feats) {
-      const more = counts[feat] ?? 0
-      if (more > 0) this.#counts[feat] = (this.#counts[feat] ?? 0) + more
+    for (const item of coverageItems) {
+      const more = counts[item] ?? 0
+      if (more > 0) this.#counts[item] = (this.#counts[item] ?? 0) + more
     }
   }
 
-  missing(): readonly Feat[] {
-    return feats.filter((feat) => this.#counts[feat] === undefined && !seldom.has(feat))
+  missing(): readonly CoverageItem[] {
+    return coverageItems.filter((item) => this.#counts[item] === undefined && !seldom.has(item))
   }
 
   /** For people: what was done, how often. */
   table(): string {
-    const width = Math.max(...feats.map((feat) => feat.length))
-    return feats.map((feat) => `${feat.padEnd(width)}  ${this.#counts[feat] ?? 0}`).join('\n')
+    const width = Math.max(...coverageItems.map((item) => item.length))
+    return coverageItems.map((item) => `${item.padEnd(width)}  ${this.#counts[item] ?? 0}`).join('\n')
   }
 }

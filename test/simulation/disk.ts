@@ -190,10 +190,10 @@ export class SimulatedDisk implements LogDisk {
   }
 
   #handle(name: string, file: SimulatedFile): LogFile {
-    const life = this.#life
+    const instance = this.#life
     let open = true
     const check = (operation: DiskOperation): void => {
-      assert(open && life === this.#life, `${name} is open`)
+      assert(open && instance === this.#life, `${name} is open`)
       this.#begin(operation, name)
     }
     return {
@@ -207,7 +207,7 @@ export class SimulatedDisk implements LogDisk {
         try {
           check('write')
         } catch (cause) {
-          if (open && life === this.#life)
+          if (open && instance === this.#life)
             file.write(position, bytes.subarray(0, this.#random.below(bytes.length + 1)))
           throw cause
         }

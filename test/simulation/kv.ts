@@ -23,10 +23,10 @@ export interface KeyValueUser {
   /** A fault was met. */
   met(fault: 'database-stall' | 'database-write-io' | 'lost-batch'): void
   /** What its process found out about the database as a whole. */
-  told(word: DatabaseWord): void
+  told(word: DatabaseReport): void
 }
 
-export type DatabaseWord =
+export type DatabaseReport =
   /** Looked through since it was opened. null: the only one there is. */
   | { readonly kind: 'whole'; readonly name: string | null }
   | { readonly kind: 'quarantined'; readonly cause: QuarantineCause; readonly reason: string }

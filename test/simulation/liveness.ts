@@ -4,15 +4,15 @@ import { nodeId } from '../../raft/index.ts'
 import { CaughtUp } from '../../src/health/caught-up.ts'
 import { defaultHealthBounds, memberHealth } from '../../src/health/health.ts'
 import type { Health } from '../../src/health/health.ts'
-import { afflict, illnesses } from './illness.ts'
-import type { Illness } from './illness.ts'
-import type { MembershipDeeds } from './membership-deeds.ts'
+import { applyPermanentFault, permanentFaults } from './permanent-faults.ts'
+import type { PermanentFault } from './permanent-faults.ts'
+import type { MembershipActions } from './membership-actions.ts'
 import type { Network } from './network.ts'
-import type { Member } from './process.ts'
-import { sourceOf } from './repairs.ts'
-import { unrest } from './rest.ts'
+import type { Member } from './member.ts'
+import { sourceOf } from './operator-repair.ts'
+import { unsettledMembership } from './settlement.ts'
 import type { Swarm } from './swarm.ts'
-import type { Witness } from './witness.ts'
+import type { Oracle } from './oracle.ts'
 import type { World } from './world.ts'
 
 export type LivenessOptions = {
@@ -20,9 +20,9 @@ export type LivenessOptions = {
   readonly network: Network
   /** All there ever were. */
   readonly members: readonly Member[]
-  readonly membership: MembershipDeeds
+  readonly membership: MembershipActions
   readonly swarm: Swarm
-  readonly witness: Witness
+  readonly oracle: Oracle
   readonly random: SeededRandom
   /** What stays broken against the rules, to show that it is noticed. */
   readonly sabotage: Sabotage | null
@@ -90,7 +90,7 @@ const repairsBeginMs = 40_000
 export class Liveness {
   readonly #options: LivenessOptions
   #healthy: readonly Member[] = []
-  readonly #ill = new Map<Member, Illness>()
+  readonly #faulty = new Map<Member, PermanentFault>()
   #unready: () => readonly string[] = () => []
 
   constructor(options: LivenessOptions) {
@@ -103,7 +103,7 @@ export class Liveness {
 
   /** A process ended of which nobody knew that it would. */
   down(member: Member): void {
-    if (this.#ill.get(member) === 'down') return
+    if (this.#faulty.get(member) === 'down') return
     this.#options.world.schedule(50, `m${member.id} starts again`, null, () => member.start())
   }
 
@@ -112,7 +112,7 @@ export class Liveness {
    * @throws BrokenInvariant that names the promise
    */
   async run(): Promise<LivenessReport | null> {
-    const { world, witness, sabotage, members, membership } = this.#options
+    const { world, oracle, sabotage, members, membership } = this.#options
     const times: number[] = []
     const phase = async (
       bound: number,
@@ -126,24 +126,25 @@ export class Liveness {
       times.push(Math.round(world.now - began))
     }
     this.#heal()
-    const restless = (): readonly string[] => [
+    const unsettled = (): readonly string[] => [
       ...(this.#isFounded ? [] : ['the cluster is not founded']),
-      ...(membership.any ? unrest(members, witness, membership) : []),
+      ...(membership.any ? unsettledMembership(members, oracle, membership) : []),
     ]
-    const settled = (): boolean => restless().length === 0
+    const settled = (): boolean => unsettled().length === 0
     if (membership.any) {
       world.schedule(busyMsMax, 'clients wait for the members', null, () => {
-        if (!settled()) witness.stop()
+        if (!settled()) oracle.stop()
       })
       // Where a quorum has to be sent a state that no majority has, changes are made once an operator said which is right.
       world.schedule(repairsBeginMs, 'an operator looks', null, () => {
         if (!settled()) this.#repair()
       })
     }
-    await phase(limits.settle, settled, () => `L4: ${restless().join('; ')}`, 20)
+    await phase(limits.settle, settled, () => `L4: ${unsettled().join('; ')}`, 20)
     this.#choose()
-    if (sabotage === 'links') for (const member of this.#healthy) afflict(member, 'isolated', this.#options)
-    const able = (): boolean => this.#healthy.every(({ life }) => (life?.watch ?? null) !== null)
+    if (sabotage === 'links')
+      for (const member of this.#healthy) applyPermanentFault(member, 'isolated', this.#options)
+    const able = (): boolean => this.#healthy.every(({ instance }) => (instance?.watch ?? null) !== null)
     await phase(limits.start, able, () => 'L3: a healthy member does not come up')
     const { electionMs } = this.#options.swarm.timing
     const voteMs = limits.electionTimeouts * electionMs + 20 * this.#options.swarm.network.delayMsMax
@@ -171,7 +172,7 @@ export class Liveness {
     )
     const served = this.#serveAll()
     await phase(limits.serve, served, () => 'L2: a healthy member does not serve')
-    witness.stop()
+    oracle.stop()
     if (sabotage === 'thread') this.#healthy[0]?.pause('api', Infinity)
     const health = this.#healthy.map((member) => this.#watchHealth(member))
     this.#unready = () => health.flatMap((failures) => failures())
@@ -182,13 +183,13 @@ export class Liveness {
       () => 'L3, L4: the healthy members do not become equal and ready',
       50,
     )
-    witness.only(this.#healthy)
+    oracle.only(this.#healthy)
     // One may have ended meanwhile, of what its disk was told before it was well.
-    const watched = (): boolean => this.#equal() && witness.caughtUp(this.#healthy)
+    const watched = (): boolean => this.#equal() && oracle.caughtUp(this.#healthy)
     await phase(limits.watch, watched, () => 'L6: a watch is not told everything', 50)
     const [settledMs = 0, startedMs = 0, electedMs = 0, agreedMs = 0, repairedMs = 0, ...rest] = times
     const [servedMs = 0, convergedMs = 0, watchedMs = 0] = rest
-    const sizes = { healthy: this.#healthy.length, ill: this.#ill.size }
+    const sizes = { healthy: this.#healthy.length, ill: this.#faulty.size }
     const first = { settledMs, startedMs, electedMs, agreedMs, repairedMs }
     return { ...sizes, ...first, servedMs, convergedMs, watchedMs }
   }
@@ -213,28 +214,28 @@ export class Liveness {
   /** Who stays well, of those that belong to the cluster now. */
   #choose(): void {
     const { members, random, world } = this.#options
-    const { configuration } = this.#options.witness.memberships.decided
+    const { configuration } = this.#options.oracle.memberships.decided
     const majority = Math.floor(configuration.voters.length / 2) + 1
     const healthy: Member[] = []
     let votes = 0
     for (const member of shuffled(random, members)) {
-      const illness = random.chance(0.4) ? 'well' : random.pick(illnesses)
+      const permanentFault = random.chance(0.4) ? 'well' : random.pick(permanentFaults)
       if (!this.#belongs(member)) continue
       // Whose database is damaged has to heal, but what it lost must be somewhere else among the healthy.
       const heals = member.recoverable && !member.sound
       const needed = member.sound && this.#votes(member) && votes < majority
       if (needed) votes++
-      if (needed || heals || (member.sound && illness === 'well')) healthy.push(member)
-      else this.#ill.set(member, illness)
+      if (needed || heals || (member.sound && permanentFault === 'well')) healthy.push(member)
+      else this.#faulty.set(member, permanentFault)
     }
     this.#healthy = healthy
     for (const member of healthy) {
       world.note(`m${member.id} is well from now on`)
       member.heal()
     }
-    for (const [member, illness] of this.#ill) {
-      world.note(`m${member.id} is ${member.recoverable ? illness : 'damaged'} for ever`)
-      if (member.recoverable) afflict(member, illness, this.#options)
+    for (const [member, permanentFault] of this.#faulty) {
+      world.note(`m${member.id} is ${member.recoverable ? permanentFault : 'damaged'} for ever`)
+      if (member.recoverable) applyPermanentFault(member, permanentFault, this.#options)
       else {
         // What it has is damaged, so it finds that out now, and does not lead others meanwhile.
         member.healDisks()
@@ -245,34 +246,34 @@ export class Liveness {
   }
 
   #belongs({ id }: Member): boolean {
-    return this.#options.witness.memberships.isMember(id)
+    return this.#options.oracle.memberships.isMember(id)
   }
 
   #votes({ id }: Member): boolean {
-    const { voters } = this.#options.witness.memberships.decided.configuration
+    const { voters } = this.#options.oracle.memberships.decided.configuration
     return voters.includes(nodeId(id))
   }
 
   /** Whom every healthy voter follows, in one term. */
   #hasLeader(): boolean {
     return this.#options.members.some(
-      ({ life }) => life?.node.status.role === 'leader' && this.#followed(life.node.status),
+      ({ instance }) => instance?.node.status.role === 'leader' && this.#followed(instance.node.status),
     )
   }
 
   #followed({ id, term }: { readonly id: number; readonly term: number }): boolean {
     return this.#healthy.every((member) => {
-      const status = member.life?.node.status
+      const status = member.instance?.node.status
       return !this.#votes(member) || (status?.leader === id && status.term === term)
     })
   }
 
   /** @returns whether all have */
   #serveAll(): () => boolean {
-    const { world, witness } = this.#options
+    const { world, oracle } = this.#options
     let served = 0
     const serve = (member: Member): void => {
-      witness.proves(member, 5_000).then(
+      oracle.proves(member, 5_000).then(
         (ok) => {
           if (ok) served++
           else world.schedule(100, 'served again', null, () => serve(member))
@@ -286,13 +287,13 @@ export class Liveness {
 
   /** No member serves a wrong state while another serves a right one. */
   #agrees(): boolean {
-    const serving = this.#healthy.filter(({ life }) => life?.machine?.quarantine === null)
+    const serving = this.#healthy.filter(({ instance }) => instance?.machine?.quarantine === null)
     return serving.every(({ isWrong }) => isWrong) || serving.every(({ isWrong }) => !isWrong)
   }
 
   /** Wrong, suspect, or without a state. */
   #ailing(): readonly Member[] {
-    return this.#healthy.filter(({ life, isWrong }) => isWrong || life?.machine?.quarantine !== null)
+    return this.#healthy.filter(({ instance, isWrong }) => isWrong || instance?.machine?.quarantine !== null)
   }
 
   /** An operator looks again and again: what a member reported before it was lost may count a little later. */
@@ -309,8 +310,8 @@ export class Liveness {
   }
 
   #equal(): boolean {
-    const places = this.#healthy.map(({ life }) => {
-      const machine = life?.machine ?? null
+    const places = this.#healthy.map(({ instance }) => {
+      const machine = instance?.machine ?? null
       return machine === null || machine.quarantine !== null
         ? null
         : `${machine.appliedMemory} ${machine.digest}`
@@ -322,26 +323,26 @@ export class Liveness {
   #watchHealth(member: Member): () => readonly string[] {
     const health = new Map<unknown, Health>()
     return () => {
-      const { life } = member
-      if (life === null) return [`m${member.id} does not run`]
-      let own = health.get(life)
+      const { instance } = member
+      if (instance === null) return [`m${member.id} does not run`]
+      let own = health.get(instance)
       if (own === undefined) {
-        const caughtUp = new CaughtUp({ consensus: life.node, clock: life.clock })
+        const caughtUp = new CaughtUp({ consensus: instance.node, clock: instance.clock })
         caughtUp.start()
         own = memberHealth({
-          ...{ consensus: life.node, clock: life.clock, bounds: defaultHealthBounds },
+          ...{ consensus: instance.node, clock: instance.clock, bounds: defaultHealthBounds },
           silentThread: () => null,
           more: [
-            { name: 'state', live: false, failure: () => life.watch?.guard.quarantineFailure() ?? null },
+            { name: 'state', live: false, failure: () => instance.watch?.guard.quarantineFailure() ?? null },
             {
               name: 'state-agreement',
               live: false,
-              failure: () => life.watch?.guard.agreementFailure() ?? null,
+              failure: () => instance.watch?.guard.agreementFailure() ?? null,
             },
             { name: 'caught-up', live: false, failure: () => caughtUp.failure() },
           ],
         })
-        health.set(life, own)
+        health.set(instance, own)
       }
       return own.readyz.flatMap(({ name, failure }) => {
         const why = failure()
@@ -352,14 +353,14 @@ export class Liveness {
 
   #fail(what: string): never {
     const lines = this.#options.members.map((member) => {
-      const ill = this.#ill.get(member)
+      const ill = this.#faulty.get(member)
       const role = ill === undefined ? 'healthy' : member.recoverable ? ill : 'damaged'
-      const { status, load } = member.life?.node ?? {}
+      const { status, load } = member.instance?.node ?? {}
       if (status === undefined) return `m${member.id} (${role}) does not run; ${member.lost ?? ''}`
       const { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk, followers } =
         status
       const place = { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk }
-      const { machine, watch } = member.life ?? {}
+      const { machine, watch } = member.instance ?? {}
       const state = {
         isWrong: member.isWrong,
         quarantine: machine?.quarantine,

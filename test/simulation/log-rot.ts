@@ -12,7 +12,7 @@ export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
 export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
 
 /**
- * Of the deed, not of the log: `harmless` damage left everything readable as it was written; `repaired` took nothing that
+ * Of the fault, not of the log: `harmless` damage left everything readable as it was written; `repaired` took nothing that
  * counts; `wounded` leaves it to the member's database and its peers whether the log comes back.
  */
 export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
@@ -28,16 +28,16 @@ export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRando
   disk.crash()
   const before = contentsOf(disk)
   if (before === null || before instanceof LogFailure || before === 'wounded') return null
-  const deed = damage(disk, kind, random)
-  if (deed === null) return null
+  const fault = damage(disk, kind, random)
+  if (fault === null) return null
   const after = contentsOf(disk.copy(new SeededRandom(1)))
   if (after instanceof LogFailure) return 'refused'
   if (after === null || after === 'wounded') return 'wounded'
   if (textOf(after, after.base) !== textOf(before, after.base)) {
-    throw new Error(`damaged log: ${deed}, and the log opens with other contents than were promised`)
+    throw new Error(`damaged log: ${fault}, and the log opens with other contents than were promised`)
   }
   if (after.repaired) return 'repaired'
-  if (after.base !== before.base) throw new Error(`damaged log: ${deed}, and the log begins elsewhere`)
+  if (after.base !== before.base) throw new Error(`damaged log: ${fault}, and the log begins elsewhere`)
   return 'harmless'
 }
 

@@ -2,17 +2,17 @@ import { assertNever } from '../../base/assert.ts'
 import { SeededRandom } from '../../base/random.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { Coverage } from './coverage.ts'
-import type { Electorate } from './electorate.ts'
+import type { QuorumGuard } from './quorum-guard.ts'
 import type { Condition } from './link.ts'
 import type { Network } from './network.ts'
-import { impossibleMessage, impossibleState } from './malice.ts'
-import type { Action, Deed, Target } from './plan.ts'
-import type { Life } from './life.ts'
-import type { MembershipDeeds } from './membership-deeds.ts'
-import type { Member } from './process.ts'
-import { sourceOf } from './repairs.ts'
-import type { CrashKind, CrashPoint } from './steps.ts'
-import { findTarget, leaderOf } from './targets.ts'
+import { impossibleMessage, impossibleState } from './byzantine.ts'
+import type { ScheduledFault, FaultAction, Target } from './plan.ts'
+import type { ProcessInstance } from './process-instance.ts'
+import type { MembershipActions } from './membership-actions.ts'
+import type { Member } from './member.ts'
+import { sourceOf } from './operator-repair.ts'
+import type { CrashKind, CrashPoints } from './crash-points.ts'
+import { findTarget, leaderOf } from './target.ts'
 import type { World } from './world.ts'
 
 export type NemesisOptions = {
@@ -22,30 +22,30 @@ export type NemesisOptions = {
   readonly members: readonly Member[]
   /** Who voted first. */
   readonly founders: readonly number[]
-  readonly electorate: Electorate
-  readonly membership: MembershipDeeds
-  readonly plan: readonly Action[]
+  readonly quorumGuard: QuorumGuard
+  readonly membership: MembershipActions
+  readonly plan: readonly ScheduledFault[]
   /** Of all members: who comes there first ends. */
-  readonly ambush: CrashPoint
+  readonly allCrashPoints: CrashPoints
   readonly coverage: Coverage
   /** What was left of an earlier founding in the place of this member. Not started yet. */
-  readonly stranger: (member: Member) => Member
+  readonly makeEarlierMember: (member: Member) => Member
   /** Some member sends what cannot be true from now on. */
-  readonly lied: () => void
+  readonly sentByzantine: () => void
   /** So many clients come to a member at once. */
-  readonly hurry: (member: number, what: 'read' | 'write', calls: number) => void
+  readonly burst: (member: number, what: 'read' | 'write', calls: number) => void
 }
 
 /** For so long two members are alone with each other. */
 const aloneMs = 3_000
-/** How long a member stays down that ended by a late consequence of some deed. */
+/** How long a member stays down that ended by a late consequence of some fault. */
 const defaultDownMs = 500
 
 /** Does what the plan says, when it says so, until it is told to stop. */
 export class Nemesis {
   readonly #options: NemesisOptions
   readonly #downMs = new Map<number, number>()
-  /** Each sends one stranger away. */
+  /** Each sends one makeEarlierMember away. */
   readonly #leaving = new Set<() => void>()
   #active = true
 
@@ -55,9 +55,9 @@ export class Nemesis {
 
   start(): void {
     const { world, plan, coverage } = this.#options
-    for (const { atMs, deed } of plan) {
-      world.scheduleAt(atMs, `nemesis ${deed.kind}`, null, () => {
-        if (this.#active && this.#do(deed)) coverage.hit(`deed ${deed.kind}`)
+    for (const { atMs, fault } of plan) {
+      world.scheduleAt(atMs, `nemesis ${fault.kind}`, null, () => {
+        if (this.#active && this.#do(fault)) coverage.hit(`fault ${fault.kind}`)
       })
     }
   }
@@ -66,7 +66,7 @@ export class Nemesis {
   stop(): void {
     this.#active = false
     for (const leave of this.#leaving) leave()
-    this.#options.ambush.disarm()
+    this.#options.allCrashPoints.disarm()
   }
 
   /** A process ended. */
@@ -76,167 +76,170 @@ export class Nemesis {
   }
 
   /** @returns whether there was anything to do it to */
-  #do(deed: Deed): boolean {
-    switch (deed.kind) {
+  #do(fault: FaultAction): boolean {
+    switch (fault.kind) {
       case 'kill':
       case 'power-cut':
-        return this.#kill(deed)
+        return this.#kill(fault)
       case 'stop':
-        return this.#stop(deed)
+        return this.#stop(fault)
       case 'restart-loop':
-        return this.#running(deed, (member) => this.#loop(member, deed, deed.times))
+        return this.#running(fault, (member) => this.#loop(member, fault, fault.times))
       case 'crash-step':
-        return this.#crashAtStep(deed)
+        return this.#crashAtStep(fault)
       case 'pause':
-        return this.#running(deed, (member) =>
-          member.pause(deed.thread, this.#options.world.now + deed.forMs),
+        return this.#running(fault, (member) =>
+          member.pause(fault.thread, this.#options.world.now + fault.forMs),
         )
       case 'sync-stall':
-        return this.#stall(deed)
+        return this.#stall(fault)
       case 'wall-jump':
-        this.#target(deed.target).time.jump(deed.byMs)
+        this.#target(fault.target).time.jump(fault.byMs)
         return true
       case 'transfer':
-        return this.#transfer(deed.to)
+        return this.#transfer(fault.to)
       case 'depose':
-        return this.#depose(deed, 1)
+        return this.#depose(fault, 1)
       case 'disk-error':
       case 'disk-full':
       case 'database-stall':
       case 'database-error':
-        return this.#failDisk(deed)
+        return this.#failDisk(fault)
       case 'log-rot':
       case 'database-rot':
       case 'wipe':
-        return this.#ruin(deed)
-      case 'stranger':
-        return this.#strangers(deed)
+        return this.#ruin(fault)
+      case 'earlier-cluster':
+        return this.#startEarlierMembers(fault)
       case 'diverge':
         return (
-          this.#options.electorate.canSpare(this.#target(deed.target).id) &&
-          this.#running(deed, (member) => member.diverge(deed.how))
+          this.#options.quorumGuard.canLose(this.#target(fault.target).id) &&
+          this.#running(fault, (member) => member.diverge(fault.how))
         )
-      case 'malice':
-        return this.#malice(deed)
+      case 'byzantine':
+        return this.#byzantine(fault)
       case 'repair':
-        return this.#repair(deed)
+        return this.#repair(fault)
       case 'join':
       case 'remove':
       case 'set-role':
       case 'move':
-        return this.#options.membership.do(deed)
+        return this.#options.membership.do(fault)
       default:
-        return this.#spoilLinks(deed)
+        return this.#spoilLinks(fault)
     }
   }
 
   #running(
-    deed: { readonly target: Target; readonly downMs?: number },
-    act: (member: Member, life: Life) => void,
+    fault: { readonly target: Target; readonly downMs?: number },
+    act: (member: Member, instance: ProcessInstance) => void,
   ): boolean {
-    const member = this.#target(deed.target)
-    const { life } = member
-    if (life === null) return false
-    if (deed.downMs !== undefined) this.#downMs.set(member.id, deed.downMs)
-    act(member, life)
+    const member = this.#target(fault.target)
+    const { instance } = member
+    if (instance === null) return false
+    if (fault.downMs !== undefined) this.#downMs.set(member.id, fault.downMs)
+    act(member, instance)
     return true
   }
 
-  #kill(deed: Extract<Deed, { readonly kind: 'kill' | 'power-cut' }>): boolean {
-    const end = crashKinds[deed.kind]
-    return this.#running(deed, (member, life) => {
-      if (!deed.within) {
+  #kill(fault: Extract<FaultAction, { readonly kind: 'kill' | 'power-cut' }>): boolean {
+    const end = crashKinds[fault.kind]
+    return this.#running(fault, (member, instance) => {
+      if (!fault.within) {
         member.crash(end)
         return
       }
       member.crashAt({ step: 'log-sync', side: 'before', skip: 0, end })
       this.#later(writeMsMax, `waits no longer for a write of m${member.id}`, () => {
-        if (member.life === life) member.crash(end)
+        if (member.instance === instance) member.crash(end)
       })
     })
   }
 
-  #stop(deed: Extract<Deed, { readonly kind: 'stop' }>): boolean {
-    return this.#running(deed, (member) => member.stopInTime())
+  #stop(fault: Extract<FaultAction, { readonly kind: 'stop' }>): boolean {
+    return this.#running(fault, (member) => member.stopInTime())
   }
 
-  #loop(member: Member, deed: Extract<Deed, { readonly kind: 'restart-loop' }>, times: number): void {
-    this.#downMs.set(member.id, deed.downMs)
+  #loop(member: Member, fault: Extract<FaultAction, { readonly kind: 'restart-loop' }>, times: number): void {
+    this.#downMs.set(member.id, fault.downMs)
     member.crash(times % 2 === 0 ? 'power' : 'process')
     if (times <= 1) return
-    const roundMs = deed.downMs + deed.upMs
-    this.#later(roundMs, `loops m${member.id}`, () => this.#loop(member, deed, times - 1))
+    const roundMs = fault.downMs + fault.upMs
+    this.#later(roundMs, `loops m${member.id}`, () => this.#loop(member, fault, times - 1))
   }
 
   /** Armed is not done: what counts is that the process ended there. */
-  #crashAtStep(deed: Extract<Deed, { readonly kind: 'crash-step' }>): boolean {
-    const { step, side, skip } = deed
-    const ambush = { step, side, skip, end: crashKinds[deed.end] }
-    if (deed.whoever) {
-      for (const { id } of this.#options.members) this.#downMs.set(id, deed.downMs)
-      this.#options.ambush.arm(ambush)
+  #crashAtStep(fault: Extract<FaultAction, { readonly kind: 'crash-step' }>): boolean {
+    const { step, side, skip } = fault
+    const allCrashPoints = { step, side, skip, end: crashKinds[fault.end] }
+    if (fault.anyMember) {
+      for (const { id } of this.#options.members) this.#downMs.set(id, fault.downMs)
+      this.#options.allCrashPoints.arm(allCrashPoints)
       return true
     }
-    return this.#running(deed, (member, life) => {
-      member.crashAt(ambush)
-      this.#later(deed.patienceMs, `waits for ${deed.step} no longer`, () => {
-        if (member.life === life) member.disarm()
+    return this.#running(fault, (member, instance) => {
+      member.crashAt(allCrashPoints)
+      this.#later(fault.patienceMs, `waits for ${fault.step} no longer`, () => {
+        if (member.instance === instance) member.disarm()
       })
     })
   }
 
-  #stall(deed: Extract<Deed, { readonly kind: 'sync-stall' }>): boolean {
-    return this.#running(deed, (member, life) => {
-      member.stallDisk(deed.stallMs)
-      if (Number.isFinite(deed.stallMs)) return
+  #stall(fault: Extract<FaultAction, { readonly kind: 'sync-stall' }>): boolean {
+    return this.#running(fault, (member, instance) => {
+      member.stallDisk(fault.stallMs)
+      if (Number.isFinite(fault.stallMs)) return
       this.#later(endlessStallMs, `ends the stall of m${member.id}`, () => {
-        if (member.life === life) member.crash(crashKinds[deed.end])
+        if (member.instance === instance) member.crash(crashKinds[fault.end])
       })
     })
   }
 
   #failDisk(
-    deed: Extract<Deed, { readonly kind: 'disk-error' | 'disk-full' | 'database-stall' | 'database-error' }>,
+    fault: Extract<
+      FaultAction,
+      { readonly kind: 'disk-error' | 'disk-full' | 'database-stall' | 'database-error' }
+    >,
   ): boolean {
-    const member = this.#target(deed.target)
-    switch (deed.kind) {
+    const member = this.#target(fault.target)
+    switch (fault.kind) {
       case 'disk-error':
-        member.failDisk(deed.operation, 'io')
+        member.failDisk(fault.operation, 'io')
         break
       case 'disk-full':
         member.failDisk('write', 'disk-full')
         break
       case 'database-stall':
-        member.stallDatabase(this.#options.world.now + deed.forMs)
+        member.stallDatabase(this.#options.world.now + fault.forMs)
         return true
       case 'database-error':
         member.failDatabase()
     }
-    this.#later(deed.forMs, `heals the disks of m${member.id}`, () => member.healDisks())
+    this.#later(fault.forMs, `heals the disks of m${member.id}`, () => member.healDisks())
     return true
   }
 
   /** What a member does not come back from. */
-  #ruin(deed: Extract<Deed, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>): boolean {
-    const member = this.#target(deed.target)
-    if (member.lost !== null || !this.#options.electorate.canSpare(member.id)) return false
-    if (deed.kind === 'wipe' && !this.#canForget(member)) return false
+  #ruin(fault: Extract<FaultAction, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>): boolean {
+    const member = this.#target(fault.target)
+    if (member.lost !== null || !this.#options.quorumGuard.canLose(member.id)) return false
+    if (fault.kind === 'wipe' && !this.#canForget(member)) return false
     // A cluster is founded by all its founders.
     const isFounded = this.#options.members.some(({ clusterId }) => clusterId !== null)
-    if (deed.kind === 'log-rot' && !isFounded) return false
-    if (deed.kind === 'wipe' && deed.alone) this.#leaveAloneWith(member, deed.downMs + aloneMs)
-    this.#downMs.set(member.id, deed.downMs)
-    if (deed.kind === 'database-rot' && deed.while === 'running') {
-      member.rotDatabase(deed.rot, deed.seed)
+    if (fault.kind === 'log-rot' && !isFounded) return false
+    if (fault.kind === 'wipe' && fault.alone) this.#leaveAloneWith(member, fault.downMs + aloneMs)
+    this.#downMs.set(member.id, fault.downMs)
+    if (fault.kind === 'database-rot' && fault.while === 'running') {
+      member.rotDatabase(fault.rot, fault.seed)
       return true
     }
-    if (deed.kind === 'log-rot' && deed.while === 'running' && member.running) {
-      member.rotRunningLog(deed.seed)
+    if (fault.kind === 'log-rot' && fault.while === 'running' && member.running) {
+      member.rotRunningLog(fault.seed)
       return true
     }
     member.crash('power')
-    if (deed.kind === 'log-rot') member.rotLog(deed.rot, deed.seed)
-    else if (deed.kind === 'database-rot') member.rotDatabase(deed.rot, deed.seed)
+    if (fault.kind === 'log-rot') member.rotLog(fault.rot, fault.seed)
+    else if (fault.kind === 'database-rot') member.rotDatabase(fault.rot, fault.seed)
     else member.wipe()
     return true
   }
@@ -255,7 +258,7 @@ export class Nemesis {
     return keeps && membership.settled
   }
 
-  #repair({ target }: Extract<Deed, { readonly kind: 'repair' }>): boolean {
+  #repair({ target }: Extract<FaultAction, { readonly kind: 'repair' }>): boolean {
     const { members } = this.#options
     const member = members.find(({ isSuspect }) => isSuspect) ?? this.#target(target)
     const from = sourceOf(members, member)
@@ -276,28 +279,31 @@ export class Nemesis {
   }
 
   /** Members of an earlier founding under the same names, while those of this one are down. */
-  #strangers({ targets, forMs }: Extract<Deed, { readonly kind: 'stranger' }>): boolean {
-    const { members, founders, stranger } = this.#options
+  #startEarlierMembers({
+    targets,
+    forMs,
+  }: Extract<FaultAction, { readonly kind: 'earlier-cluster' }>): boolean {
+    const { members, founders, makeEarlierMember } = this.#options
     // One that is not founded yet believes those whom it should found with: it has nothing to lose.
     if (!members.every(({ id, clusterId }) => clusterId !== null || !founders.includes(id))) return false
     const seats = members.filter(
-      ({ id, seatTaken }) => targets.includes(id) && this.#options.founders.includes(id) && !seatTaken,
+      ({ id, addressTaken }) => targets.includes(id) && this.#options.founders.includes(id) && !addressTaken,
     )
-    const guests = seats.map((member) => {
+    const earlierMembers = seats.map((member) => {
       this.#downMs.set(member.id, forMs)
       member.crash('power')
-      member.seatTaken = true
-      const guest = stranger(member)
-      guest.start()
+      member.addressTaken = true
+      const earlierMember = makeEarlierMember(member)
+      earlierMember.start()
       const leave = (): void => {
-        guest.crash('power')
-        member.seatTaken = false
+        earlierMember.crash('power')
+        member.addressTaken = false
       }
       this.#leaving.add(leave)
       return leave
     })
-    this.#later(forMs, `sends ${guests.length} strangers away`, () => {
-      for (const leave of guests) {
+    this.#later(forMs, `sends ${earlierMembers.length} strangers away`, () => {
+      for (const leave of earlierMembers) {
         leave()
         this.#leaving.delete(leave)
       }
@@ -307,97 +313,100 @@ export class Nemesis {
   }
 
   #transfer(to: number): boolean {
-    const { life } = leaderOf(this.#options.members) ?? { life: null }
-    if (life === null || life.node.status.id === nodeId(to)) return false
-    life.node.transferLeadership(nodeId(to), life.clock.monotonicMs() + 1_000).catch(() => undefined)
+    const { instance } = leaderOf(this.#options.members) ?? { instance: null }
+    if (instance === null || instance.node.status.id === nodeId(to)) return false
+    instance.node.transferLeadership(nodeId(to), instance.clock.monotonicMs() + 1_000).catch(() => undefined)
     return true
   }
 
-  #malice(deed: Extract<Deed, { readonly kind: 'malice' }>): boolean {
-    const random = new SeededRandom(deed.seed)
-    const { network, lied } = this.#options
-    const send = (member: Member, life: Life, left: number): void => {
-      if (left === 0 || member.life !== life) return
+  #byzantine(fault: Extract<FaultAction, { readonly kind: 'byzantine' }>): boolean {
+    const random = new SeededRandom(fault.seed)
+    const { network, sentByzantine } = this.#options
+    const send = (member: Member, instance: ProcessInstance, left: number): void => {
+      if (left === 0 || member.instance !== instance) return
       for (const to of this.#ids()) {
-        const ends = { from: nodeId(member.id), to: nodeId(to), term: life.node.status.term }
+        const ends = { from: nodeId(member.id), to: nodeId(to), term: instance.node.status.term }
         if (to === member.id) continue
         network.inject(impossibleMessage(random, ends), ends.from, ends.to)
         if (random.chance(0.05))
           network.stream(ends.from, impossibleState(random, ends), noState).catch(() => undefined)
       }
-      this.#later(deed.everyMs, `m${member.id} lies`, () => send(member, life, left - 1))
+      this.#later(fault.everyMs, `m${member.id} lies`, () => send(member, instance, left - 1))
     }
-    return this.#running(deed, (member, life) => {
-      lied()
-      send(member, life, deed.messages)
+    return this.#running(fault, (member, instance) => {
+      sentByzantine()
+      send(member, instance, fault.messages)
     })
   }
 
-  #spoilLinks(deed: LinkDeed): boolean {
-    switch (deed.kind) {
+  #spoilLinks(fault: LinkFaultAction): boolean {
+    switch (fault.kind) {
       case 'isolate': {
-        const { id } = this.#target(deed.target)
-        if (deed.way !== 'deaf') this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, deed.forMs)
-        if (deed.way !== 'mute') this.#impose(reversed(this.#pairs(id, 'all')), { kind: 'cut' }, deed.forMs)
+        const { id } = this.#target(fault.target)
+        if (fault.way !== 'deaf') this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, fault.forMs)
+        if (fault.way !== 'mute') this.#impose(reversed(this.#pairs(id, 'all')), { kind: 'cut' }, fault.forMs)
         return true
       }
       case 'halves':
-        this.#cutUnless((a, b) => ((deed.sides >> (a - 1)) & 1) === ((deed.sides >> (b - 1)) & 1), deed.forMs)
+        this.#cutUnless(
+          (a, b) => ((fault.sides >> (a - 1)) & 1) === ((fault.sides >> (b - 1)) & 1),
+          fault.forMs,
+        )
         return true
       case 'ring': {
         const ids = this.#ids()
-        const known = deed.order.filter((id) => ids.includes(id))
+        const known = fault.order.filter((id) => ids.includes(id))
         const order = [...known, ...ids.filter((id) => !known.includes(id))]
-        this.#cutUnless((a, b) => neighbours(order, a, b), deed.forMs)
+        this.#cutUnless((a, b) => neighbours(order, a, b), fault.forMs)
         return true
       }
       case 'one-way':
-        if (deed.from === deed.to) return false
-        this.#impose([[deed.from, deed.to]], { kind: 'cut' }, deed.forMs)
+        if (fault.from === fault.to) return false
+        this.#impose([[fault.from, fault.to]], { kind: 'cut' }, fault.forMs)
         return true
       case 'flapping':
-        this.#flap(this.#target(deed.target).id, deed.periodMs, deed.forMs)
+        this.#flap(this.#target(fault.target).id, fault.periodMs, fault.forMs)
         return true
       case 'half-open': {
-        const condition: Condition = { kind: 'half-open', silentMs: deed.silentMs }
-        return this.#impose(this.#pairs(this.#target(deed.target).id, deed.other), condition, deed.forMs)
+        const condition: Condition = { kind: 'half-open', silentMs: fault.silentMs }
+        return this.#impose(this.#pairs(this.#target(fault.target).id, fault.other), condition, fault.forMs)
       }
       case 'slow-link': {
-        const condition: Condition = { kind: 'slow', extraMs: deed.extraMs }
-        return this.#impose(this.#pairs(this.#target(deed.target).id, deed.other), condition, deed.forMs)
+        const condition: Condition = { kind: 'slow', extraMs: fault.extraMs }
+        return this.#impose(this.#pairs(this.#target(fault.target).id, fault.other), condition, fault.forMs)
       }
       case 'clogged-link': {
-        const { messageMs, queueMax } = deed
+        const { messageMs, queueMax } = fault
         const condition: Condition = { kind: 'clogged', messageMs, queueMax }
-        return this.#impose(this.#pairs(this.#target(deed.target).id, deed.other), condition, deed.forMs)
+        return this.#impose(this.#pairs(this.#target(fault.target).id, fault.other), condition, fault.forMs)
       }
       default:
-        return assertNever(deed)
+        return assertNever(fault)
     }
   }
 
-  /** Step by step: a leader that heard nothing for a while would doubt itself too early. */
-  #depose(deed: Extract<Deed, { readonly kind: 'depose' }>, step: number): boolean {
-    const { lateMs, calls, forMs } = deed
-    const { id } = this.#target({ ...deed.target, preferLeader: step === 1 && deed.target.preferLeader })
-    const again = { ...deed, target: { member: id, preferLeader: false } }
+  /** Step by step: a leader that result nothing for a while would doubt itself too early. */
+  #depose(fault: Extract<FaultAction, { readonly kind: 'depose' }>, step: number): boolean {
+    const { lateMs, calls, forMs } = fault
+    const { id } = this.#target({ ...fault.target, preferLeader: step === 1 && fault.target.preferLeader })
+    const again = { ...fault, target: { member: id, preferLeader: false } }
     const extraMs = (lateMs * step) / deposeSteps
     const isLast = step === deposeSteps
-    const heard = reversed(this.#pairs(id, 'all'))
-    this.#impose(heard, { kind: 'slow', extraMs }, isLast ? forMs : deposeStepMs)
-    this.#hurry(id, calls, isLast ? forMs : deposeStepMs)
+    const result = reversed(this.#pairs(id, 'all'))
+    this.#impose(result, { kind: 'slow', extraMs }, isLast ? forMs : deposeStepMs)
+    this.#burst(id, calls, isLast ? forMs : deposeStepMs)
     if (isLast) this.#impose(this.#pairs(id, 'all'), { kind: 'cut' }, forMs)
     else this.#later(deposeStepMs, `deposes m${id}`, () => this.#depose(again, step + 1))
     return true
   }
 
   /** What a leader takes into its log that nobody hears of is in its way when it comes back. */
-  #hurry(id: number, calls: number, forMs: number): void {
-    const { hurry } = this.#options
-    for (let atMs = 0; atMs < forMs; atMs += hurryEveryMs) {
+  #burst(id: number, calls: number, forMs: number): void {
+    const { burst } = this.#options
+    for (let atMs = 0; atMs < forMs; atMs += burstEveryMs) {
       this.#later(atMs, `hurries to m${id}`, () => {
-        for (const other of this.#ids()) hurry(other, 'write', 1)
-        hurry(id, 'read', calls)
+        for (const other of this.#ids()) burst(other, 'write', 1)
+        burst(id, 'read', calls)
       })
     }
   }
@@ -436,7 +445,7 @@ export class Nemesis {
 
   #target(target: Target): Member {
     return findTarget(
-      this.#options.members.filter(({ hasLeft }) => !hasLeft),
+      this.#options.members.filter(({ knowsRemoval }) => !knowsRemoval),
       target,
     )
   }
@@ -451,8 +460,8 @@ export class Nemesis {
 const noState = (): Promise<null> => Promise.resolve(null)
 
 type Pair = readonly [from: number, to: number]
-type LinkDeed = Extract<
-  Deed,
+type LinkFaultAction = Extract<
+  FaultAction,
   {
     readonly kind:
       'isolate' | 'halves' | 'ring' | 'one-way' | 'flapping' | 'half-open' | 'slow-link' | 'clogged-link'
@@ -462,7 +471,7 @@ type LinkDeed = Extract<
 const deposeSteps = 5
 /** Below an election timeout. */
 const deposeStepMs = 250
-const hurryEveryMs = 80
+const burstEveryMs = 80
 /** Whoever is to end within a write ends without one after so long. */
 const writeMsMax = 500
 /** A sync that never ends is noticed by somebody after this long. */

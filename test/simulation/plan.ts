@@ -5,10 +5,10 @@ import { keyValueRots } from './kv.ts'
 import type { KeyValueRot } from './kv.ts'
 import { logRots } from './log-rot.ts'
 import type { LogRot } from './log-rot.ts'
-import { drawMemberDeed, joinsMax, memberDeedKinds } from './plan-members.ts'
-import type { MemberDeed } from './plan-members.ts'
-import { crashSteps } from './steps.ts'
-import type { CrashStep } from './steps.ts'
+import { drawMembershipAction, joinsMax, membershipActionKinds } from './membership-plan.ts'
+import type { MembershipAction } from './membership-plan.ts'
+import { crashSteps } from './crash-points.ts'
+import type { CrashStep } from './crash-points.ts'
 
 /**
  * Whom it hits: a member by its id, or whoever leads when the time comes (else the member). In place of one that is none
@@ -19,8 +19,8 @@ export type Target = { readonly member: number; readonly preferLeader: boolean }
 export type Thread = 'all' | 'api' | 'raft' | 'log'
 
 /** One thing the nemesis does. All that it needs to know was drawn before the run. */
-export type Deed =
-  | MemberDeed
+export type FaultAction =
+  | MembershipAction
   | { readonly kind: 'stop'; readonly target: Target; readonly downMs: number }
   /** `within`: between the next write of the log and its sync, if there is one soon. */
   | {
@@ -39,7 +39,7 @@ export type Deed =
   | {
       readonly kind: 'crash-step'
       /** Whoever gets there first, whenever that is; else the target, and not for ever. */
-      readonly whoever: boolean
+      readonly anyMember: boolean
       readonly target: Target
       readonly step: CrashStep
       readonly side: 'before' | 'after'
@@ -87,7 +87,7 @@ export type Deed =
   /** `alone`: all others but one are down meanwhile. */
   | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number; readonly alone: boolean }
   /** In place of members comes what was left of an earlier founding under the same names, for so long. */
-  | { readonly kind: 'stranger'; readonly targets: readonly number[]; readonly forMs: number }
+  | { readonly kind: 'earlier-cluster'; readonly targets: readonly number[]; readonly forMs: number }
   | { readonly kind: 'diverge'; readonly target: Target; readonly how: Divergence }
   /** An operator repairs a member that is suspect, else the target, from one whose state is right. */
   | { readonly kind: 'repair'; readonly target: Target }
@@ -131,8 +131,8 @@ export type Deed =
       readonly forMs: number
     }
   /**
-   * Whoever leads hears its followers later and later, then is not heard any more: they choose another while it still
-   * has their old words to go by. Clients hurry to it meanwhile, and to the others.
+   * Whoever leads hears its followers later and later, then is not result any more: they choose another while it still
+   * has their old words to go by. Clients burst to it meanwhile, and to the others.
    */
   | {
       readonly kind: 'depose'
@@ -145,34 +145,34 @@ export type Deed =
   | { readonly kind: 'transfer'; readonly to: number }
   /** Its program goes mad: so many messages that cannot be true, to everybody. Its keys are good. */
   | {
-      readonly kind: 'malice'
+      readonly kind: 'byzantine'
       readonly target: Target
       readonly seed: number
       readonly messages: number
       readonly everyMs: number
     }
 
-export type DeedKind = Deed['kind']
+export type FaultKind = FaultAction['kind']
 
-export type Action = { readonly atMs: number; readonly deed: Deed }
+export type ScheduledFault = { readonly atMs: number; readonly fault: FaultAction }
 
-/** Mean ms between deeds of one kind; kinds that are not named do not happen. */
-export type Harm = ReadonlyMap<DeedKind, number>
+/** Mean ms between fault actions of one kind; kinds that are not named do not happen. */
+export type FaultRates = ReadonlyMap<FaultKind, number>
 
-export const deedKinds: readonly DeedKind[] = [
+export const faultKinds: readonly FaultKind[] = [
   ...(['kill', 'power-cut', 'stop', 'restart-loop', 'crash-step', 'pause'] as const),
-  ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe', 'stranger'] as const),
+  ...(['sync-stall', 'disk-error', 'disk-full', 'log-rot', 'wipe', 'earlier-cluster'] as const),
   ...(['database-stall', 'database-error', 'database-rot', 'diverge', 'repair'] as const),
   ...(['isolate', 'halves', 'ring', 'one-way', 'flapping'] as const),
   ...(['half-open', 'slow-link', 'clogged-link', 'depose', 'wall-jump', 'transfer'] as const),
-  'malice',
-  ...memberDeedKinds,
+  'byzantine',
+  ...membershipActionKinds,
 ]
 
 /** Each harms somebody for good, so that more than a few would only end the run. */
-const perMember: ReadonlySet<DeedKind> = new Set(['log-rot', 'wipe', 'database-rot', 'diverge'])
+const perMember: ReadonlySet<FaultKind> = new Set(['log-rot', 'wipe', 'database-rot', 'diverge'])
 
-function countMax(kind: DeedKind, members: number): number {
+function countMax(kind: FaultKind, members: number): number {
   if (kind === 'join') return joinsMax
   return perMember.has(kind) ? members : Infinity
 }
@@ -180,21 +180,21 @@ function countMax(kind: DeedKind, members: number): number {
 /** All that will be done to a cluster that begins with so many `members`, in order of time. */
 export function drawPlan(options: {
   readonly random: SeededRandom
-  readonly harm: Harm
+  readonly faultRates: FaultRates
   readonly members: number
   readonly forMs: number
   readonly downMsMax: number
-}): readonly Action[] {
-  const { random, harm, forMs, downMsMax } = options
-  const actions: Action[] = []
+}): readonly ScheduledFault[] {
+  const { random, faultRates, forMs, downMsMax } = options
+  const actions: ScheduledFault[] = []
   // Those that join are harmed too.
-  const members = options.members + (harm.has('join') ? joinsMax / 2 : 0)
-  for (const [kind, meanMs] of harm) {
+  const members = options.members + (faultRates.has('join') ? joinsMax / 2 : 0)
+  for (const [kind, meanMs] of faultRates) {
     const own = random.fork()
     let atMs = firstAt(kind, own, meanMs)
     for (let count = 0; atMs < forMs && count < countMax(kind, options.members); count++) {
       const isYoung = atMs === 0
-      actions.push({ atMs: Math.round(atMs), deed: drawDeed(kind, own, { members, downMsMax, isYoung }) })
+      actions.push({ atMs: Math.round(atMs), fault: drawFault(kind, own, { members, downMsMax, isYoung }) })
       atMs += meanMs * (0.2 + (own.below(1000) / 1000) * 1.6)
     }
   }
@@ -202,14 +202,18 @@ export function drawPlan(options: {
 }
 
 /** A few crashes come at once: a cluster is young only once. */
-function firstAt(kind: DeedKind, random: SeededRandom, meanMs: number): number {
+function firstAt(kind: FaultKind, random: SeededRandom, meanMs: number): number {
   if (kind === 'crash-step' && random.chance(0.5)) return 0
   return meanMs * (0.1 + random.below(1000) / 1000)
 }
 
 type Bounds = { readonly members: number; readonly downMsMax: number; readonly isYoung: boolean }
 
-function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, isYoung }: Bounds): Deed {
+function drawFault(
+  kind: FaultKind,
+  random: SeededRandom,
+  { members, downMsMax, isYoung }: Bounds,
+): FaultAction {
   const anyone = (): number => 1 + random.below(members)
   const target: Target = { member: anyone(), preferLeader: random.chance(0.35) }
   const downMs = random.below(downMsMax)
@@ -247,13 +251,13 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
       }
     case 'wipe':
       return { kind, target, downMs, alone: random.chance(0.5) }
-    case 'stranger': {
+    case 'earlier-cluster': {
       const targets = Array.from({ length: 1 + random.below(3) }, anyone)
       return { kind, targets: [...new Set(targets)], forMs: 500 + random.below(3_000) }
     }
     case 'diverge':
       return { kind, target, how: random.pick(divergences) }
-    case 'malice': {
+    case 'byzantine': {
       const messages = random.pick([5, 40, 200])
       return { kind, target, seed: random.next(), messages, everyMs: random.pick([1, 10, 50]) }
     }
@@ -263,9 +267,9 @@ function drawDeed(kind: DeedKind, random: SeededRandom, { members, downMsMax, is
     case 'remove':
     case 'set-role':
     case 'move':
-      return drawMemberDeed(kind, random, target)
+      return drawMembershipAction(kind, random, target)
     default:
-      return drawLinkDeed(kind, random, { target, anyone, members, forMs })
+      return drawLinkFault(kind, random, { target, anyone, members, forMs })
   }
 }
 
@@ -291,10 +295,10 @@ const rareSteps: readonly CrashStep[] = [
 /** Of those the rarest. */
 const rarestSteps: readonly CrashStep[] = ['log-truncate', 'snapshot-complete', 'snapshot-install']
 
-function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung: boolean): Deed {
+function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung: boolean): FaultAction {
   return {
     kind: 'crash-step',
-    whoever: isYoung || random.chance(0.7),
+    anyMember: isYoung || random.chance(0.7),
     target,
     step: random.pick(isYoung ? youngSteps : random.pick([crashSteps, crashSteps, rareSteps, rarestSteps])),
     side: random.pick(['before', 'after'] as const),
@@ -306,7 +310,7 @@ function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung
 }
 
 type LinkKind = Extract<
-  DeedKind,
+  FaultKind,
   | 'isolate'
   | 'halves'
   | 'ring'
@@ -320,7 +324,7 @@ type LinkKind = Extract<
   | 'transfer'
 >
 
-function drawLinkDeed(
+function drawLinkFault(
   kind: LinkKind,
   random: SeededRandom,
   more: {
@@ -329,7 +333,7 @@ function drawLinkDeed(
     readonly members: number
     readonly forMs: number
   },
-): Deed {
+): FaultAction {
   const { target, anyone, members, forMs } = more
   const other = random.chance(0.5) ? anyone() : ('all' as const)
   switch (kind) {
@@ -384,8 +388,8 @@ function shuffled(random: SeededRandom, members: number): readonly number[] {
 }
 
 /** One line for people. */
-export function describeAction({ atMs, deed }: Action): string {
-  const { kind, ...rest } = deed
+export function describeFault({ atMs, fault }: ScheduledFault): string {
+  const { kind, ...rest } = fault
   const words = Object.entries(rest).map(([name, value]) => {
     if (name === 'target') {
       const { member, preferLeader } = value as Target

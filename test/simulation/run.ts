@@ -3,7 +3,7 @@ import { runCommand } from '../support/tools/command-line.ts'
 import { readArguments, usage } from './arguments.ts'
 import type { Asked } from './arguments.ts'
 import { Coverage } from './coverage.ts'
-import { runFleet, seedRange } from './fleet.ts'
+import { runSeeds, seedRange } from './worker-pool.ts'
 import { LivenessTimes } from './liveness-times.ts'
 import { outcomeOf } from './seed-worker.ts'
 import type { SeedJob, SeedOutcome } from './seed-worker.ts'
@@ -42,7 +42,7 @@ async function runMany({ first, last, jobs }: Extract<Asked, { readonly kind: 'm
   const failures: string[] = []
   let done = 0
   const next = seedRange(first, last)
-  await runFleet({
+  await runSeeds({
     ...(jobs === null ? {} : { jobs }),
     next: () => (failures.length < failuresMax ? next() : null),
     onOutcome: (outcome: SeedOutcome) => {

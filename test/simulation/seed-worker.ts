@@ -1,6 +1,6 @@
 import { runSeed, SeedFailure } from './cluster.ts'
 import type { RunOptions, RunReport } from './cluster.ts'
-import type { Action } from './plan.ts'
+import type { ScheduledFault } from './plan.ts'
 
 /*
  * One process of a fleet: runs the seeds it is sent, one at a time, and says what became of each. Its own
@@ -16,7 +16,7 @@ export type SeedOutcome =
       readonly seed: number
       readonly message: string
       readonly stack: string
-      readonly plan: readonly Action[]
+      readonly plan: readonly ScheduledFault[]
       readonly lastLines: readonly string[]
     }
 

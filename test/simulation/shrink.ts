@@ -1,6 +1,6 @@
 import type { Reduction } from './cluster.ts'
 import { defaultFaultsMs } from './cluster.ts'
-import { describeAction } from './plan.ts'
+import { describeFault } from './plan.ts'
 import { outcomeOf } from './seed-worker.ts'
 import type { SeedJob, SeedOutcome } from './seed-worker.ts'
 import { noises } from './swarm.ts'
@@ -110,7 +110,7 @@ export function report({ job, failed }: { readonly job: SeedJob; readonly failed
     ...[
       '',
       plan.length === 0 ? 'Nothing was done to anybody.' : 'What was done:',
-      ...plan.map(describeAction),
+      ...plan.map(describeFault),
     ],
     ...['', message, ...trace, ''],
     `seed ${job.seed} failed; repeat it with: ${replayCommand(job)}`,

@@ -12,14 +12,14 @@ import { runSeed, swarmOf } from './cluster.ts'
 import type { RunOptions } from './cluster.ts'
 import { Coverage } from './coverage.ts'
 import { divergences } from './divergence.ts'
-import { runFleet, seedRange } from './fleet.ts'
+import { runSeeds, seedRange } from './worker-pool.ts'
 import { LivenessTimes } from './liveness-times.ts'
 import { outcomeOf } from './seed-worker.ts'
 import type { SeedJob } from './seed-worker.ts'
-import { memberDeedKinds } from './plan-members.ts'
+import { membershipActionKinds } from './membership-plan.ts'
 import { replayCommand, report, shrink } from './shrink.ts'
 import type { Failed } from './shrink.ts'
-import { moods } from './swarm.ts'
+import { faultProfiles } from './swarm.ts'
 
 const defaultSeeds = 300
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
@@ -37,7 +37,7 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   const times = new LivenessTimes()
   const failed: Failed[] = []
   const run = async (next: () => SeedJob | null): Promise<void> => {
-    await runFleet({
+    await runSeeds({
       next: () => (failed.length === 0 ? next() : null),
       onOutcome: (outcome) => {
         if (outcome.kind === 'failed') {
@@ -52,16 +52,16 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
     const [first] = failed
     if (first === undefined) return
     const shrunk = await shrink({ seed: first.seed }, first, shrinkMsMax)
-    assert.fail(`${report(shrunk)}\nwith all harm: ${replayCommand({ seed: first.seed })}`)
+    assert.fail(`${report(shrunk)}\nwith all faultRates: ${replayCommand({ seed: first.seed })}`)
   }
   await run(seedRange(1, seeds))
   console.log(`# ${times.table().replaceAll('\n', '\n# ')}`)
-  console.log(`# during the harm ${sum.answered} of ${sum.asked} calls were answered`)
+  console.log(`# during the faultRates ${sum.answered} of ${sum.asked} calls were answered`)
   // A run in which nothing happens proves nothing.
   if (seeds < defaultSeeds) return
   for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
   // Where nearly nothing gets done, nearly nothing can go wrong.
-  assert.ok(sum.answered > answeredShareMin * sum.asked, 'clients get on in spite of the harm')
+  assert.ok(sum.answered > answeredShareMin * sum.asked, 'clients get on in spite of the faultRates')
   const further = seedsOfSteps(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
   assert.deepEqual(coverage.missing(), [], 'every fault and every crash step happens in some seed')
@@ -76,15 +76,15 @@ function seedsOfSteps(first: number): () => SeedJob | null {
   let left = furtherSeedsMax
   return () => {
     if (left-- <= 0) return null
-    while (swarmOf(seed).mood !== 'steps') seed++
+    while (swarmOf(seed).profile !== 'steps') seed++
     return { seed: seed++ }
   }
 }
 
-void test('one seed has one history, whatever the mood', async () => {
-  for (const mood of moods) {
+void test('one seed has one history, whatever the profile', async () => {
+  for (const profile of faultProfiles) {
     let seed = 1
-    while (swarmOf(seed).mood !== mood) seed++
+    while (swarmOf(seed).profile !== profile) seed++
     const [first, second] = [await runSeed({ seed, trace: null }), await runSeed({ seed, trace: null })]
     assert.deepEqual(first, second)
     const other = await runSeed({ seed: seed + 1, trace: null })
@@ -106,18 +106,18 @@ void test('a member that silently applied something else is suspect, and an oper
   let [diverged, suspected, repaired] = [0, 0, 0]
   for (let seed = 1; repaired < divergentRuns; seed++) {
     assert.ok(seed <= 100, `${suspected} of ${diverged} were suspected, ${repaired} repaired`)
-    const { mood, voters, harm } = swarmOf(seed)
-    if (mood !== 'calm' || voters < 3) continue
+    const { profile, voters, faultRates } = swarmOf(seed)
+    if (profile !== 'calm' || voters < 3) continue
     // Whoever is removed or replaced takes its state along.
-    if (memberDeedKinds.some((kind) => harm.has(kind))) continue
+    if (membershipActionKinds.some((kind) => faultRates.has(kind))) continue
     const how = divergences[seed % divergences.length] ?? 'skipped'
     const target = { member: 1 + (seed % voters), preferLeader: seed % 3 === 0 }
     const { coverage, liveness } = await runSeed({
       ...{ seed, trace: null },
-      also: [{ atMs: 4_000, deed: { kind: 'diverge', target, how } }],
+      extraFaults: [{ atMs: 4_000, fault: { kind: 'diverge', target, how } }],
     })
-    const met = (feat: 'divergence' | 'divergence-suspected' | 'divergence-repaired'): boolean =>
-      (coverage[`met ${feat}`] ?? 0) > 0
+    const met = (item: 'divergence' | 'divergence-suspected' | 'divergence-repaired'): boolean =>
+      (coverage[`met ${item}`] ?? 0) > 0
     // Nothing came of what was changed; or a leader that is wrong sent its state to whoever lagged before anybody compared.
     if (!met('divergence') || liveness === null) continue
     diverged++

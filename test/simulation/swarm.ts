@@ -6,18 +6,18 @@ import type { StoreLimits } from '../../src/store/store-limits.ts'
 import type { ChannelDelays } from './channel.ts'
 import type { KeyValueDelays } from './kv.ts'
 import type { NetworkOptions } from './link.ts'
-import { memberDeedKinds } from './plan-members.ts'
-import { deedKinds } from './plan.ts'
-import type { DeedKind, Harm } from './plan.ts'
+import { membershipActionKinds } from './membership-plan.ts'
+import { faultKinds } from './plan.ts'
+import type { FaultKind, FaultRates } from './plan.ts'
 
 /**
- * How much harm there is: none, one kind again and again, a handful of kinds, crashes at chosen steps only, or
+ * How much faultRates there is: none, one kind again and again, a handful of kinds, crashes at chosen steps only, or
  * nearly all kinds at once.
  */
-export type Mood = 'calm' | 'single' | 'mixed' | 'steps' | 'storm'
-export const moods: readonly Mood[] = ['calm', 'single', 'mixed', 'steps', 'storm']
+export type FaultProfile = 'calm' | 'single' | 'mixed' | 'steps' | 'storm'
+export const faultProfiles: readonly FaultProfile[] = ['calm', 'single', 'mixed', 'steps', 'storm']
 
-/** What goes wrong all the time without being anybody's deed. */
+/** What goes wrong all the time without being anybody's fault. */
 export type Noise = 'loss' | 'duplicates' | 'reordering' | 'heavy-tail' | 'streams' | 'channels' | 'drift'
 export const noises: readonly Noise[] = [
   ...(['loss', 'duplicates', 'reordering', 'heavy-tail', 'streams', 'channels', 'drift'] as const),
@@ -25,7 +25,7 @@ export const noises: readonly Noise[] = [
 
 /** Everything about one run that the seed decides at its start. */
 export type Swarm = {
-  readonly mood: Mood
+  readonly profile: FaultProfile
   readonly voters: number
   readonly learners: number
   /** When each founder is started first, in ms; the others wait for it. */
@@ -44,33 +44,33 @@ export type Swarm = {
   readonly storeLimits: StoreLimits
   /** How much faster or slower than another a machine's clock may run. */
   readonly driftMax: number
-  readonly harm: Harm
+  readonly faultRates: FaultRates
   readonly downMsMax: number
 }
 
 /** Each kind of fault is left out of some runs: faults hide one another when all happen all the time. */
 export function drawSwarm(random: SeededRandom): Swarm {
-  const mood = drawMood(random)
+  const profile = drawProfile(random)
   const [voters, learners] = drawMembers(random)
   return {
-    mood,
+    profile,
     voters,
     learners,
     lateMs: drawLate(random, voters + learners),
     clients: 1 + random.below(6),
     thinkMsMax: random.pick([5, 40, 200]),
     payloadBytesMax: random.pick([10, 200, 2_000]),
-    network: drawNetwork(random, mood),
+    network: drawNetwork(random, profile),
     apiDelays: drawDelays(random),
     logDelays: drawDelays(random),
     keyValueDelays: { writeMsMax: random.pick([2, 30, 500]), readMsMax: random.pick([0.2, 5]) },
     // Small, so that runs of seconds fill and remove many.
     segmentBytes: random.pick([6, 16, 64]) * 1024,
     timing: { heartbeatMs: 50, electionMs: 300, tickMs: 25 },
-    limits: drawLimits(random, mood),
+    limits: drawLimits(random, profile),
     storeLimits: drawStoreLimits(random),
     driftMax: random.pick([0, 0, 0.001, 0.05]),
-    harm: drawHarm(random, mood),
+    faultRates: drawFaultRates(random, profile),
     downMsMax: random.pick([300, 2_000, 6_000]),
   }
 }
@@ -97,7 +97,7 @@ export function without(swarm: Swarm, quiet: ReadonlySet<Noise>): Swarm {
   }
 }
 
-function drawMood(random: SeededRandom): Mood {
+function drawProfile(random: SeededRandom): FaultProfile {
   const of100 = random.below(100)
   if (of100 < 8) return 'calm'
   if (of100 < 25) return 'single'
@@ -117,15 +117,15 @@ function drawLate(random: SeededRandom, members: number): readonly number[] {
   return Array.from({ length: members }, () => (some && random.chance(0.4) ? 1 + random.below(4_000) : 0))
 }
 
-function drawHarm(random: SeededRandom, mood: Mood): Harm {
-  const harm = new Map<DeedKind, number>()
-  const often = (kind: DeedKind, meanMs: number): unknown =>
-    harm.set(kind, meanMs * (0.5 + random.below(1000) / 1000))
-  switch (mood) {
+function drawFaultRates(random: SeededRandom, profile: FaultProfile): FaultRates {
+  const faultRates = new Map<FaultKind, number>()
+  const often = (kind: FaultKind, meanMs: number): unknown =>
+    faultRates.set(kind, meanMs * (0.5 + random.below(1000) / 1000))
+  switch (profile) {
     case 'calm':
       break
     case 'single':
-      often(random.pick(deedKinds), 1_500)
+      often(random.pick(faultKinds), 1_500)
       break
     case 'steps':
       often('crash-step', 500)
@@ -133,22 +133,22 @@ function drawHarm(random: SeededRandom, mood: Mood): Harm {
       often('power-cut', 2_500)
       break
     case 'mixed':
-      for (const kind of deedKinds) if (random.chance(0.25)) often(kind, 4_000)
+      for (const kind of faultKinds) if (random.chance(0.25)) often(kind, 4_000)
       break
     case 'storm':
-      for (const kind of deedKinds) if (random.chance(0.7)) often(kind, 10_000)
+      for (const kind of faultKinds) if (random.chance(0.7)) often(kind, 10_000)
   }
   // Nothing else heals a state that went wrong unnoticed.
-  if (harm.has('diverge') && random.chance(0.6)) often('repair', 3_000)
-  // The one harm in which a leader that should be doubted looks well to itself.
-  if (mood !== 'calm' && random.chance(0.4)) often('depose', 5_000)
+  if (faultRates.has('diverge') && random.chance(0.6)) often('repair', 3_000)
+  // The one faultRates in which a leader that should be doubted looks well to itself.
+  if (profile !== 'calm' && random.chance(0.4)) often('depose', 5_000)
   // A new member is a while on its way, and its cluster goes on from it.
-  if (mood !== 'calm' && random.chance(0.25)) for (const kind of memberDeedKinds) often(kind, 3_000)
-  return harm
+  if (profile !== 'calm' && random.chance(0.25)) for (const kind of membershipActionKinds) often(kind, 3_000)
+  return faultRates
 }
 
-function drawNetwork(random: SeededRandom, mood: Mood): NetworkOptions {
-  const noisy = mood !== 'calm' && random.chance(0.8)
+function drawNetwork(random: SeededRandom, profile: FaultProfile): NetworkOptions {
+  const noisy = profile !== 'calm' && random.chance(0.8)
   const some = (chances: readonly number[]): number => {
     const drawn = random.pick(chances)
     return noisy ? drawn : 0
@@ -175,7 +175,7 @@ function drawDelays(random: SeededRandom): ChannelDelays {
 }
 
 /** Small bounds are reached often, and what happens then is half of the code. */
-function drawLimits(random: SeededRandom, mood: Mood): NodeLimits {
+function drawLimits(random: SeededRandom, profile: FaultProfile): NodeLimits {
   const entryBytesMax = 4_096
   const tight = random.chance(0.5)
   return {
@@ -196,7 +196,7 @@ function drawLimits(random: SeededRandom, mood: Mood): NodeLimits {
     snapshotStreamsMax: random.pick([1, 2]),
     snapshotWindowChunks: random.pick([1, 4]),
     // A log that is cut at once makes snapshots of every absence.
-    retentionEntries: mood === 'steps' ? random.pick([0, 0, 5, 5_000]) : random.pick([0, 0, 5, 50, 5_000]),
+    retentionEntries: profile === 'steps' ? random.pick([0, 0, 5, 5_000]) : random.pick([0, 0, 5, 50, 5_000]),
     resendMs: random.pick([50, 500]),
     // Above a round trip on a slow link: a round that is given up before its answer can come is asked in vain.
     readRetryMs: random.pick([100, 250]),

@@ -118,7 +118,7 @@ export class World {
       let over = false
       let left = 0
       let idleTurns = 0
-      // Promises run dry between two immediates.
+      // DurablePromises run dry between two immediates.
       const step = (): void => {
         left--
         if (over) return

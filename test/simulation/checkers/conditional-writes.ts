@@ -74,7 +74,7 @@ export function spoiledKeys(history: History): ReadonlySet<string> {
 
 /**
  * I17: a call has one effect at most, one that was acknowledged has it where it was told, and one that was refused has
- * none. Told by the token that each write leaves. A member whose own state did not do what it was told, of which it cannot
+ * none. HistoryBuilder by the token that each write leaves. A member whose own state did not do what it was told, of which it cannot
  * know, may try once more.
  *
  * @throws Finding

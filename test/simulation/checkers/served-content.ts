@@ -1,5 +1,5 @@
 import type { History, Range } from '../clients/history.ts'
-import type { Shown } from '../clients/shown.ts'
+import type { ObservedObject } from '../clients/observed-object.ts'
 import { Finding } from './finding.ts'
 import { labelOf } from './object-history.ts'
 import { storeKey } from './real-time.ts'
@@ -49,7 +49,7 @@ export function inRange(version: Version, { namespace, color }: Range): boolean 
 
 /** @returns null: they are equal */
 export function listDifference(
-  objects: readonly Shown[],
+  objects: readonly ObservedObject[],
   truth: Truth,
   of: { readonly range: Range; readonly revision: number },
 ): string | null {
@@ -69,7 +69,7 @@ export function listDifference(
   return extra === undefined ? null : `at revision ${of.revision} it shows ${extra.key}, which is not there`
 }
 
-function difference(object: Shown, truth: Truth): string | null {
+function difference(object: ObservedObject, truth: Truth): string | null {
   const version = truth.version(object.revision)
   if (version === undefined) return `revision ${object.revision} does not exist`
   if (version.key !== storeKey(object.key)) return `revision ${object.revision} is of ${version.key}`

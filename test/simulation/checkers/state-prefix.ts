@@ -1,5 +1,5 @@
 import type { MachineState } from '../../../src/store/machine/state.ts'
-import { docOf, shownOf } from '../clients/shown.ts'
+import { docOf, observedObject } from '../clients/observed-object.ts'
 import { Finding } from './finding.ts'
 import type { Truth } from './truth.ts'
 
@@ -35,7 +35,7 @@ export function checkPrefix(member: number, state: MachineState, truth: Truth): 
       const there = `${version.key} of ${version.revision} instead of ${wanted?.key} of ${wanted?.revision}`
       throw new Finding('I11 prefix', `member ${member} behind index ${state.appliedIndex} has ${there}`)
     }
-    if (shownOf(docOf(version.bytes)).text !== truth.shown(wanted).text) {
+    if (observedObject(docOf(version.bytes)).text !== truth.shown(wanted).text) {
       throw new Finding('I14 content', `member ${member} has another ${version.key} of ${version.revision}`)
     }
   }

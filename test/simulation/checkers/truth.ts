@@ -6,16 +6,16 @@ import type { ClusterIdentity, Command, Condition, Founding, Operation } from '.
 import type { Key } from '../../../src/store/key.ts'
 import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'
 import { memberOperations, memberPrefix } from '../../../src/store/machine/member-objects.ts'
-import { atRevision, docOf, shownOf } from '../clients/shown.ts'
-import type { Doc, Shown } from '../clients/shown.ts'
-import { TrueStorage } from './true-storage.ts'
+import { atRevision, docOf, observedObject } from '../clients/observed-object.ts'
+import type { Doc, ObservedObject } from '../clients/observed-object.ts'
+import { StorageModel } from './storage-model.ts'
 
 /** One version of one object. The store's key: group, plural, namespace and name between slashes. */
 export type Version = {
   readonly key: string
   readonly revision: number
   readonly kind: 'created' | 'updated' | 'deleted'
-  /** The version before it of the same life; 0 for `created`. */
+  /** The version before it of the same instance; 0 for `created`. */
   readonly previous: number
   readonly uid: string
   readonly terminating: boolean
@@ -31,14 +31,14 @@ export type Version = {
  * ever was, forgets no session and trims nothing, so that whatever clients were told can be compared with it.
  */
 export class Truth {
-  readonly storage = new TrueStorage()
+  readonly storage = new StorageModel()
   /** By revision; nothing at 0. */
   readonly #versions: (Version | undefined)[] = [undefined]
   readonly #byKey = new Map<string, Version[]>()
   /** The revision behind each index. */
   readonly #revisions: number[] = [0]
   readonly #sessions = new Map<number, { floor: number; readonly decided: Set<number> }>()
-  readonly #shown = new Map<number, Shown>()
+  readonly #shown = new Map<number, ObservedObject>()
   #window = { historyEventsMin: 0, historyWindowMs: 0 }
   #identity: ClusterIdentity | null = null
   #configuration = emptyConfiguration
@@ -97,10 +97,10 @@ export class Truth {
   }
 
   /** How clients are shown it. */
-  shown(version: Version): Shown {
+  shown(version: Version): ObservedObject {
     let shown = this.#shown.get(version.revision)
     if (shown === undefined) {
-      shown = shownOf(this.doc(version, version.revision))
+      shown = observedObject(this.doc(version, version.revision))
       this.#shown.set(version.revision, shown)
     }
     return shown

@@ -1,7 +1,7 @@
 import { isLinearizable } from '../clients/history.ts'
 import type { History, PullRecord, WatchRecord, WatchedEvent } from '../clients/history.ts'
-import type { Shown } from '../clients/shown.ts'
-import { shownOf } from '../clients/shown.ts'
+import type { ObservedObject } from '../clients/observed-object.ts'
+import { observedObject } from '../clients/observed-object.ts'
 import { Finding } from './finding.ts'
 import { inRange, listed } from './served-content.ts'
 import type { Truth } from './truth.ts'
@@ -13,7 +13,7 @@ type Due = {
   readonly text: string
 }
 
-type ObjectEvent = Extract<WatchedEvent, { readonly object: Shown }>
+type ObjectEvent = Extract<WatchedEvent, { readonly object: ObservedObject }>
 
 /**
  * I22 Ordered: behind the state, events come in the order of their revisions, bookmarks among them.
@@ -281,7 +281,7 @@ function dueEvent(truth: Truth, { range }: WatchRecord, revision: number): Due |
   const [was, is] = [before !== undefined && inRange(before, range), inRange(version, range)]
   if (version.kind === 'deleted' || !is) {
     if (before === undefined || !was) return null
-    return { kind: 'DELETED', revision, text: shownOf(truth.doc(before, revision)).text }
+    return { kind: 'DELETED', revision, text: observedObject(truth.doc(before, revision)).text }
   }
   return { kind: was ? 'MODIFIED' : 'ADDED', revision, text: truth.shown(version).text }
 }

@@ -6,7 +6,7 @@ import { ask } from './connection.ts'
 import type { Served } from './served.ts'
 
 /** What somebody asks of the whole cluster, at some time of the run. */
-export type Wish =
+export type PlannedChange =
   | { readonly kind: 'raise'; readonly atMs: number; readonly level: number }
   | { readonly kind: 'settings'; readonly atMs: number; readonly settings: Settings }
 
@@ -14,7 +14,7 @@ export type AdministratorOptions = {
   readonly world: World
   readonly serving: () => readonly Served[]
   /** In order. */
-  readonly wishes: readonly Wish[]
+  readonly changes: readonly PlannedChange[]
   /** What is to hold when there is no more harm. */
   readonly last: Settings
 }
@@ -26,12 +26,12 @@ const againMs = 200
 export class Administrator {
   readonly #options: AdministratorOptions
   readonly #random: SeededRandom
-  #left: Wish[]
+  #left: PlannedChange[]
 
   constructor(options: AdministratorOptions) {
     this.#options = options
     this.#random = options.world.random.fork()
-    this.#left = [...options.wishes]
+    this.#left = [...options.changes]
   }
 
   start(): void {
@@ -41,8 +41,8 @@ export class Administrator {
   /** From now on nothing is refused for its size. */
   calm(): void {
     const { world, last } = this.#options
-    const raises = this.#left.filter(({ kind }) => kind === 'raise').map((wish) => ({ ...wish, atMs: 0 }))
-    const hadSettings = this.#options.wishes.length > 0
+    const raises = this.#left.filter(({ kind }) => kind === 'raise').map((change) => ({ ...change, atMs: 0 }))
+    const hadSettings = this.#options.changes.length > 0
     this.#left = [
       ...raises,
       ...(hadSettings ? [{ kind: 'settings', atMs: world.now, settings: last } as const] : []),
@@ -61,34 +61,34 @@ export class Administrator {
 
   async #act(): Promise<void> {
     const { world, serving } = this.#options
-    const [wish] = this.#left
+    const [change] = this.#left
     const served = serving()
-    if (wish === undefined || wish.atMs > world.now || served.length === 0) return
+    if (change === undefined || change.atMs > world.now || served.length === 0) return
     const at = this.#random.pick(served)
     const { identity } = at.store
     if (identity === null) return
-    if (isSo(at, wish)) {
-      if (this.#left[0] === wish) this.#left.shift()
+    if (isSo(at, change)) {
+      if (this.#left[0] === change) this.#left.shift()
       return
     }
     await ask<Outcome>(world, this.#random, { served: at, timeoutMs }, (one, { deadlineMs }) =>
-      one.store.write(commandOf(one, wish), deadlineMs),
+      one.store.write(commandOf(one, change), deadlineMs),
     )
   }
 }
 
-function isSo({ store }: Served, wish: Wish): boolean {
-  return wish.kind === 'raise'
-    ? store.featureLevel >= wish.level
-    : JSON.stringify(store.settings) === JSON.stringify(wish.settings)
+function isSo({ store }: Served, change: PlannedChange): boolean {
+  return change.kind === 'raise'
+    ? store.featureLevel >= change.level
+    : JSON.stringify(store.settings) === JSON.stringify(change.settings)
 }
 
 /** Settings only in place of those that are known: what was asked for long ago shall not come back. */
-function commandOf({ store, life }: Served, wish: Wish): Command {
-  if (wish.kind === 'settings')
-    return { kind: 'change-settings', settings: wish.settings, expected: store.settings }
-  const { level } = wish
-  const { members } = life.node.status.decided
-  const founding = { members, atMs: Math.floor(life.clock.wallMs()) }
+function commandOf({ store, instance }: Served, change: PlannedChange): Command {
+  if (change.kind === 'settings')
+    return { kind: 'change-settings', settings: change.settings, expected: store.settings }
+  const { level } = change
+  const { members } = instance.node.status.decided
+  const founding = { members, atMs: Math.floor(instance.clock.wallMs()) }
   return { kind: 'raise-feature-level', level, ...(level < memberObjectsLevel ? {} : { founding }) }
 }

@@ -4,7 +4,7 @@ import type { World } from '../world.ts'
 import { ask } from './connection.ts'
 import type { Answer, Call, History, KnownVersion, Mode, Proof, Range, Request } from './history.ts'
 import type { Served } from './served.ts'
-import type { Shown } from './shown.ts'
+import type { ObservedObject } from './observed-object.ts'
 import { answerOf, perform } from './verbs.ts'
 import type { Extra } from './verbs.ts'
 
@@ -67,7 +67,7 @@ export class Client {
   readonly #random: SeededRandom
   readonly #sticks: boolean
   /** What it was shown last of each object. */
-  readonly #known = new Map<string, Shown>()
+  readonly #known = new Map<string, ObservedObject>()
   /** Some revisions it saw, the newest last; bounded. */
   readonly #revisions: number[] = []
   #member: number | null = null
@@ -86,7 +86,7 @@ export class Client {
   }
 
   /** One write, or one most recent read. */
-  async hurry(served: Served, what: 'read' | 'write'): Promise<void> {
+  async burst(served: Served, what: 'read' | 'write'): Promise<void> {
     const key = this.#random.pick(keys)
     const request: Request =
       what === 'read'
@@ -223,13 +223,13 @@ export class Client {
     const proven = ({ mode, boundMs, revision }: ReadProof): void => {
       proof = { mode, boundMs, revision, atMs: world.now }
     }
-    const heard = await ask(world, this.#random, { served, timeoutMs }, (at, context) =>
+    const result = await ask(world, this.#random, { served, timeoutMs }, (at, context) =>
       perform(at, { ...context, proven }, request, extra),
     )
     call.wasCut = served.wasCut
-    if (heard.kind === 'lost') return call.answer
-    const answer = heard.kind === 'value' ? heard.value.answer : answerOf(heard.cause)
-    if (heard.kind === 'value') pages?.continues(heard.value.continueToken)
+    if (result.kind === 'lost') return call.answer
+    const answer = result.kind === 'value' ? result.value.answer : answerOf(result.cause)
+    if (result.kind === 'value') pages?.continues(result.value.continueToken)
     call.proof = proof
     history.end(call, answer)
     this.#learn(answer)

@@ -4,8 +4,8 @@ import type { SeededRandom } from '../../../base/random.ts'
 import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'
 
-/** What one call came to. `lost`: no answer came, and none will be heard. */
-export type Heard<T> =
+/** What one call came to. `lost`: no answer came, and none will be result. */
+export type CallResult<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'threw'; readonly cause: unknown }
   | { readonly kind: 'lost' }
@@ -22,7 +22,7 @@ export function ask<T>(
   random: SeededRandom,
   to: { readonly served: Served; readonly timeoutMs: number },
   perform: (served: Served, context: RequestContext) => Promise<T>,
-): Promise<Heard<T>> {
+): Promise<CallResult<T>> {
   const { served, timeoutMs } = to
   const latencyMs = random.below(100) / 50
   const aborted = new AbortController()
@@ -32,18 +32,18 @@ export function ask<T>(
     waiting: [],
   }
   return new Promise((resolve) => {
-    const end = (heard: Heard<T>): void => {
+    const end = (result: CallResult<T>): void => {
       if (!patience.alive) return
       patience.alive = false
-      resolve(heard)
+      resolve(result)
     }
-    const answer = (heard: Heard<T>): void =>
+    const answer = (result: CallResult<T>): void =>
       world.schedule(latencyMs, 'answer', null, () => {
-        if (!served.unheard) end(heard)
+        if (!served.unheard) end(result)
       })
     world.schedule(latencyMs, 'request', served.owner, () => {
       if (served.gone) return
-      const deadlineMs = served.life.clock.monotonicMs() + timeoutMs
+      const deadlineMs = served.instance.clock.monotonicMs() + timeoutMs
       const context = { user, userAgent: '', deadlineMs, signal: aborted.signal, warn: () => undefined }
       perform(served, context).then(
         (value) => answer({ kind: 'value', value }),

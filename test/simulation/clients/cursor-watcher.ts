@@ -53,7 +53,7 @@ export class CursorWatcher {
     if (all.length === 0) return
     const served = this.#random.pick(all)
     // Nothing is shown of a state that is not trusted.
-    if (served.life.machine?.quarantine !== null) return
+    if (served.instance.machine?.quarantine !== null) return
     const view = served.store.view()
     // A member that is behind knows nothing of that revision yet.
     if (view.revision < this.#last) return

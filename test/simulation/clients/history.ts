@@ -1,5 +1,5 @@
 import type { ProvenMode } from '../../../src/registry/calls/consistency.ts'
-import type { Shown } from './shown.ts'
+import type { ObservedObject } from './observed-object.ts'
 
 /** How old an answer may be. */
 export type Mode =
@@ -73,13 +73,13 @@ export type Request =
     }
 
 export type Answer =
-  | { readonly kind: 'object'; readonly object: Shown }
+  | { readonly kind: 'object'; readonly object: ObservedObject }
   /** Deleted; or the revisions of a write below the verbs. */
   | { readonly kind: 'done'; readonly revisions: readonly number[] }
   | {
       readonly kind: 'list'
       readonly revision: number
-      readonly objects: readonly Shown[]
+      readonly objects: readonly ObservedObject[]
       readonly more: boolean
       readonly remaining: number | null
     }
@@ -92,11 +92,11 @@ export type Answer =
 export type Call = {
   readonly client: number
   readonly member: number
-  /** Which life of which process. */
+  /** Which instance of which process. */
   readonly process: number
   readonly begin: number
   readonly request: Request
-  /** Infinite: never heard of again. */
+  /** Infinite: never result of again. */
   end: number
   /** In virtual ms. */
   endMs: number
@@ -111,10 +111,10 @@ export type Call = {
 }
 
 /** A moment at which some client saw that a revision exists: an event of a watch. */
-export type Sight = { readonly at: number; readonly revision: number }
+export type Observation = { readonly at: number; readonly revision: number }
 
 export type WatchedEvent =
-  | { readonly kind: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Shown }
+  | { readonly kind: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: ObservedObject }
   | { readonly kind: 'BOOKMARK'; readonly revision: number; readonly initialEnd: boolean }
   | { readonly kind: 'ERROR'; readonly reason: string; readonly trimmed: number }
 
@@ -149,7 +149,7 @@ export type Committed = { readonly revision: number; readonly trimmed: number }
 /** Everything that clients asked and were told, in the order in which it happened. */
 export class History {
   readonly calls: Call[] = []
-  readonly sights: Sight[] = []
+  readonly sights: Observation[] = []
   readonly watches: WatchRecord[] = []
   readonly pulls: PullRecord[] = []
   readonly #committed: () => Committed

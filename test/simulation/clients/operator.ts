@@ -11,12 +11,12 @@ export type OperatorOptions = {
   readonly serving: () => readonly Served[]
 }
 
-/** What a change came to. Told to whoever wished for it, once. */
+/** What a change came to. HistoryBuilder to whoever wished for it, once. */
 export type ChangeOutcome =
   | { readonly kind: 'done'; readonly changed: MembersChanged; readonly tries: number }
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal }
 
-type Wish = {
+type ChangeRequest = {
   readonly change: MemberChange
   readonly then: (outcome: ChangeOutcome) => void
   /** Virtual ms; null: not yet. */
@@ -32,7 +32,7 @@ const lateMsMax = 8_000
 export class Operator {
   readonly #options: OperatorOptions
   readonly #random: SeededRandom
-  #wishes: Wish[] = []
+  #requests: ChangeRequest[] = []
 
   constructor(options: OperatorOptions) {
     this.#options = options
@@ -42,45 +42,45 @@ export class Operator {
   /** Changes that may be made from now on: those that wait, and those that an old word of them may still make. */
   get changes(): readonly MemberChange[] {
     const since = this.#options.world.now - lateMsMax
-    this.#wishes = this.#wishes.filter(({ answeredMs }) => answeredMs === null || answeredMs > since)
-    return this.#wishes.map(({ change }) => change)
+    this.#requests = this.#requests.filter(({ answeredMs }) => answeredMs === null || answeredMs > since)
+    return this.#requests.map(({ change }) => change)
   }
 
   /** Nobody knows yet what becomes of these. */
   get waiting(): readonly MemberChange[] {
-    return this.#wishes.filter(({ answeredMs }) => answeredMs === null).map(({ change }) => change)
+    return this.#requests.filter(({ answeredMs }) => answeredMs === null).map(({ change }) => change)
   }
 
-  wish(change: MemberChange, then: (outcome: ChangeOutcome) => void): void {
-    const wish: Wish = { change, then, answeredMs: null }
-    this.#wishes.push(wish)
-    this.#try(wish, 1).catch((cause: unknown) => this.#options.world.fail(cause))
+  request(change: MemberChange, then: (outcome: ChangeOutcome) => void): void {
+    const request: ChangeRequest = { change, then, answeredMs: null }
+    this.#requests.push(request)
+    this.#try(request, 1).catch((cause: unknown) => this.#options.world.fail(cause))
   }
 
-  async #try(wish: Wish, tries: number): Promise<void> {
+  async #try(request: ChangeRequest, tries: number): Promise<void> {
     const { world, serving } = this.#options
-    const able = serving().filter((served) => isReady(served, wish.change))
-    const outcome = able.length === 0 ? null : await this.#ask(this.#random.pick(able), wish.change, tries)
+    const able = serving().filter((served) => isReady(served, request.change))
+    const outcome = able.length === 0 ? null : await this.#ask(this.#random.pick(able), request.change, tries)
     if (outcome === null) {
       world.schedule(againMs, 'operator asks again', null, () => {
-        this.#try(wish, tries + 1).catch((cause: unknown) => world.fail(cause))
+        this.#try(request, tries + 1).catch((cause: unknown) => world.fail(cause))
       })
       return
     }
-    wish.answeredMs = world.now
-    wish.then(outcome)
+    request.answeredMs = world.now
+    request.then(outcome)
   }
 
   /** @returns null: no answer, or none that says anything */
   async #ask(at: Served, change: MemberChange, tries: number): Promise<ChangeOutcome | null> {
     const { world } = this.#options
-    const heard = await ask(
+    const result = await ask(
       world,
       this.#random,
       { served: at, timeoutMs },
-      async ({ life }, { deadlineMs }) => {
+      async ({ instance }, { deadlineMs }) => {
         try {
-          const changed = await life.node.changeMembers(change, deadlineMs)
+          const changed = await instance.node.changeMembers(change, deadlineMs)
           return { kind: 'done', changed, tries } as const
         } catch (cause) {
           if (cause instanceof MembershipFailure) return { kind: 'refused', reason: cause.code } as const
@@ -89,8 +89,8 @@ export class Operator {
         }
       },
     )
-    if (heard.kind === 'threw') throw heard.cause
-    return heard.kind === 'lost' ? null : heard.value
+    if (result.kind === 'threw') throw result.cause
+    return result.kind === 'lost' ? null : result.value
   }
 }
 

@@ -5,7 +5,7 @@ import type { Settings } from '../../../src/store/command.ts'
 import { storageBytesDefault } from '../../../src/store/machine/storage-rules.ts'
 import { storageRulesLevel } from '../../../src/store/machine/feature-level.ts'
 import { featureLevelMax } from '../../../src/version.ts'
-import type { Wish } from './administrator.ts'
+import type { PlannedChange } from './administrator.ts'
 import type { Range } from './history.ts'
 
 /** What the seed decides of the clients of one run and of the cluster they create. */
@@ -15,7 +15,7 @@ export type ClientPlan = {
   /** The rules that the cluster begins with. */
   readonly featureLevel: number
   /** What is asked of the whole cluster while it is harmed, in order. */
-  readonly wishes: readonly Wish[]
+  readonly changes: readonly PlannedChange[]
   /** Nothing of that is in anybody's way. */
   readonly lastSettings: Settings
   /** Mean ms between two calls of all clients together. */
@@ -51,9 +51,9 @@ function drawStorage(
   random: SeededRandom,
   settings: Settings,
   payloadBytesMax: number,
-): Pick<ClientPlan, 'featureLevel' | 'wishes' | 'lastSettings'> {
+): Pick<ClientPlan, 'featureLevel' | 'changes' | 'lastSettings'> {
   const featureLevel = random.chance(0.5) ? featureLevelMax : 1 + random.below(featureLevelMax - 1)
-  const raises: Extract<Wish, { readonly kind: 'raise' }>[] = []
+  const raises: Extract<PlannedChange, { readonly kind: 'raise' }>[] = []
   let raisedMs = 0
   for (let level = featureLevel + 1; level <= featureLevelMax; level++) {
     raisedMs += 1_000 + random.below(4_000)
@@ -62,7 +62,7 @@ function drawStorage(
   const rulesMs = raises.find(({ level }) => level === storageRulesLevel)?.atMs ?? 0
   // Another than the one that begins with the rules: what asked for the small one cannot come after it.
   const lastSettings = { ...settings, storageBytesMax: storageBytesDefault + 1 }
-  if (!random.chance(0.4)) return { featureLevel, wishes: raises, lastSettings }
+  if (!random.chance(0.4)) return { featureLevel, changes: raises, lastSettings }
   const objectBytes = usualBytes + payloadBytesMax / 2
   const small: Settings = {
     ...settings,
@@ -73,12 +73,12 @@ function drawStorage(
   }
   const fromMs = Math.max(rulesMs, 1_000 + random.below(4_000))
   const forMs = 2_000 + random.below(8_000)
-  const wishes: readonly Wish[] = [
+  const changes: readonly PlannedChange[] = [
     ...raises,
     { kind: 'settings', atMs: fromMs, settings: small } as const,
     { kind: 'settings', atMs: fromMs + forMs, settings: lastSettings } as const,
   ].sort((a, b) => a.atMs - b.atMs)
-  return { featureLevel, wishes, lastSettings }
+  return { featureLevel, changes, lastSettings }
 }
 
 /** Of an object, without what its client put into it. */

@@ -19,7 +19,7 @@ import type { ObjectStore } from '../../../src/store/object-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { HistoryTrimmer } from '../../../src/store/trimming.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
-import type { Life } from '../life.ts'
+import type { ProcessInstance } from '../process-instance.ts'
 import type { Owner, World } from '../world.ts'
 
 /** What the seed decides of the API of a cluster. */
@@ -49,7 +49,7 @@ export class Served {
   readonly member: number
   /** Of all processes there ever were. */
   readonly process: number
-  readonly life: Life
+  readonly instance: ProcessInstance
   readonly store: Store
   readonly registry: Registry
   readonly #closes: (() => void)[] = []
@@ -61,18 +61,18 @@ export class Served {
     of: {
       readonly member: number
       readonly process: number
-      readonly life: Life
+      readonly instance: ProcessInstance
       readonly machine: StoreMachine
       readonly store: Store
     },
   ) {
     const { world, domain, settings, featureLevel, storeLimits, barrier } = options
-    const { life, machine, store } = of
+    const { instance, machine, store } = of
     this.member = of.member
     this.process = of.process
-    this.life = life
+    this.instance = instance
     this.store = store
-    const { clock, node: consensus } = life
+    const { clock, node: consensus } = instance
     const random = world.random.fork()
     const names = namesOf(domain)
     const catalog = new Catalog(definitionsFor(names))
@@ -119,7 +119,7 @@ export class Served {
 
   /** The thread that serves. */
   get owner(): Owner {
-    const [api] = this.life.owners
+    const [api] = this.instance.owners
     if (api === undefined) throw new Error('a process has threads')
     return api
   }

@@ -8,7 +8,7 @@ import { keyOf } from '../../../src/store/key.ts'
 import { headerOf } from '../../../tools/verify/wire.ts'
 import type { Answer, KnownVersion, Mode, Request } from './history.ts'
 import type { Served } from './served.ts'
-import { docOf, shownOf } from './shown.ts'
+import { docOf, observedObject } from './observed-object.ts'
 
 /** What a write carries besides its token. */
 export type Body = {
@@ -43,7 +43,7 @@ export async function perform(
   return {
     answer:
       isObject && request.kind !== 'delete'
-        ? { kind: 'object', object: shownOf(doc) }
+        ? { kind: 'object', object: observedObject(doc) }
         : { kind: 'done', revisions: [] },
     continueToken: null,
   }
@@ -237,7 +237,7 @@ function listed(bytes: Uint8Array): Performed {
   const answer: Answer = {
     kind: 'list',
     revision: Number(metadata?.resourceVersion),
-    objects: (items ?? []).map(shownOf),
+    objects: (items ?? []).map(observedObject),
     more: continueToken !== null,
     remaining: metadata?.remainingItemCount ?? null,
   }

@@ -7,8 +7,8 @@ import type { World } from '../world.ts'
 import { ask } from './connection.ts'
 import type { History, Mode, Range, WatchedEvent, WatchRecord } from './history.ts'
 import type { Served } from './served.ts'
-import { shownOf } from './shown.ts'
-import type { Doc } from './shown.ts'
+import { observedObject } from './observed-object.ts'
+import type { Doc } from './observed-object.ts'
 import { definitionOf, queryOf, queryOfMode, selector, targetOf } from './verbs.ts'
 
 export type WatcherOptions = {
@@ -112,12 +112,12 @@ export class Watcher {
       return at.registry.watch({ ...wanted, context: { ...context, proven } })
     })
     asked.then(
-      (heard) => {
+      (result) => {
         this.#asking = false
-        if (heard.kind === 'threw') this.#refused(record, heard.cause)
-        if (heard.kind !== 'value' || heard.value.kind !== 'watch') return
+        if (result.kind === 'threw') this.#refused(record, result.cause)
+        if (result.kind !== 'value' || result.value.kind !== 'watch') return
         history.watches.push(record)
-        const { stream } = heard.value
+        const { stream } = result.value
         this.#connection = { served, stream, record, latencyMs: random.below(100) / 50, ended: false }
         this.#pump(this.#connection)
       },
@@ -213,7 +213,7 @@ function eventOf(type: string, object: Doc, trimmed: number): WatchedEvent {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { kind: type, object: shownOf(object) }
+      return { kind: type, object: observedObject(object) }
     case 'BOOKMARK': {
       const initialEnd = object.metadata?.annotations !== undefined
       return { kind: 'BOOKMARK', revision: Number(object.metadata?.resourceVersion), initialEnd }

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { BrokenInvariant } from '../../../base/assert.ts'
 import { checkBounds } from '../../simulation/checkers/bounds.ts'
 import type { Mode, Proof } from '../../simulation/clients/history.ts'
-import { WatchLine } from './told.ts'
+import { WatchLine } from './history-builder.ts'
 
 const key = 'default/a'
 const asked: Mode = { kind: 'bounded', boundMs: 100 }

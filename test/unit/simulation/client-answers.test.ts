@@ -17,7 +17,7 @@ import { checkPages } from '../../simulation/checkers/pages.ts'
 import { checkModes, checkRealTime, checkSessions } from '../../simulation/checkers/real-time.ts'
 import { checkLists, checkServed } from '../../simulation/checkers/served-content.ts'
 import type { Mode, Request } from '../../simulation/clients/history.ts'
-import { done, refused, WatchLine, unknown } from './told.ts'
+import { done, refused, WatchLine, unknown } from './history-builder.ts'
 
 const k = 'default/k'
 const get = (mode: Mode = { kind: 'most-recent' }, key = k): Request => ({ kind: 'get', key, mode })

@@ -14,7 +14,7 @@ import { checkConfiguration } from '../../simulation/checkers/configurations.ts'
 import { ElectionSafety } from '../../simulation/checkers/election-safety.ts'
 import { EqualState } from '../../simulation/checkers/equal-state.ts'
 import { LogSafety } from '../../simulation/checkers/log-safety.ts'
-import { Promises } from '../../simulation/checkers/promises.ts'
+import { DurablePromises } from '../../simulation/checkers/durable-promises.ts'
 import { ReadIndexes } from '../../simulation/checkers/read-index.ts'
 import { describe, ShadowLog } from '../../simulation/checkers/shadow-log.ts'
 import type { Placed } from '../../simulation/checkers/shadow-log.ts'
@@ -103,7 +103,7 @@ void test('I1: two leaders of one term', () => {
 void test('I1: a leader without durable votes of a quorum', () => {
   for (const isDurable of [true, false]) {
     const logs = new Logs()
-    const promises = new Promises(logs.safety.logs)
+    const promises = new DurablePromises(logs.safety.logs)
     logs.write(1, { term: 1, vote: 1 })
     logs.write(2, { term: 1, vote: 1 }, isDurable)
     if (isDurable) promises.leads(1, 1)
@@ -215,7 +215,7 @@ void test('I5 and I6: a message that leaves before what it promises is on the di
   ]
   for (const [claim, message, write] of cases) {
     const logs = new Logs()
-    const promises = new Promises(logs.safety.logs)
+    const promises = new DurablePromises(logs.safety.logs)
     logs.write(1, { term: 1 })
     logs.write(1, write, false)
     finds(claim, () => promises.sent(message))
@@ -223,13 +223,13 @@ void test('I5 and I6: a message that leaves before what it promises is on the di
     promises.sent(message)
   }
   const logs = new Logs()
-  finds(/^I6 term/, () => new Promises(logs.safety.logs).sent(grant))
-  new Promises(logs.safety.logs).sent({ kind: 'vote-response', ...address, granted: false })
+  finds(/^I6 term/, () => new DurablePromises(logs.safety.logs).sent(grant))
+  new DurablePromises(logs.safety.logs).sent({ kind: 'vote-response', ...address, granted: false })
 })
 
 void test('I5: what was acknowledged in a former term may be replaced when the word of it leaves', () => {
   const logs = new Logs()
-  const promises = new Promises(logs.safety.logs)
+  const promises = new DurablePromises(logs.safety.logs)
   const accept = (ofTerm: number): CoreMessage => ({
     ...{ kind: 'append-accepted', from: nodeId(1), to: nodeId(2), term: term(ofTerm), index: logIndex(2) },
   })
@@ -270,15 +270,15 @@ void test('I8: one that is no voter stands for election', () => {
     ...{ kind: 'vote-request', to: nodeId(2), term: term(1), lastIndex: logIndex(0), lastTerm: term(0) },
     ...{ from: nodeId(1), transfer: false },
   }
-  finds(/^I8 /, () => new Promises(new Map([[1, log]])).sent(request))
-  const elected = new Promises(new Map([[1, log]]))
+  finds(/^I8 /, () => new DurablePromises(new Map([[1, log]])).sent(request))
+  const elected = new DurablePromises(new Map([[1, log]]))
   log.hardState = { term: term(1), vote: nodeId(1) }
   const winner = new ShadowLog()
   winner.begin(
     { ...noSnapshot, configuration: voting(2) },
     { term: term(1), vote: nodeId(2), commit: logIndex(0) },
   )
-  const promises = new Promises(
+  const promises = new DurablePromises(
     new Map([
       [1, log],
       [2, winner],
@@ -290,7 +290,7 @@ void test('I8: one that is no voter stands for election', () => {
   finds(/^I8 /, () => elected.sent(request))
   // A later term made a learner of it while its disk stood still.
   log.hardState = { term: term(2), vote: null }
-  new Promises(new Map([[1, log]])).sent(request)
+  new DurablePromises(new Map([[1, log]])).sent(request)
 })
 
 void test('I9: a read answered before the first entry of its term is committed', () => {

@@ -10,7 +10,7 @@ import { BrokenInvariant } from '../../../base/assert.ts'
 import { logIndex, nodeId, term } from '../../../raft/index.ts'
 import type { Configuration, Entry, MemberChange, MemberInfo, MemberRole } from '../../../raft/index.ts'
 import { Memberships } from '../../simulation/checkers/memberships.ts'
-import { staysSound } from '../../simulation/electorate.ts'
+import { keepsSoundMajority } from '../../simulation/quorum-guard.ts'
 
 function finds(claim: RegExp, check: () => void): void {
   assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
@@ -148,6 +148,6 @@ void test('a majority that is sound stays so in whatever may come of the changes
     [false, [{ ...two, votersOutgoing: of(info(3), info(4), info(5)).voters }], [], [4, 5]],
   ]
   for (const [at, [expected, configurations, changes, unsound]] of cases.entries()) {
-    assert.equal(staysSound(configurations, changes, but(...unsound)), expected, `case ${at}`)
+    assert.equal(keepsSoundMajority(configurations, changes, but(...unsound)), expected, `case ${at}`)
   }
 })

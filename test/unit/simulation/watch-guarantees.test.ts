@@ -17,8 +17,8 @@ import {
   checkUnique,
 } from '../../simulation/checkers/watch-guarantees.ts'
 import type { WatchedEvent, WatchRecord } from '../../simulation/clients/history.ts'
-import { shownOf } from '../../simulation/clients/shown.ts'
-import { WatchLine } from './told.ts'
+import { observedObject } from '../../simulation/clients/observed-object.ts'
+import { WatchLine } from './history-builder.ts'
 
 const red = { namespace: null, color: 'red' }
 const behind = (revision: number): WatchRecord['start'] => ({ kind: 'after', revision })
@@ -47,7 +47,7 @@ function left(all: WatchLine, revision: number): WatchedEvent {
   const version = all.truth.version(revision)
   const before = all.truth.version(version?.previous ?? 0)
   if (before === undefined) throw new Error('nothing before')
-  return { kind: 'DELETED', object: shownOf(all.truth.doc(before, revision)) }
+  return { kind: 'DELETED', object: observedObject(all.truth.doc(before, revision)) }
 }
 
 function bookmark(revision: number, initialEnd = false): WatchedEvent {

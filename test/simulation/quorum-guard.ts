@@ -1,7 +1,7 @@
 import type { Configuration } from '../../raft/index.ts'
 import type { MemberChange } from '../../raft/index.ts'
 
-export type ElectorateOptions = {
+export type QuorumGuardOptions = {
   /** The decided configuration, and those that may still be. */
   readonly configurations: () => readonly Configuration[]
   /** Changes that were asked for, and may be made from now on. */
@@ -13,13 +13,13 @@ export type ElectorateOptions = {
 }
 
 /**
- * Who may vote from now on, by whatever configuration, and whether a majority of them is sound in any case. Harm stays
+ * Who may vote from now on, by whatever configuration, and whether a majority of them is sound in any case. FaultRates stays
  * below that: no cluster survives the loss of what most of its voters promised, nor one who takes the sound ones out.
  */
-export class Electorate {
-  readonly #options: ElectorateOptions
+export class QuorumGuard {
+  readonly #options: QuorumGuardOptions
 
-  constructor(options: ElectorateOptions) {
+  constructor(options: QuorumGuardOptions) {
     this.#options = options
   }
 
@@ -27,17 +27,17 @@ export class Electorate {
    * Whether the cluster can do without what this member promised. A wrong state is sent on to others before anybody
    * notices, so members whose state alone is lost may be many; their votes are needed all the same.
    */
-  canSpare(id: number): boolean {
+  canLose(id: number): boolean {
     const { configurations, changes, isSound, canVote } = this.#options
     if (!canVote(id)) return true
     const isLeft = isSound(id) ? isSound : canVote
-    return staysSound(configurations(), changes(), (other) => other !== id && isLeft(other))
+    return keepsSoundMajority(configurations(), changes(), (other) => other !== id && isLeft(other))
   }
 
   /** Whether this may be asked for too. */
   canChange(change: MemberChange): boolean {
     const { configurations, changes, isSound } = this.#options
-    return staysSound(configurations(), [...changes(), change], isSound)
+    return keepsSoundMajority(configurations(), [...changes(), change], isSound)
   }
 }
 
@@ -45,7 +45,7 @@ export class Electorate {
  * The worst of all majorities that can come of it: whoever may go or come counts where that makes it worse. Each voter that
  * is sound counts one, each other one less than nothing.
  */
-export function staysSound(
+export function keepsSoundMajority(
   configurations: readonly Configuration[],
   changes: readonly MemberChange[],
   isSound: (id: number) => boolean,

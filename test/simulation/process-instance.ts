@@ -22,19 +22,19 @@ export interface Watcher {
   /** Whether all that such a one tells others to compare was right where it was taken. */
   tellsRight(machine: StoreMachine): boolean
   /** The store can be asked. */
-  serving(member: number, life: Life): Serving
+  serving(member: number, instance: ProcessInstance): Serving
 }
 
 /** Clients are served. */
 export interface Serving {
   /** As a server that drains: answers under way are given. */
   close(): void
-  /** Nothing that it says is heard any more. */
+  /** Nothing that it says is result any more. */
   cut(): void
 }
 
 /** A process that runs. */
-export type Life = {
+export type ProcessInstance = {
   readonly owners: readonly Owner[]
   readonly transport: SimTransport
   readonly node: RaftNode<Outcome>
@@ -47,7 +47,7 @@ export type Life = {
 }
 
 /** Of whom nothing is to be judged. */
-export const deafWatcher: Watcher = {
+export const ignoringObserver: Watcher = {
   opened: () => undefined,
   toLog: () => undefined,
   fromLog: () => undefined,

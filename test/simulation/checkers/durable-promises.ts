@@ -10,7 +10,7 @@ type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
  * acknowledges (I5). Candidates are voters of a configuration they go by (I8), and nobody leads without a
  * quorum of durable votes (I1).
  */
-export class Promises {
+export class DurablePromises {
   readonly #logs: ReadonlyMap<number, ShadowLog>
   readonly #led = new Set<string>()
   /** Terms that have a leader. */

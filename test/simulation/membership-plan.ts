@@ -3,7 +3,7 @@ import type { MemberRole } from '../../raft/index.ts'
 import type { Target } from './plan.ts'
 
 /** A wish about who belongs to the cluster, said to any member, and again until one answers. */
-export type MemberDeed =
+export type MembershipAction =
   /** A process on an empty disk, `startMs` after it was told that it is let in. */
   | {
       readonly kind: 'join'
@@ -21,12 +21,21 @@ export type MemberDeed =
   /** To another address. */
   | { readonly kind: 'move'; readonly target: Target; readonly port: number }
 
-export const memberDeedKinds: readonly MemberDeed['kind'][] = ['join', 'remove', 'set-role', 'move']
+export const membershipActionKinds: readonly MembershipAction['kind'][] = [
+  'join',
+  'remove',
+  'set-role',
+  'move',
+]
 
 /** In one run. Each is a member more to simulate, and a cluster has bounds of its own. */
 export const joinsMax = 6
 
-export function drawMemberDeed(kind: MemberDeed['kind'], random: SeededRandom, target: Target): MemberDeed {
+export function drawMembershipAction(
+  kind: MembershipAction['kind'],
+  random: SeededRandom,
+  target: Target,
+): MembershipAction {
   switch (kind) {
     case 'join': {
       const role = random.pick(['voter', 'voter', 'voter', 'learner'] as const)

@@ -4,16 +4,16 @@ import { featureLevelMax, programVersion } from '../../src/version.ts'
 import type { Memberships } from './checkers/memberships.ts'
 import type { ChangeOutcome, Operator } from './clients/operator.ts'
 import type { MetFault } from './coverage.ts'
-import type { Electorate } from './electorate.ts'
-import type { MemberDeed } from './plan-members.ts'
-import type { Member } from './process.ts'
-import { findTarget, leaderOf } from './targets.ts'
+import type { QuorumGuard } from './quorum-guard.ts'
+import type { MembershipAction } from './membership-plan.ts'
+import type { Member } from './member.ts'
+import { findTarget, leaderOf } from './target.ts'
 import type { World } from './world.ts'
 
-export type MembershipDeedsOptions = {
+export type MembershipActionsOptions = {
   readonly world: World
   readonly operator: Operator
-  readonly electorate: Electorate
+  readonly quorumGuard: QuorumGuard
   readonly memberships: Memberships
   /** Grows by whom `admit` makes. */
   readonly members: readonly Member[]
@@ -22,28 +22,28 @@ export type MembershipDeedsOptions = {
   readonly met: (fault: MetFault) => void
 }
 
-type Join = Extract<MemberDeed, { readonly kind: 'join' }>
+type Join = Extract<MembershipAction, { readonly kind: 'join' }>
 type Replacement = { readonly newcomer: number; readonly replaced: number }
 
-/** Members come, go, and change their part. Each wish is said until it is answered, also when harm ends meanwhile. */
-export class MembershipDeeds {
-  readonly #options: MembershipDeedsOptions
+/** Members come, go, and change their part. Each request is said until it is answered, also when harm ends meanwhile. */
+export class MembershipActions {
+  readonly #options: MembershipActionsOptions
   readonly #replacements: Replacement[] = []
   /** By the member's id. */
   readonly #additions = new Map<number, MemberChange>()
   #nextId: number
-  #wishes = 0
+  #requested = 0
   /** Let in, and on their way. */
   #starting = 0
 
-  constructor(options: MembershipDeedsOptions) {
+  constructor(options: MembershipActionsOptions) {
     this.#options = options
     this.#nextId = options.members.length + 1
   }
 
   /** Something was asked for. */
   get any(): boolean {
-    return this.#wishes > 0
+    return this.#requested > 0
   }
 
   /** Nothing is asked for any more, and whoever was let in is there. */
@@ -62,48 +62,48 @@ export class MembershipDeeds {
   }
 
   /** @returns whether it is asked for */
-  do(deed: MemberDeed): boolean {
-    if (deed.kind === 'join') return this.#join(deed)
+  do(fault: MembershipAction): boolean {
+    if (fault.kind === 'join') return this.#join(fault)
     const { members, met } = this.#options
-    const { id } = findTarget(this.#present, deed.target)
-    if (deed.kind !== 'remove') return this.#wish(changeOf(deed, id), () => undefined)
+    const { id } = findTarget(this.#present, fault.target)
+    if (fault.kind !== 'remove') return this.#request(changeOf(fault, id), () => undefined)
     const leads = leaderOf(members)?.id === id
-    return this.#wish(changeOf(deed, id), ({ kind }) => {
+    return this.#request(changeOf(fault, id), ({ kind }) => {
       if (leads && kind === 'done') met('leader-removed')
       if (kind === 'done') this.#repeatAddition(id)
     })
   }
 
   get #present(): readonly Member[] {
-    return this.#options.members.filter(({ hasLeft }) => !hasLeft)
+    return this.#options.members.filter(({ knowsRemoval }) => !knowsRemoval)
   }
 
   /** A request that was repeated or delayed: the member came and was removed. `Memberships` fails if it comes again. */
   #repeatAddition(id: number): void {
     const addition = this.#additions.get(id)
     if (addition === undefined) return
-    this.#wish(addition, ({ kind }) => {
+    this.#request(addition, ({ kind }) => {
       if (kind === 'refused') this.#options.met('late-addition-refused')
     })
   }
 
-  #join(deed: Join, drawsLeft = drawsMax): boolean {
+  #join(fault: Join, drawsLeft = drawsMax): boolean {
     const { world, members, memberships, met, admit } = this.#options
-    const replaced = this.#replaced(deed)
+    const replaced = this.#replaced(fault)
     const id = this.#nextId
     const basedOn = memberships.committedIndex
-    const change = { kind: 'add', member: this.#newcomer(id, deed, replaced), basedOn } as const
+    const change = { kind: 'add', member: this.#newcomer(id, fault, replaced), basedOn } as const
     this.#additions.set(id, change)
-    const isAsked = this.#wish(change, (outcome) => {
+    const isAsked = this.#request(change, (outcome) => {
       // The members changed meanwhile: as a server does, it draws another id.
       if (outcome.kind === 'refused') {
-        if (outcome.reason === 'id-taken' && drawsLeft > 1) this.#join(deed, drawsLeft - 1)
+        if (outcome.reason === 'id-taken' && drawsLeft > 1) this.#join(fault, drawsLeft - 1)
         return
       }
       met('member-joined')
       const { configuration, index } = outcome.changed
       this.#starting++
-      world.schedule(deed.startMs, `m${id} joins`, null, () => {
+      world.schedule(fault.startMs, `m${id} joins`, null, () => {
         this.#starting--
         const clusterId = members.flatMap(({ clusterId: known }) => known ?? [])[0]
         if (clusterId === undefined) throw new Error('what was decided was decided by a founded cluster')
@@ -116,15 +116,15 @@ export class MembershipDeeds {
     return true
   }
 
-  #newcomer(id: number, deed: Join, replaced: number | null): NewMember {
+  #newcomer(id: number, fault: Join, replaced: number | null): NewMember {
     const { world, members, memberships } = this.#options
     const seat = seatOf(id)
     const former = members.findLast((member) => memberships.isGone(member.id))
     return {
       ...seat,
       // Names are used again, ids never.
-      name: deed.isNamesake && former !== undefined ? seatOf(former.id).name : seat.name,
-      ...{ wantedRole: deed.role, version: programVersion, featureLevel: featureLevelMax },
+      name: fault.isNamesake && former !== undefined ? seatOf(former.id).name : seat.name,
+      ...{ wantedRole: fault.role, version: programVersion, featureLevel: featureLevelMax },
       replaces: replaced === null ? null : nodeId(replaced),
       addedMs: 1 + Math.floor(world.now),
     }
@@ -139,11 +139,11 @@ export class MembershipDeeds {
     return (replaces === 'dead' && dead !== undefined ? dead : findTarget(voting, target)).id
   }
 
-  #wish(change: MemberChange, then: (outcome: ChangeOutcome) => void): boolean {
-    const { operator, electorate, met, world } = this.#options
-    if (!electorate.canChange(change)) return false
-    this.#wishes++
-    operator.wish(change, (outcome) => {
+  #request(change: MemberChange, then: (outcome: ChangeOutcome) => void): boolean {
+    const { operator, quorumGuard, met, world } = this.#options
+    if (!quorumGuard.canChange(change)) return false
+    this.#requested++
+    operator.request(change, (outcome) => {
       const said = outcome.kind === 'done' ? `done after ${outcome.tries}` : outcome.reason
       world.note(`nemesis ${change.kind} ${idOf(change)}: ${said}`)
       if (outcome.kind === 'refused') met('change-refused')
@@ -173,14 +173,14 @@ function seatOf(id: number): Omit<MemberInfo, 'role' | 'wantedRole' | 'version' 
   }
 }
 
-function changeOf(deed: Exclude<MemberDeed, Join>, id: number): MemberChange {
-  switch (deed.kind) {
+function changeOf(fault: Exclude<MembershipAction, Join>, id: number): MemberChange {
+  switch (fault.kind) {
     case 'remove':
       return { kind: 'remove', id: nodeId(id) }
     case 'set-role':
-      return { kind: 'set-role', id: nodeId(id), role: deed.role }
+      return { kind: 'set-role', id: nodeId(id), role: fault.role }
     case 'move':
-      return { kind: 'move', id: nodeId(id), peerAddress: `m${id}:${deed.port}`, clientAddress: null }
+      return { kind: 'move', id: nodeId(id), peerAddress: `m${id}:${fault.port}`, clientAddress: null }
   }
 }
 

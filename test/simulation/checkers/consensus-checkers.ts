@@ -9,7 +9,7 @@ import { ElectionSafety } from './election-safety.ts'
 import { Finding } from './finding.ts'
 import { LogSafety } from './log-safety.ts'
 import { Memberships } from './memberships.ts'
-import { Promises } from './promises.ts'
+import { DurablePromises } from './durable-promises.ts'
 import { ReadIndexes } from './read-index.ts'
 import { Reference } from './reference.ts'
 import { describe } from './shadow-log.ts'
@@ -17,13 +17,13 @@ import type { Placed } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
 /** Everything that is claimed of the consensus, judged as messages pass, and the true history that comes of it. */
-export class Consensual {
+export class ConsensusCheckers {
   readonly truth = new Truth()
   readonly reference = new Reference()
   readonly #elections = new ElectionSafety()
   readonly #reads = new ReadIndexes()
   readonly #logs = new LogSafety((entry, member) => this.#committed(entry, member))
-  readonly #promises = new Promises(this.#logs.logs)
+  readonly #promises = new DurablePromises(this.#logs.logs)
   readonly memberships: Memberships
 
   /** @param founding what the logs of all founders begin with */

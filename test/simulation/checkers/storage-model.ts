@@ -26,7 +26,7 @@ type Put = {
 }
 
 /** Which rules hold, and what the storage holds by them: the shortest program that can tell. */
-export class TrueStorage {
+export class StorageModel {
   readonly #met = new Set<StorageEvent>()
   #limits: Limits = { objectBytesMax: Infinity, storageBytesMax: null }
   #level = 1

@@ -1,20 +1,28 @@
 import { nodeId } from '../../raft/index.ts'
 import type { Network } from './network.ts'
-import type { Member } from './process.ts'
+import type { Member } from './member.ts'
 import type { World } from './world.ts'
 
 /** What becomes of a member that is not needed, for the rest of the run. */
-export type Illness = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
-export const illnesses: readonly Illness[] = ['well', 'down', 'isolated', 'deaf', 'mute', 'slow', 'flapping']
+export type PermanentFault = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
+export const permanentFaults: readonly PermanentFault[] = [
+  'well',
+  'down',
+  'isolated',
+  'deaf',
+  'mute',
+  'slow',
+  'flapping',
+]
 
 const slowMs = 40
 /** Longer than an election: a link that comes back sooner is one on which a leader may stay. */
 const flapMs = 900
 
 /** From now on, for ever. @param members all there ever were */
-export function afflict(
+export function applyPermanentFault(
   member: Member,
-  illness: Illness,
+  permanentFault: PermanentFault,
   among: { readonly world: World; readonly network: Network; readonly members: readonly Member[] },
 ): void {
   const { members, network, world } = among
@@ -25,11 +33,11 @@ export function afflict(
       network.impose(id, other, { kind: 'cut' }),
       network.impose(other, id, { kind: 'cut' }),
     ])
-  if (illness !== 'down') {
+  if (permanentFault !== 'down') {
     member.healDisks()
     member.start()
   }
-  switch (illness) {
+  switch (permanentFault) {
     case 'well':
       return
     case 'down':

@@ -6,7 +6,7 @@ import { revision } from '../../../src/store/revision.ts'
 import { Truth } from '../../simulation/checkers/truth.ts'
 import { History } from '../../simulation/clients/history.ts'
 import type { Answer, Call, Request, WatchRecord } from '../../simulation/clients/history.ts'
-import type { Shown } from '../../simulation/clients/shown.ts'
+import type { ObservedObject } from '../../simulation/clients/observed-object.ts'
 import { split } from '../../simulation/clients/verbs.ts'
 
 /** A true history and what clients were told of it, put together by hand. */
@@ -54,7 +54,7 @@ export class WatchLine {
   }
 
   /** As a client is shown it. */
-  shown(at: number): Shown {
+  shown(at: number): ObservedObject {
     const version = this.truth.version(at)
     if (version === undefined) throw new Error(`no revision ${at}`)
     return this.truth.shown(version)

@@ -34,11 +34,11 @@ import type { MachineTime } from './clock.ts'
 import { SimulatedCrash, SimulatedStall } from './disk.ts'
 import type { SimulatedDisk } from './disk.ts'
 import type { StateCondition } from './divergence.ts'
-import type { DatabaseWord, SimKeyValueDisk } from './kv.ts'
+import type { DatabaseReport, SimKeyValueDisk } from './kv.ts'
 import type { Network } from './network.ts'
-import type { Life, Watcher } from './life.ts'
-import { stepsFromApi, stepsFromLog, stepsOfReads, stepsToApi, stepsToLog } from './steps.ts'
-import type { CrashStep, Side } from './steps.ts'
+import type { ProcessInstance, Watcher } from './process-instance.ts'
+import { stepsFromApi, stepsFromLog, stepsOfReads, stepsToApi, stepsToLog } from './crash-points.ts'
+import type { CrashStep, Side } from './crash-points.ts'
 import type { Swarm } from './swarm.ts'
 import type { Owner, World } from './world.ts'
 
@@ -79,7 +79,7 @@ export type ProcessParts = {
 }
 
 /** Builds one process of the shipped code: three actors, their channels and their ports, and lets them begin. */
-export function startProcess(parts: ProcessParts): Life {
+export function startProcess(parts: ProcessParts): ProcessInstance {
   const { world, network, swarm, node, watcher, time } = parts
   const caught = (cause: unknown): boolean => {
     if (cause instanceof SimulatedCrash) parts.crashed()
@@ -132,7 +132,7 @@ export function startProcess(parts: ProcessParts): Life {
     onPeerEvent: null,
     close: async () => undefined,
   })
-  const life: Life = {
+  const instance: ProcessInstance = {
     ...{ owners: [api, raft, log], transport, node: raftNode, clock },
     ...{ machine: null, store: null, watch: null, serving: null },
   }
@@ -142,12 +142,12 @@ export function startProcess(parts: ProcessParts): Life {
   })
   actor.begin()
   world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))
-  openMachine(parts, life, api).catch((cause: unknown) => {
-    // Told to stop while it began; or why it cannot go on was told already.
+  openMachine(parts, instance, api).catch((cause: unknown) => {
+    // HistoryBuilder to stop while it began; or why it cannot go on was told already.
     if (cause instanceof ConsensusFailure && cause.code === 'stopped') return
     if (api.alive) parts.gaveUp(cause)
   })
-  return life
+  return instance
 }
 
 /** As those know it who founded the cluster with it, or let it in. */
@@ -221,10 +221,10 @@ const scrubOften: LogLimits = {
   rewriteBytesMax: 64 * 1024,
 }
 
-async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise<void> {
+async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: Owner): Promise<void> {
   const { swarm, database } = parts
-  const { base, lastIndex, wounded } = await life.node.recovered
-  const damage = (word: DatabaseWord): void => {
+  const { base, lastIndex, wounded } = await instance.node.recovered
+  const damage = (word: DatabaseReport): void => {
     if (api.alive) parts.database.user?.told(word)
   }
   parts.state.begins()
@@ -232,7 +232,7 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
   if (wounded !== null && (await hasNewerDatabase(home, base.index))) throw new Error(wounded)
   const machine = await StoreMachine.open({
     home,
-    clock: life.clock,
+    clock: instance.clock,
     limits: swarm.storeLimits,
     logBase: base,
     logLast: lastIndex,
@@ -242,22 +242,27 @@ async function openMachine(parts: ProcessParts, life: Life, api: Owner): Promise
     onQuarantine: ({ cause, reason }) => damage({ kind: 'quarantined', cause, reason }),
     onReplay: () => damage({ kind: 'whole', name: null }),
     onInstalled: ({ index }) => damage({ kind: 'whole', name: databaseName(index) }),
-    mayGive: () => life.watch?.guard.mayGive() ?? true,
+    mayGive: () => instance.watch?.guard.mayGive() ?? true,
   })
   if (machine.quarantine === null) damage({ kind: 'whole', name: null })
   parts.looks(machine)
   const look = (): void => {
     if (!api.alive) return
     parts.looks(machine)
-    serveWhileRight(parts, life, machine)
+    serveWhileRight(parts, instance, machine)
   }
   // The first that is told: nobody is shown what is wrong.
   machine.onApplied(look)
-  life.machine = machine
-  life.store = new Store({ consensus: life.node, machine, clock: life.clock, limits: swarm.storeLimits })
-  await life.node.start(spoiled(machine, parts.state, look))
+  instance.machine = machine
+  instance.store = new Store({
+    consensus: instance.node,
+    machine,
+    clock: instance.clock,
+    limits: swarm.storeLimits,
+  })
+  await instance.node.start(spoiled(machine, parts.state, look))
   if (!api.alive) return
-  guardState(life, machine, swarm)
+  guardState(instance, machine, swarm)
   look()
 }
 
@@ -288,9 +293,9 @@ function spoiled(machine: StoreMachine, state: StateCondition, look: () => void)
 }
 
 /** Members compare their states and look through their databases, as they do in a server. */
-function guardState(life: Life, machine: StoreMachine, { storeLimits }: Swarm): void {
-  life.watch = watchState({
-    ...{ machine, consensus: life.node, clock: life.clock, log: silent },
+function guardState(instance: ProcessInstance, machine: StoreMachine, { storeLimits }: Swarm): void {
+  instance.watch = watchState({
+    ...{ machine, consensus: instance.node, clock: instance.clock, log: silent },
     // The operator looks again every second, and a run is short.
     ...{ limits: storeLimits, featureLevelMax, operatorTrustMs: 10_000 },
   })
@@ -299,11 +304,15 @@ function guardState(life: Life, machine: StoreMachine, { storeLimits }: Swarm): 
 const silent = pino({ level: 'silent' })
 
 /** Clients come once there is something to serve, and are sent away when it turns out to be wrong. */
-function serveWhileRight({ watcher, node, state }: ProcessParts, life: Life, machine: StoreMachine): void {
+function serveWhileRight(
+  { watcher, node, state }: ProcessParts,
+  instance: ProcessInstance,
+  machine: StoreMachine,
+): void {
   if (state.isWrong) {
-    life.serving?.cut()
-    life.serving = null
-  } else if (life.watch !== null && life.serving === null && machine.quarantine === null) {
-    life.serving = watcher.serving(node.id, life)
+    instance.serving?.cut()
+    instance.serving = null
+  } else if (instance.watch !== null && instance.serving === null && machine.quarantine === null) {
+    instance.serving = watcher.serving(node.id, instance)
   }
 }

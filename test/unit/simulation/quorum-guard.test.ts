@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, nodeId } from '../../../raft/core/types.ts'
-import { Electorate } from '../../simulation/electorate.ts'
+import { QuorumGuard } from '../../simulation/quorum-guard.ts'
 
-function electorate(unsound: readonly number[], voteless: readonly number[]): Electorate {
+function quorumGuard(unsound: readonly number[], voteless: readonly number[]): QuorumGuard {
   const configuration = { ...emptyConfiguration, voters: [1, 2, 3].map(nodeId) }
-  return new Electorate({
+  return new QuorumGuard({
     configurations: () => [configuration],
     changes: () => [],
     isSound: (id) => !unsound.includes(id) && !voteless.includes(id),
@@ -23,6 +23,6 @@ for (const [title, unsound, voteless, member, spared] of [
   ['not the only one whose state is right', [2], [], 1, false],
 ] as const) {
   void test(`who may be harmed: ${title}`, () => {
-    assert.equal(electorate(unsound, voteless).canSpare(member), spared)
+    assert.equal(quorumGuard(unsound, voteless).canLose(member), spared)
   })
 }

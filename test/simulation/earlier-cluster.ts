@@ -9,7 +9,7 @@ import type { MemoryPeerBook } from '../../raft/protocol/peer-log-ids.ts'
 const [lastTerm, lastIndex] = [term(9), 400]
 
 /** Fills what a member keeps with an earlier founding under the same names, in which much was committed. */
-export function foundEarlier(
+export function writeEarlierCluster(
   members: readonly MemberInfo[],
   disk: LogDisk,
   into: {

@@ -113,7 +113,7 @@ export const stepsOfDisk: Readonly<Partial<Record<DiskOperation, readonly CrashS
 /** The power goes, or only the process. */
 export type CrashKind = 'power' | 'process'
 
-export type Ambush = {
+export type CrashPoint = {
   readonly step: CrashStep
   readonly side: Side
   /** How many of these steps go well first. */
@@ -122,11 +122,11 @@ export type Ambush = {
 }
 
 /** Where a process is to end: all that are armed wait until they are reached, each once. */
-export class CrashPoint {
-  #armed: { readonly ambush: Ambush; left: number }[] = []
+export class CrashPoints {
+  #armed: { readonly point: CrashPoint; left: number }[] = []
 
-  arm(ambush: Ambush): void {
-    this.#armed.push({ ambush, left: ambush.skip })
+  arm(point: CrashPoint): void {
+    this.#armed.push({ point, left: point.skip })
   }
 
   disarm(): void {
@@ -134,13 +134,13 @@ export class CrashPoint {
   }
 
   /** @returns what was waited for, when the process ends here */
-  reached(steps: readonly CrashStep[], side: Side): Ambush | null {
+  reached(steps: readonly CrashStep[], side: Side): CrashPoint | null {
     if (this.#armed.length === 0) return null
     for (const [at, armed] of this.#armed.entries()) {
-      const { ambush } = armed
-      if (ambush.side !== side || !steps.includes(ambush.step) || armed.left-- > 0) continue
+      const { point } = armed
+      if (point.side !== side || !steps.includes(point.step) || armed.left-- > 0) continue
       this.#armed.splice(at, 1)
-      return ambush
+      return point
     }
     return null
   }

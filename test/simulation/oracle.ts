@@ -6,24 +6,24 @@ import type { LogStore, PeerMessage } from '../../raft/ports.ts'
 import { digestOf } from '../../src/store/machine/digest.ts'
 import { hashText } from '../../src/store/machine/hash.ts'
 import type { StoreMachine } from '../../src/store/store-machine.ts'
-import { Consensual } from './checkers/consensus.ts'
+import { ConsensusCheckers } from './checkers/consensus-checkers.ts'
 import { EqualState } from './checkers/equal-state.ts'
 import { Finding } from './checkers/finding.ts'
 import type { Memberships } from './checkers/memberships.ts'
 import { judge } from './checkers/judge.ts'
 import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
-import type { StorageEvent } from './checkers/true-storage.ts'
+import type { StorageEvent } from './checkers/storage-model.ts'
 import { History } from './clients/history.ts'
 import type { Answer } from './clients/history.ts'
-import { Crowd, hastyFrom } from './clients/crowd.ts'
+import { ClientPool, hastyFrom } from './clients/client-pool.ts'
 import type { Served } from './clients/served.ts'
 import type { Proven } from './coverage.ts'
-import type { Life, Serving, Watcher } from './life.ts'
-import type { Member } from './process.ts'
+import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
+import type { Member } from './member.ts'
 import type { Swarm } from './swarm.ts'
 import type { World } from './world.ts'
 
-export type WitnessOptions = {
+export type OracleOptions = {
   readonly world: World
   readonly swarm: Swarm
   /** What the logs of all founders begin with. */
@@ -32,7 +32,7 @@ export type WitnessOptions = {
   readonly barrier: 'used' | 'skipped'
 }
 
-export type WitnessReport = {
+export type OracleReport = {
   readonly reigns: number
   readonly committed: number
   /** What clients asked while there was harm, and how much of it was answered by what the store decided. */
@@ -56,11 +56,11 @@ const wholeLookEvery = 50
  * Clients, and all that looks on: what the members, the network and the clients do passes here. What can be judged at
  * once is; what needs a whole history is judged in `final`. A finding ends the run.
  */
-export class Witness implements Watcher {
-  readonly #consensus: Consensual
+export class Oracle implements Watcher {
+  readonly #consensus: ConsensusCheckers
   readonly #states = new EqualState()
   readonly #history: History
-  readonly #crowd: Crowd
+  readonly #clientPool: ClientPool
   /** Members that got another's state and have not shown it yet. */
   readonly #installed = new Set<number>()
   #members: readonly Member[] = []
@@ -69,8 +69,8 @@ export class Witness implements Watcher {
   #undecided = 0
   #duringHarm = { asked: 0, answered: 0 }
 
-  constructor(options: WitnessOptions) {
-    this.#consensus = new Consensual(options.founding)
+  constructor(options: OracleOptions) {
+    this.#consensus = new ConsensusCheckers(options.founding)
     const { truth } = this.#consensus
     const newest = (): { revision: number; trimmed: number } => ({
       revision: truth.revision,
@@ -78,7 +78,7 @@ export class Witness implements Watcher {
     })
     const { world, swarm, barrier } = options
     this.#history = new History(newest, () => world.now)
-    this.#crowd = new Crowd({ world, swarm, barrier, history: this.#history, newest })
+    this.#clientPool = new ClientPool({ world, swarm, barrier, history: this.#history, newest })
   }
 
   /** Who belongs to the cluster, as it was decided. */
@@ -93,7 +93,7 @@ export class Witness implements Watcher {
 
   /** Processes that can be asked now, in order of their members. */
   get served(): readonly Served[] {
-    return this.#crowd.served
+    return this.#clientPool.served
   }
 
   /** Watches that went on, from what they had been told elsewhere, at one of these members. */
@@ -105,20 +105,20 @@ export class Witness implements Watcher {
   }
 
   /** So many calls at one member, right now. */
-  hurry(member: number, what: 'read' | 'write', calls: number): void {
-    this.#crowd.hurry(member, what, calls)
+  burst(member: number, what: 'read' | 'write', calls: number): void {
+    this.#clientPool.burst(member, what, calls)
   }
 
   /** Clients begin. */
   start(members: readonly Member[]): void {
     this.#members = members
-    this.#crowd.start()
+    this.#clientPool.start()
   }
 
   /** There is no more harm. */
   calm(): void {
-    this.#crowd.calm()
-    // Those who hurry do so where nobody can answer.
+    this.#clientPool.calm()
+    // Those who burst do so where nobody can answer.
     const calls = this.#history.calls.filter(({ client }) => client < hastyFrom)
     const answered = calls.filter(({ answer }) => answer.kind !== 'unknown' && !isUnavailable(answer)).length
     this.#duringHarm = { asked: calls.length, answered }
@@ -126,23 +126,23 @@ export class Witness implements Watcher {
 
   /** No more load; what is under way may end, and watchers go on. */
   stop(): void {
-    this.#crowd.stop()
+    this.#clientPool.stop()
   }
 
   /** One write and one most recent read through a member. @returns whether both were answered, each in `timeoutMs` */
   proves(member: Member, timeoutMs: number): Promise<boolean> {
-    return this.#crowd.proves(member.id, timeoutMs)
+    return this.#clientPool.proves(member.id, timeoutMs)
   }
 
   /** From now on clients and watchers turn to these alone. */
   only(healthy: readonly Member[]): void {
-    this.#crowd.only(healthy.map(({ id }) => id))
+    this.#clientPool.only(healthy.map(({ id }) => id))
   }
 
   /** Every watcher has been told all there is on these members, which are well and equal. */
   caughtUp(healthy: readonly Member[] = this.#members): boolean {
-    const revision = healthy[0]?.life?.machine?.state.revision
-    return revision === this.#consensus.truth.revision && this.#crowd.caughtUp(revision)
+    const revision = healthy[0]?.instance?.machine?.state.revision
+    return revision === this.#consensus.truth.revision && this.#clientPool.caughtUp(revision)
   }
 
   /**
@@ -153,8 +153,8 @@ export class Witness implements Watcher {
    */
   final(healthy: readonly Member[] = this.#members): void {
     const { truth } = this.#consensus
-    for (const { id, life } of healthy) {
-      const machine = life?.machine ?? null
+    for (const { id, instance } of healthy) {
+      const machine = instance?.machine ?? null
       if (machine === null) throw new BrokenInvariant('healthy members run')
       checkPrefix(id, machine.state, truth)
       if (machine.state.revision !== truth.revision) {
@@ -175,7 +175,7 @@ export class Witness implements Watcher {
     return this.#consensus.truth.storage.met
   }
 
-  /** How what clients heard was proven, one for each answer, and for each watch that began. */
+  /** How what clients result was proven, one for each answer, and for each watch that began. */
   get proven(): readonly Proven[] {
     const { calls, watches } = this.#history
     return [
@@ -189,7 +189,7 @@ export class Witness implements Watcher {
     this.#undecided = judge(this.#history, this.#consensus.truth).undecided
   }
 
-  report(): WitnessReport {
+  report(): OracleReport {
     const { calls, watches } = this.#history
     const answers = (kind: string): number => calls.filter(({ answer }) => answer.kind === kind).length
     const events = watches.flatMap((watch) => watch.events)
@@ -223,11 +223,11 @@ export class Witness implements Watcher {
     this.#consensus.opened(member, log)
   }
 
-  serving(member: number, life: Life): Serving {
-    const { machine, store } = life
+  serving(member: number, instance: ProcessInstance): Serving {
+    const { machine, store } = instance
     assert(machine !== null && store !== null, 'who serves has something to serve')
     checkPrefix(member, machine.state, this.#consensus.truth)
-    return this.#crowd.serving({ member, life, machine, store })
+    return this.#clientPool.serving({ member, instance, machine, store })
   }
 
   toLog(member: number, message: RaftToLog): void {

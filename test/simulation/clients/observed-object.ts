@@ -1,5 +1,5 @@
 /** One version of an object as a client was shown it. */
-export type Shown = {
+export type ObservedObject = {
   /** `namespace/name`. */
   readonly key: string
   readonly uid: string
@@ -33,7 +33,7 @@ export function docOf(bytes: Uint8Array): Doc {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as Doc
 }
 
-export function shownOf(doc: Doc): Shown {
+export function observedObject(doc: Doc): ObservedObject {
   const { metadata, data } = doc
   return {
     key: `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`,

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { SeedJob, SeedOutcome } from './seed-worker.ts'
 
-export type FleetOptions = {
+export type WorkerPoolOptions = {
   /** Processes at once. */
   readonly jobs?: number
   /** The next seed to run; null: no more. */
@@ -18,7 +18,7 @@ const entry = fileURLToPath(new URL('seed-worker.js', import.meta.url))
 const seedMsMax = 180_000
 
 /** Runs seeds on all cores, each process one at a time. Resolves when there are no more. */
-export async function runFleet(options: FleetOptions): Promise<void> {
+export async function runSeeds(options: WorkerPoolOptions): Promise<void> {
   const jobs = options.jobs ?? availableParallelism()
   await Promise.all(Array.from({ length: jobs }, () => drive(options)))
 }
@@ -33,7 +33,7 @@ export function seedRange(
   return () => (seed > last ? null : { ...job, seed: seed++ })
 }
 
-async function drive(options: FleetOptions): Promise<void> {
+async function drive(options: WorkerPoolOptions): Promise<void> {
   let child: ChildProcess | null = null
   for (let job = options.next(); job !== null; job = options.next()) {
     child ??= fork(entry, ['seed-worker'], { serialization: 'advanced' })

@@ -1,5 +1,5 @@
 import type { Target } from './plan.ts'
-import type { Member } from './process.ts'
+import type { Member } from './member.ts'
 
 /** @param members those that belong to the cluster, or did not hear otherwise; somebody does */
 export function findTarget(members: readonly Member[], { member, preferLeader }: Target): Member {
@@ -8,5 +8,5 @@ export function findTarget(members: readonly Member[], { member, preferLeader }:
 }
 
 export function leaderOf(members: readonly Member[]): Member | undefined {
-  return members.find((member) => member.life?.node.status.role === 'leader')
+  return members.find((member) => member.instance?.node.status.role === 'leader')
 }

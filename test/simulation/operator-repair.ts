@@ -1,8 +1,8 @@
 import { nodeId } from '../../raft/index.ts'
 import { StateRepair } from '../../src/membership/state-repair.ts'
 import type { StateDecision } from '../../src/membership/state-repair.ts'
-import type { Life } from './life.ts'
-import type { Member } from './process.ts'
+import type { ProcessInstance } from './process-instance.ts'
+import type { Member } from './member.ts'
 
 /** Longer than an election. */
 const decisionMs = 5_000
@@ -21,33 +21,35 @@ export async function repairFrom(member: Member, from: Member): Promise<void> {
  * @param target null: any
  */
 export function sourceOf(members: readonly Member[], target: Member | null): Member | undefined {
-  const commit = Math.max(...members.map(({ life }) => life?.node.status.commit ?? 0))
+  const commit = Math.max(...members.map(({ instance }) => instance?.node.status.commit ?? 0))
   const able = members.filter((one) => {
-    return one !== target && one.isRight && votes(one) && (one.life?.node.status.lastIndex ?? 0) >= commit
+    return one !== target && one.isRight && votes(one) && (one.instance?.node.status.lastIndex ?? 0) >= commit
   })
-  const leads = able.find(({ life }) => life?.node.status.role === 'leader')
+  const leads = able.find(({ instance }) => instance?.node.status.role === 'leader')
   return leads ?? able.find(({ isSuspect }) => !isSuspect) ?? able[0]
 }
 
 async function decide(member: Member, decision: (name: string) => StateDecision): Promise<void> {
-  const { life } = member
+  const { instance } = member
   const name = nameOf(member)
-  if (life?.watch === null || life?.machine === null || life === null || name === '') return
-  const { guard, reports } = life.watch
+  if (instance?.watch === null || instance?.machine === null || instance === null || name === '') return
+  const { guard, reports } = instance.watch
   const repair = new StateRepair({
-    ...{ state: life.machine, guard, reports, consensus: life.node, clock: life.clock },
+    ...{ state: instance.machine, guard, reports, consensus: instance.node, clock: instance.clock },
   })
-  await repair.decide(decision(name), life.clock.monotonicMs() + decisionMs)
+  await repair.decide(decision(name), instance.clock.monotonicMs() + decisionMs)
 }
 
-function nameOf({ id, life }: Member): string {
-  return membersOf(life).find((one) => one.id === nodeId(id))?.name ?? ''
+function nameOf({ id, instance }: Member): string {
+  return membersOf(instance).find((one) => one.id === nodeId(id))?.name ?? ''
 }
 
-function membersOf(life: Life | null): Life['node']['status']['configuration']['members'] {
-  return life?.node.status.configuration.members ?? []
+function membersOf(
+  instance: ProcessInstance | null,
+): ProcessInstance['node']['status']['configuration']['members'] {
+  return instance?.node.status.configuration.members ?? []
 }
 
-function votes({ id, life }: Member): boolean {
-  return life?.node.status.configuration.voters.includes(nodeId(id)) === true
+function votes({ id, instance }: Member): boolean {
+  return instance?.node.status.configuration.voters.includes(nodeId(id)) === true
 }

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../../../base/random.ts'
 import { namesOf } from '../../../src/api/metadata/names.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { StoreMachine } from '../../../src/store/store-machine.ts'
-import type { Life } from '../life.ts'
+import type { ProcessInstance } from '../process-instance.ts'
 import type { Swarm } from '../swarm.ts'
 import type { World } from '../world.ts'
 import { Administrator } from './administrator.ts'
@@ -14,7 +14,7 @@ import type { ClientPlan } from './plan.ts'
 import { Served } from './served.ts'
 import { Watcher } from './watcher.ts'
 
-export type CrowdOptions = {
+export type ClientPoolOptions = {
   readonly world: World
   readonly swarm: Swarm
   readonly barrier: 'used' | 'skipped'
@@ -27,8 +27,8 @@ const hastyClients = 12
 export const hastyFrom = 100
 
 /** All clients of a cluster, and what its processes offer them. */
-export class Crowd {
-  readonly #options: CrowdOptions
+export class ClientPool {
+  readonly #options: ClientPoolOptions
   readonly #plan: ClientPlan
   readonly #clients: readonly Client[]
   readonly #prover: Client
@@ -42,7 +42,7 @@ export class Crowd {
   #processes = 0
   #active = true
 
-  constructor(options: CrowdOptions) {
+  constructor(options: ClientPoolOptions) {
     this.#options = options
     const { world, swarm, history, newest } = options
     this.#plan = drawClients(world.random.fork(), swarm.payloadBytesMax)
@@ -61,8 +61,8 @@ export class Crowd {
       (range, at) => new Watcher({ ...{ world, history, range, serving, newest }, name: `w${at}` }),
     )
     this.#cursors = [new CursorWatcher({ world, history, name: 'c', serving })]
-    const { wishes, lastSettings: last } = this.#plan
-    this.#administrator = new Administrator({ world, serving, wishes, last })
+    const { changes, lastSettings: last } = this.#plan
+    this.#administrator = new Administrator({ world, serving, changes, last })
   }
 
   start(): void {
@@ -82,11 +82,11 @@ export class Crowd {
   }
 
   /** So many clients at one member at once; fewer when they still wait since the last time. */
-  hurry(member: number, what: 'read' | 'write', calls: number): void {
+  burst(member: number, what: 'read' | 'write', calls: number): void {
     const served = this.#served.get(member)
     if (served === undefined || served.gone || !this.#active) return
     for (const client of this.#hasty.splice(0, calls)) {
-      client.hurry(served, what).then(
+      client.burst(served, what).then(
         () => this.#hasty.push(client),
         (cause: unknown) => this.#options.world.fail(cause),
       )
@@ -106,7 +106,7 @@ export class Crowd {
   /** A process can be asked from now on. */
   serving(of: {
     readonly member: number
-    readonly life: Life
+    readonly instance: ProcessInstance
     readonly machine: StoreMachine
     readonly store: Store
   }): Served {
@@ -139,7 +139,7 @@ export class Crowd {
   #again(client: Client, random: SeededRandom): void {
     const { world } = this.#options
     const meanMs = this.#plan.callEveryMs * this.#clients.length
-    // Now and then in a hurry: calls of one client right behind one another.
+    // Now and then in a burst: calls of one client right behind one another.
     const delayMs = random.chance(0.2) ? 0 : (random.below(1000) / 500) * meanMs
     world.schedule(delayMs, 'client', null, () => {
       if (!this.#active) return
