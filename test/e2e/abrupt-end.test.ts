@@ -20,7 +20,7 @@ import { until } from '../support/tools/until.ts'
 const rounds = 6
 const sessions = 4
 
-void test('a member that is told twice to stop ends by its own exit code while peers call it', async (t) => {
+void test('a member that gets two stop signals exits with its own code while peers connect to it', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
   t.after(() => cluster.remove())
   const [member] = cluster.members

@@ -52,7 +52,7 @@ async function found(path: string, wanted: (event: LoggedEvent) => boolean): Pro
   return event() ?? assert.fail('there is one')
 }
 
-void test('spec 6.2: kubectl reads a deprecated kind, and the log says who did and that it goes away', async (t) => {
+void test('spec 6.2: kubectl reads a deprecated kind, and the audit log names the user and the deprecation', async (t) => {
   const path = join(home, 'deprecated.log')
   const rules = [
     'rules:',
@@ -87,7 +87,7 @@ void test('spec 6.2: kubectl reads a deprecated kind, and the log says who did a
   assert.ok(eventsIn(text).every(({ objectRef }) => objectRef?.['resource'] !== 'configmaps'))
 })
 
-void test('a log that is put aside under load loses nothing but what may go', async (t) => {
+void test('an audit log rotated under load loses only the files beyond the retention', async (t) => {
   const directory = join(home, 'rotated')
   const { member } = await start(t, {
     'audit-policy-file': policyFile(
@@ -142,7 +142,7 @@ void describe('a log on a full disk', () => {
   const configMap = (name: string) => ({ metadata: { name } })
   const path = '/api/v1/namespaces/default/configmaps'
 
-  void test('keeps nobody, and the operator is told, once', async (t) => {
+  void test('a full disk blocks no request and is reported once', async (t) => {
     const { member } = await start(t, {
       'audit-policy-file': policy('full.yaml'),
       'audit-log-path': '/dev/full',
@@ -160,7 +160,7 @@ void describe('a log on a full disk', () => {
     assert.equal(await member.stop(), 0)
   })
 
-  void test('where each request must stand in it, none that must is carried out, and all others are', async (t) => {
+  void test('in blocking-strict mode a full disk refuses audited requests and serves all others', async (t) => {
     const { member } = await start(t, {
       'audit-policy-file': policy('strict.yaml'),
       'audit-log-path': '/dev/full',
@@ -175,7 +175,7 @@ void describe('a log on a full disk', () => {
   })
 })
 
-void test('a webhook is sent the events, also those that it did not take at first and the last ones', async (t) => {
+void test('a webhook receives all events, including rejected ones and those of the shutdown', async (t) => {
   const posts: { readonly authorization: string; readonly items: readonly LoggedEvent[] }[] = []
   let failing = 2
   const receiver = createServer((request, reply) => {
@@ -232,7 +232,7 @@ void test('a webhook is sent the events, also those that it did not take at firs
   assert.deepEqual(names(), ['first', 'last'])
 })
 
-void describe('what cannot be is refused in one line', () => {
+void describe('impossible audit options fail with a one-line error', () => {
   const good = policyFile('good.yaml', 'rules: [{level: None}]')
   const bad = policyFile('bad.yaml', 'rules: [{level: Metadata, verb: [get]}]')
   const log = join(home, 'never.log')
@@ -307,7 +307,7 @@ void describe('what cannot be is refused in one line', () => {
   }
 })
 
-void test('on standard output events stand between the log lines', async (t) => {
+void test('events on standard output are interleaved with log lines', async (t) => {
   const { member } = await start(t, {
     'audit-policy-file': policyFile('out.yaml', 'rules: [{level: Metadata, nonResourceURLs: [/version]}]'),
     'audit-log-path': '-',

@@ -54,7 +54,7 @@ void test('a member away during 10,000 writes catches up from the log', async (t
   console.log(`# ready ${readyMs.toFixed(0)} ms after its start, by the log`)
 })
 
-void test('with a small retention it catches up by snapshot', async (t) => {
+void test('a member away longer than a small retention catches up by snapshot', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, config: { 'log-retention-entries': 500 } })
   t.after(() => cluster.remove())
   const { readyMs, log } = await comesBack(cluster)

@@ -16,7 +16,7 @@ void test('a minute of mixed faults breaks no promise', async (t) => {
   await chaosRun(t, { members: 3, seconds: 60, seed: 4 })
 })
 
-void test('a run that is killed or interrupted leaves nobody stopped and no link cut', async (t) => {
+void test('a chaos run that is killed or interrupted leaves no member stopped and no link cut', async (t) => {
   const cluster = await OrchctlCluster.up(t, 3, '--chaos')
   const states = (): readonly string[] =>
     ['n1', 'n2', 'n3'].map((name) => {
@@ -43,7 +43,7 @@ void test('a run that is killed or interrupted leaves nobody stopped and no link
   }
 })
 
-void test('only what can be had is done, and only to a cluster that is there', async (t) => {
+void test('a chaos run applies only the available faults, and needs a running cluster', async (t) => {
   const cluster = await OrchctlCluster.up(t, 1)
   const run = (...args: readonly string[]): string => {
     const { code, err } = cluster.run('chaos', 'run', '--duration', '4s', ...args)

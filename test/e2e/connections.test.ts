@@ -14,7 +14,7 @@ void describe('one connection', () => {
   })
   after(() => cluster.remove())
 
-  void test('large bodies right behind large answers are read to their end', async () => {
+  void test('large request bodies sent right after large responses are read to the end', async () => {
     const { client } = cluster.member('n1')
     for (const size of [1_000, 20_000, 60_000, 300_000]) {
       for (let n = 0; n < 60; n++) {

@@ -94,7 +94,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(await ok('n2', ['get', crds]), /^NAME +CREATED AT\nwidgets.example.com +20\S+\n$/)
     })
 
-    void test('explain and validation go by its schema', async () => {
+    void test('kubectl explain and validation use the schema of the definition', async () => {
       assert.match(await ok('n2', ['explain', 'widgets.spec.size']), /How large it is\./)
       assert.match(await ok('n3', ['explain', 'widgets', '--recursive']), /^ +color\s+<string>/m)
       const unknown = await run('n1', ['create', strict, '-f', '-'], widget('bad', { spec: { siez: 3 } }))
@@ -110,7 +110,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.deepEqual((await shown('n1', 'b'))['spec'], { size: 1, color: 'blue' })
     })
 
-    void test('apply, patch, label and delete change it', async () => {
+    void test('apply, patch, label and delete change a custom object', async () => {
       const changed = widget('a', { spec: { size: 5, color: 'red' } })
       assert.equal(await ok('n1', ['apply', '-f', '-'], changed), 'widget.example.com/a configured\n')
       assert.equal(await ok('n2', ['apply', '-f', '-'], changed), 'widget.example.com/a unchanged\n')
@@ -124,7 +124,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok('n2', ['get', 'wd', '-o', 'name']), 'widget.example.com/a\n')
     })
 
-    void test('status is written apart from the rest', async () => {
+    void test('status is written separately from the rest of the object', async () => {
       const patch = (at: string, more: readonly string[]): Promise<string> => {
         const body = '{"spec":{"size":9},"status":{"phase":"Done"}}'
         return ok(at, ['patch', 'wd', 'a', '--type=merge', '-p', body, ...more])
@@ -144,7 +144,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.deepEqual([changed['spec'], changed['status']], [{ size: 7, color: 'blue' }, { phase: 'Done' }])
     })
 
-    void test('a member that is killed, and one that needs a copy of the state, serve it as soon as they are ready', async () => {
+    void test('a killed member and one restored from a snapshot serve a custom kind as soon as they are ready', async () => {
       const leader = await cluster.leader()
       const away = cluster.members.find((member) => member !== leader) ?? assert.fail('a follower')
       await away.stop('SIGKILL')
@@ -178,7 +178,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(objectMember(JSON.parse(reply.text) as JsonObject, 'spec')['size'], 7)
     })
 
-    void test('another schema and another version are in force for whoever is asked next', async () => {
+    void test('a changed schema and version apply on every member from the next request on', async () => {
       const larger = { ...properties, weight: { type: 'string' } }
       const second = {
         ...version,
@@ -195,7 +195,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal((await shown('n2', 'd', 'widgets.v1.example.com'))['apiVersion'], 'example.com/v1')
     })
 
-    void test('a namespace takes its custom objects along', async () => {
+    void test('deleting a namespace deletes its custom objects', async () => {
       await ok('n1', ['create', '-f', '-'], {
         apiVersion: 'v1',
         kind: 'Namespace',
@@ -206,7 +206,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.doesNotMatch(await ok('n1', ['get', 'wd', '-A', '-o', 'name']), /\/e$/m)
     })
 
-    void test('a definition that is deleted takes its objects along, and waits for those that are held', async () => {
+    void test('deleting a definition deletes its objects and waits for their finalizers', async () => {
       await ok('n1', ['patch', 'wd', 'a', '--type=merge', '-p', '{"metadata":{"finalizers":["x.io/held"]}}'])
       await ok('n2', ['delete', crd, '--wait=false'])
       const late = await run('n3', ['create', '-f', '-'], widget('late'))
@@ -229,7 +229,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('who is told that a definition is established finds its kind on every member', async () => {
+    void test('once a definition is reported as established every member serves its kind', async () => {
       for (let round = 0; round < 20; round++) {
         const [from, ...others] = turned(cluster.members, round)
         if (from === undefined) return assert.fail('there are members')
@@ -251,7 +251,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('kubectl validates strictly what is only exchanged, for which it asks for definitions by their upstream name', async () => {
+    void test('kubectl validates replaced objects strictly and finds definitions by their upstream name', async () => {
       const attributes = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } }
       const reviews: readonly JsonObject[] = [
         { ...review('authentication', 'TokenReview'), spec: { token: 'x' } },
@@ -271,7 +271,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
 
     if (domain === 'k8s.io') {
-      void test('who may define kinds, and use them', async () => {
+      void test('permissions decide which users may define kinds and use them', async () => {
         assert.equal(await ok('n2', ['auth', 'can-i', 'create', 'crd']), 'yes\n')
         assert.equal(await ok('n3', ['auth', 'can-i', 'delete', 'gadgets.example.com']), 'yes\n')
         const nobody = writeNobody(cluster)
@@ -283,7 +283,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         assert.match(refused.stderr, /gadgets\.example\.com is forbidden: User "nobody" cannot list/)
       })
 
-      void test('a client library knows them too', async () => {
+      void test('a client library reads and writes custom objects', async () => {
         const at = (member: string): CustomObjectsApi => {
           const config = new KubeConfig()
           config.loadFromFile(cluster.kubeconfig)

@@ -23,7 +23,7 @@ const heldBackAt = (level: number): readonly string[] => ['--feature-level-max',
 const namespace = 'traffic'
 
 for (let to = 2; to <= featureLevelMax; to++) {
-  void test(`a rolling upgrade from feature level ${to - 1} to ${to}, and the refusal of what comes too late`, (t) =>
+  void test(`a rolling upgrade from feature level ${to - 1} to ${to} works, and an older member is refused afterwards`, (t) =>
     upgrade(t, to))
 }
 
@@ -121,7 +121,7 @@ const rules: Readonly<Record<number, Rule>> = {
   },
 }
 
-void test('a member that is held back stops at the raise, and goes on once it is not', async (t) => {
+void test('a member limited to the old feature level stops at the raise and resumes once it is upgraded', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
   t.after(() => cluster.remove())
   const [held, ...others] = cluster.members

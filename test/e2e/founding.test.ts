@@ -14,7 +14,7 @@ import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { until } from '../support/tools/until.ts'
 
-void test('a list of members that differs is noticed', async (t) => {
+void test('a differing list of initial members is detected', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
   t.after(() => cluster.remove())
   const wrong = cluster.member('n3')
@@ -73,7 +73,7 @@ function clusterIdOf(member: MemberProcess): string {
   return clusterId
 }
 
-void test('nothing is acknowledged before all initial members took part', async (t) => {
+void test('no write is acknowledged before all initial members took part', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
   t.after(() => cluster.remove())
   const [a, b, c] = cluster.members
@@ -116,7 +116,7 @@ async function bothSayLost(b: MemberProcess, c: MemberProcess): Promise<void> {
   )
 }
 
-void test('a member that lost its directory founds nothing with another while the rest is away', async (t) => {
+void test('a member that lost its data directory does not bootstrap a cluster with another while the rest is down', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
   const [a, b, c] = cluster.members
@@ -150,7 +150,7 @@ void test('a member that lost its directory founds nothing with another while th
   assert.match(b.said(), /orchctl member replace n2/)
 })
 
-void test('an old member that returns to a cluster that was founded anew ends nobody', async (t) => {
+void test('an old member that returns to a re-created cluster ends no other member', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
   const [a, b, c] = cluster.members
@@ -199,7 +199,7 @@ async function restore(member: MemberProcess, file: string, id: string | null): 
   return String((JSON.parse(ran.out) as Readonly<Record<string, string>>)['restore id'])
 }
 
-void test('a restored cluster is founded by all its members, and never by one that is restored again', async (t) => {
+void test('a restored cluster is bootstrapped by all its members, and never by one that is restored again', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
   const [a, b, c] = cluster.members

@@ -78,7 +78,7 @@ async function recordedAddress(kubeconfig: string): Promise<unknown> {
   return assert.fail('it answers')
 }
 
-void test('a server that may take any port says everywhere which one it took, and keeps it', async () => {
+void test('a server with port 0 reports its port everywhere and keeps it after a restart', async () => {
   const home = mkdtempSync(join(tmpdir(), 'orch-port-'))
   const data = `--data-dir=${join(home, 'data')}`
   try {
@@ -112,7 +112,7 @@ void test('a server that may take any port says everywhere which one it took, an
   }
 })
 
-void test('a server in memory serves at a port that is free', async () => {
+void test('an in-memory server listens on a free port', async () => {
   const member = new Alone('--in-memory')
   try {
     const { url, kubeconfig } = await member.serves()
@@ -123,7 +123,7 @@ void test('a server in memory serves at a port that is free', async () => {
   }
 })
 
-void test('where others were told an address, any free port is refused in one line', async () => {
+void test('port 0 is refused with a one-line error when other members know the address', async () => {
   const refused = async (...more: readonly string[]): Promise<string> => {
     const [code, lines] = await new Alone('--data-dir=/nowhere', ...more).ends()
     assert.deepEqual([code, lines.length], [2, 1], lines.join('\n'))

@@ -30,7 +30,7 @@ type Listed = {
   readonly ready: boolean | null
 }
 
-void test(`killed at any moment of joining, it becomes one member (JOIN_SEED=${seed} repeats it)`, async () => {
+void test(`a process killed at any moment of joining becomes one member (JOIN_SEED=${seed} repeats it)`, async () => {
   const cluster = await ProcessCluster.start()
   const { directory, kubeconfig } = cluster
   const members = async (): Promise<readonly Listed[]> => {
@@ -144,7 +144,7 @@ async function holdingProxy(address: string) {
 
 for (const isRemoved of [false, true]) {
   const what = isRemoved ? 'and removed by the operator' : 'and started again'
-  void test(`a process that is killed after its admission, before it was told, ${what}, serves by one id`, async (t) => {
+  void test(`a process killed after its admission and before the response, ${what}, serves by one id`, async (t) => {
     const cluster = await ProcessCluster.start()
     t.after(() => cluster.remove())
     const { directory, kubeconfig } = cluster

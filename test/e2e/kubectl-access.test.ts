@@ -10,7 +10,7 @@ import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 
 const kubectl = Kubectl.find()
 
-void describe('kubectl on who may do what', () => {
+void describe('kubectl and access control', () => {
   let cluster: ProcessCluster
 
   before(async () => {
@@ -22,12 +22,12 @@ void describe('kubectl on who may do what', () => {
     kubectl.ok(cluster.kubeconfig, args, input)
   const apply = (object: object): Promise<string> => ok(['apply', '-f', '-'], JSON.stringify(object))
 
-  void test('auth can-i asks and lists', async () => {
+  void test('kubectl auth can-i checks and lists permissions', async () => {
     assert.equal(await ok(['auth', 'can-i', 'delete', 'secrets']), 'yes\n')
     assert.match(await ok(['auth', 'can-i', '--list']), /^\*\.\* +\[\] +\[\] +\[\*\]$/m)
   })
 
-  void test('roles and bindings are made from words', async () => {
+  void test('roles and bindings are created from arguments', async () => {
     await ok(['create', 'role', 'reader', '--verb=get,list', '--resource=configmaps,secrets'])
     await ok(['create', 'clusterrole', 'healer', '--verb=get', '--non-resource-url=/healthz'])
     await ok(['create', 'clusterrole', 'sum', '--aggregation-rule=part=sum'])
@@ -41,12 +41,12 @@ void describe('kubectl on who may do what', () => {
     assert.match(await ok(['describe', 'clusterrolebinding', 'healers']), /ServiceAccount +robot +default/)
   })
 
-  void test('accounts are made and shown', async () => {
+  void test('service accounts are created and shown', async () => {
     await ok(['create', 'serviceaccount', 'robot'])
     assert.match(await ok(['get', 'sa', 'robot']), /^NAME +SECRETS +AGE\nrobot +0 +\S+\n$/)
   })
 
-  void test('a node is closed, tainted and opened again', async () => {
+  void test('a node is cordoned, tainted and uncordoned', async () => {
     const status = {
       conditions: [{ type: 'Ready', status: 'True' }],
       nodeInfo: { kubeletVersion: 'v1.24.0' },
@@ -88,7 +88,7 @@ void describe('kubectl on who may do what', () => {
     assert.match(await ok(['describe', 'csr', 'good']), /Common Name: +good/)
   })
 
-  void test('configurations of webhooks and leases are applied and shown', async () => {
+  void test('webhook configurations and leases are applied and shown', async () => {
     const webhook = {
       name: 'check.example.com',
       clientConfig: { url: 'https://127.0.0.1:1/check' },

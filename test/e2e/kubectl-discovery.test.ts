@@ -14,7 +14,7 @@ import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 const kubectl = Kubectl.find()
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {
-  void describe(`what kubectl learns in the ${domain} domain`, () => {
+  void describe(`kubectl discovery in the ${domain} domain`, () => {
     const kinds = definitionsFor(namesOf(domain))
     const storage = namesOf(domain).group('storage')
     let cluster: ProcessCluster
@@ -65,7 +65,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('spec 9.3: what the runtime configuration switches off is not there', async () => {
+    void test('spec 9.3: APIs disabled by the runtime configuration are not served', async () => {
       const gone = await run(['get', '--raw', '/api/v1/namespaces/default/secrets'])
       assert.notEqual(gone.code, 0)
       assert.doesNotMatch(await ok(['get', '--raw', '/api/v1']), /secrets/)

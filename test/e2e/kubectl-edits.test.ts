@@ -19,7 +19,7 @@ const cm = (name: string, value: string): string =>
 const data = '-o=jsonpath={.data.value}'
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {
-  void describe(`kubectl changes what is there, in the ${domain} domain`, () => {
+  void describe(`kubectl edits existing objects in the ${domain} domain`, () => {
     let cluster: ProcessCluster
 
     before(async () => {
@@ -32,7 +32,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     const ok = (args: readonly string[], input?: string): Promise<string> =>
       kubectl.ok(cluster.kubeconfig, args, input)
 
-    void test('documents of one file are made, labelled, annotated and deleted together', async () => {
+    void test('the documents of one file are created, labelled, annotated and deleted together', async () => {
       await ok(['create', 'namespace', 'many'])
       const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n'
       const list = `apiVersion: v1\nkind: List\nitems:\n- ${cm('c', 'three').trim().replaceAll('\n', '\n  ')}\n`
@@ -58,7 +58,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       await ok(['delete', 'namespace', 'many'])
     })
 
-    void test('edit writes what the editor left; replace keeps to the version it was given', async () => {
+    void test('edit writes the edited object; replace respects the given resourceVersion', async () => {
       await ok(['create', '-f', '-'], cm('edited', 'one'))
       process.env['KUBE_EDITOR'] = 'sed -i s/one/two/'
       await ok(['edit', 'configmap', 'edited']).finally(() => delete process.env['KUBE_EDITOR'])
@@ -71,7 +71,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'cm', 'edited', data]), 'five')
     })
 
-    void test('diff tells what a write would do, and writes nothing', async () => {
+    void test('diff shows the effect of a write and writes nothing', async () => {
       await ok(['apply', '-f', '-'], cm('compared', 'one'))
       assert.equal(await ok(['diff', '-f', '-'], cm('compared', 'one')), '')
       const { code, stdout } = await run(['diff', '-f', '-'], cm('compared', 'two'))
@@ -84,7 +84,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match((await run(['get', 'cm', 'absent'])).stderr, /NotFound/)
     })
 
-    void test('wait hears of a value, and of the end of an object', async () => {
+    void test('wait detects a value and the deletion of an object', async () => {
       await ok(['create', '-f', '-'], cm('awaited', 'one'))
       /** @returns what it said, and how it ended, once that what it waits for was made to happen */
       const wait = async (condition: string, happen: readonly string[]): Promise<string> => {
@@ -107,7 +107,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       await wait('delete', ['delete', 'cm', 'awaited'])
     })
 
-    void test('server-side apply is refused as something that is not to be had here', async () => {
+    void test('server-side apply is refused as unsupported', async () => {
       const { code, stderr } = await run(['apply', '--server-side', '-f', '-'], cm('applied', 'one'))
       assert.equal(code, 1)
       assert.match(stderr, /Server-side apply not available on the server/)

@@ -30,7 +30,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     const ok = (args: readonly string[], input?: string): Promise<string> =>
       kubectl.ok(cluster.kubeconfig, args, input)
 
-    void test('events of both groups are described, listed and chosen', async () => {
+    void test('events of both groups are described, listed and selected', async () => {
       await ok(['run', 'web', '--image=registry.test/app'])
       const uid = await ok(['get', 'pod', 'web', '-o', 'jsonpath={.metadata.uid}'])
       const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'web', uid }
@@ -67,7 +67,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
   })
 }
 
-void test('events go by themselves, also where the leader died; all else stays', async (t) => {
+void test('events expire, also after a failover, and other objects stay', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, config: { 'event-ttl': '10s' } })
   t.after(() => cluster.remove())
   const leader = await cluster.leader()

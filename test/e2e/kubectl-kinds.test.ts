@@ -63,7 +63,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       for (const definition of definitions) assert.ok(versions.includes(apiVersionOf(definition)))
     })
 
-    void test('explain tells the members of every kind, all the way down', async () => {
+    void test('explain lists the fields of every kind recursively', async () => {
       for (const definition of definitions) {
         const { group, plural, kind, schema } = definition
         const of = `--api-version=${apiVersionOf(definition)}`
@@ -96,7 +96,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('get shows every kind as a table, wide too, and as the client asks', async () => {
+    void test('get shows every kind as a table, wide, and with custom columns', async () => {
       const listed = stored.map(fullName).join(',')
       const wide = await ok(['get', listed, '-A', '-o', 'wide'])
       const json = JSON.parse(await ok(['get', listed, '-A', '-o', 'json'])) as {
@@ -111,7 +111,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(await ok(['get', listed, '-A', '-o', 'yaml']), /^kind: List$/m)
     })
 
-    void test('get sorts, and shows what is asked for of it', async () => {
+    void test('get sorts by a field and prints selected fields', async () => {
       for (const [name, rank] of [
         ['b', 2],
         ['a', 3],
@@ -132,7 +132,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(await ask('--sort-by=.metadata.name'), /^NAME +DATA +AGE\na +1 +[0-9a-z]+\nb /)
     })
 
-    void test('describe tells of an object of every kind, and what happened to it', async () => {
+    void test('describe shows an object of every kind with its events', async () => {
       const happened = objects.map(({ definition, object }, at) => event(definition, object, uids[at] ?? ''))
       await ok(['create', validate, '-f', '-'], documents(happened))
       const told = new Set<string>()
@@ -150,7 +150,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('apply takes every kind as it is, and once more', async () => {
+    void test('apply of every kind is idempotent', async () => {
       const manifests = documents(objects.map(({ object }) => object))
       for (let time = 0; time < 2; time++) {
         const lines = (await ok(['apply', '-f', '-'], manifests)).trim().split('\n')
@@ -162,7 +162,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     })
 
     if (domain === 'k8s.io') {
-      void test('auth can-i is answered by reviews', async () => {
+      void test('kubectl auth can-i uses access reviews', async () => {
         assert.equal(await ok(['auth', 'can-i', 'create', 'pods']), 'yes\n')
         const other = await kubectl.run(cluster.kubeconfig, [
           '--token=test-nobody-token',

@@ -113,7 +113,7 @@ void describe('kubectl and large collections', () => {
     assert.match(wrong.stderr, /continue/)
   })
 
-  void test('spec 6.1: get --watch shows what is there and what comes, --watch-only what comes', async () => {
+  void test('spec 6.1: get --watch shows existing objects and changes, --watch-only changes alone', async () => {
     const follow = (...words: readonly string[]) =>
       kubectl.follow(cluster.kubeconfig, [
         ...['--context', 'n2', '-n', 'default', 'get', 'cm', '--output-watch-events', '--no-headers'],

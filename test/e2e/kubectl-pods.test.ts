@@ -40,14 +40,14 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'pod', 'web', '-o', path]), 'Always Always')
     })
 
-    void test('its image changes, and nothing that it was placed as', async () => {
+    void test('an update of a Pod changes its image and no immutable field', async () => {
       await ok(['set', 'image', 'pod/web', 'web=registry.test/app:2'])
       const refusal = await kubectl.run(cluster.kubeconfig, ['set', 'env', 'pod/web', 'A=c'])
       assert.equal(refusal.code, 1)
       assert.match(refusal.stderr, /pod updates may not change fields other than/)
     })
 
-    void test('what its node tells is shown', async () => {
+    void test('the status reported by the node is shown', async () => {
       const running = {
         name: 'web',
         ready: true,
@@ -68,7 +68,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(chosen), 'pod/web\n')
     })
 
-    void test('a container is added to look into it', async () => {
+    void test('an ephemeral container is added for debugging', async () => {
       await ok([
         'debug',
         'web',
@@ -81,7 +81,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'pod', 'web', '-o', path]), 'look')
     })
 
-    void test('one that a node has stays until that has ended it', async () => {
+    void test('a Pod bound to a node stays until the node confirms its end', async () => {
       const spec = { nodeName: 'm1', containers: [{ name: 'main', image: 'registry.test/app:1' }] }
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'placed' }, spec }
       await ok(['apply', '-f', '-'], JSON.stringify(pod))
@@ -92,7 +92,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal(await ok(['get', 'pods', '-o', 'name']), '')
     })
 
-    void test('a node is drained: its Pods are evicted, and no other', async () => {
+    void test('draining a node evicts its Pods and no others', async () => {
       const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm2' } }
       await ok(['create', '-f', '-'], JSON.stringify(node))
       const containers = [{ name: 'main', image: 'registry.test/app:1' }]
@@ -120,7 +120,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       await ok(['delete', 'pod', 'elsewhere', '--grace-period=0', '--force'])
     })
 
-    void test('a misspelled member is refused when that is asked for', async () => {
+    void test('strict validation refuses a misspelled field', async () => {
       const spec = { contaners: [], containers: [{ name: 'a', image: 'i' }] }
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec }
       const args = ['create', '--validate=strict', '-f', '-']

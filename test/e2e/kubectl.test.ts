@@ -131,7 +131,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       )
     })
 
-    void test('deleting a namespace removes what is in it', async () => {
+    void test('deleting a namespace deletes its objects', async () => {
       await ok(['create', '-f', '-'], 'apiVersion: v1\nkind: Namespace\nmetadata: {name: doomed}\n')
       await ok(['apply', '-f', '-'], tenConfigMaps('doomed', 'x'))
       await ok(['delete', 'ns', 'doomed', '--timeout=100s'])
@@ -140,7 +140,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.equal((await ok(['get', 'cm', '-A', '-o', 'name'])).includes('doomed'), false)
     })
 
-    void test('a manifest with a wrong field is refused before it is stored', async () => {
+    void test('a manifest with an unknown field is refused before it is stored', async () => {
       const wrong =
         'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd, namespace: default}\ndata: {a: "1"}\nspec: {}\n'
       const result = await run(['create', '-f', '-', '--validate=true'], wrong)
@@ -148,7 +148,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(result.stderr, /unknown field/)
     })
 
-    void test('what is too large, or asked for as somebody else, is refused in words', async () => {
+    void test('oversized objects and impersonation are refused with a clear message', async () => {
       const huge = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: huge, namespace: default}\ndata: {x: "${'y'.repeat(3_400_000)}"}\n`
       const large = await run(['create', '-f', '-', '--validate=false'], huge)
       assert.notEqual(large.code, 0)
@@ -158,7 +158,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(other.stderr, /impersonation is not offered/)
     })
 
-    void test('spec 4.5: readyz in words, on every member', async () => {
+    void test('spec 4.5: readyz lists its checks on every member', async () => {
       for (const { name } of cluster.members) {
         const text = await ok(['--context', name, 'get', '--raw', '/readyz?verbose'])
         assert.match(text, /\[\+\]ping ok/)
@@ -167,7 +167,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       }
     })
 
-    void test('explain knows the fields', async () => {
+    void test('explain shows the fields of a kind', async () => {
       assert.match(await ok(['explain', 'configmap.data']), /KIND:\s+ConfigMap/)
     })
   })

@@ -20,7 +20,7 @@ import { patienceMs, until } from '../support/tools/until.ts'
 
 const lease = 'lease'
 
-void describe('reads by a lease', () => {
+void describe('lease reads', () => {
   let cluster: ProcessCluster
   let value = 0
 
@@ -33,7 +33,7 @@ void describe('reads by a lease', () => {
     return cluster.leader(except)
   }
 
-  void test('are off, then switched on, and never miss a write of any member', async () => {
+  void test('lease reads are off by default and, once enabled, never miss a write of any member', async () => {
     const { client } = await leader()
     assert.equal((await client.post(registerMaps, newRegister)).status, 201)
     const off = await client.get(registerPath, { headers: { 'orch-consistency': lease } })
@@ -69,7 +69,7 @@ void describe('reads by a lease', () => {
     assert.notEqual(mode, 'lease', 'who does not lead asks the leader')
   })
 
-  void test('of a leader that stood still beyond its lease are not stale', async () => {
+  void test('lease reads of a leader that was paused beyond its lease are not stale', async () => {
     let late = 0
     let answered = 0
     for (let round = 0; round < 4; round++) {

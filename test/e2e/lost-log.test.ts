@@ -12,7 +12,7 @@ import { until } from '../support/tools/until.ts'
 
 const path = '/api/v1/namespaces/default/configmaps'
 
-void test('a wiped member is kept out, and says why', async (t) => {
+void test('a wiped member is rejected and logs the reason', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
   const [n1, n2, n3] = cluster.members

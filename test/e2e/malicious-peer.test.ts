@@ -315,7 +315,7 @@ const greetings: readonly Attack[] = [
 ]
 
 for (const { what, to, send, counter, line } of [...messages, ...greetings]) {
-  void test(`${what}: the link is closed, counted and logged, and nothing else happens`, async () => {
+  void test(`${what}: the connection is closed, counted and logged, and nothing else happens`, async () => {
     const target = to === 'leader' ? await cluster.leader(stopped) : await followerNow()
     const before = { count: await counted(target, counter), logged: logOf(target).length }
     const newLines = (): string => logOf(target).slice(before.logged)
@@ -344,7 +344,7 @@ async function followerNow(): Promise<MemberProcess> {
   return leading === leader ? follower : leader
 }
 
-void test('the same violation again and again is logged in a few lines, the next of which counts the others', async () => {
+void test('a repeated violation is logged in a few lines that count the suppressed ones', async () => {
   const target = await cluster.leader(stopped)
   const [from, startMs] = [logOf(target).length, performance.now()]
   const lines = (): readonly string[] =>
@@ -389,7 +389,7 @@ void test('2,000 silent connections are closed, counted and logged in a few line
   await allIsWell()
 })
 
-void test('a term that is raised as far as it is believed disturbs elections and ends none', async () => {
+void test('the highest term that peers accept disturbs elections and does not prevent them', async () => {
   for (let time = 0; time < 3; time++) {
     for (const target of [leader, follower]) {
       // It asks to be elected at once, with an empty log; nothing of it is refused, so the test does not wait for an end.
@@ -405,7 +405,7 @@ void test('a term that is raised as far as it is believed disturbs elections and
   }
 })
 
-void test('the member itself comes back, and all members have the same', async () => {
+void test('the real member returns, and all members have equal states', async () => {
   peer.hangUp()
   stopped.start()
   await cluster.waitReady()

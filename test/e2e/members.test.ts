@@ -27,7 +27,7 @@ function rowOf(line: string): Row | null {
   return { name, role, leader: leader === 'true', term: Number(term), ready: ready === 'true' }
 }
 
-void describe('members with kubectl', () => {
+void describe('cluster members as kubectl objects', () => {
   let cluster: ProcessCluster
 
   before(async () => {
@@ -70,7 +70,7 @@ void describe('members with kubectl', () => {
     )
   }
 
-  void test('get members shows who votes, who leads and who is well', async () => {
+  void test('get members shows role, leader and health of each member', async () => {
     await until('all are well', () => wellWith('n1'))
     const [head] = (await ok('get', 'members')).split('\n')
     assert.match(head ?? '', /^NAME +ROLE +LEADER +TERM +LAG +READY +VERSION +AGE$/)
@@ -125,7 +125,7 @@ void describe('members with kubectl', () => {
     await Promise.all(cluster.members.map((member) => member.waitReady()))
   })
 
-  void test('a role is changed with a patch, and readiness follows', async () => {
+  void test('patching a role changes it, and readiness follows', async () => {
     await until('all are well', () => wellWith('n1'))
     const follower = (await rows('n1')).find((row) => !row.leader) ?? assert.fail('somebody follows')
     const patch = (role: string): Promise<string> =>
@@ -143,7 +143,7 @@ void describe('members with kubectl', () => {
     await named(follower.name).waitReady()
   })
 
-  void test('what may not be is refused with its reason, and rehearsed by a dry run', async () => {
+  void test('an invalid change is refused with its reason, by a dry run, too', async () => {
     const wrong = await kubectl.run(cluster.kubeconfig, [
       ...['patch', 'member', 'n1', '--type=merge', '-p', '{"spec":{"role":"King"}}'],
     ])
@@ -154,7 +154,7 @@ void describe('members with kubectl', () => {
     assert.equal(await ok('get', 'members', '-o', 'name'), before)
   })
 
-  void test('a deletion removes a member, which says so and ends', async () => {
+  void test('deleting a member object removes the member, which logs that and exits', async () => {
     await until('all are well', () => wellWith('n1'))
     const follower = (await rows('n1')).find((row) => !row.leader && row.name !== 'n1')
     const gone = named(follower?.name ?? assert.fail('somebody follows'))

@@ -150,7 +150,7 @@ void describe('most-recent reads with the barrier switched off', () => {
   })
   after(() => cluster.remove())
 
-  void test('the same procedure finds stale reads', async () => {
+  void test('the same procedure detects stale reads without the barrier', async () => {
     const { across, follower, deposed } = await new Procedure(cluster).whole(({ stale }) => stale > 0)
     console.log(
       `# stale reads without: ${across.stale} of ${across.reads} across members, ${follower.stale} of ${follower.reads} from a resumed follower, ${deposed.stale} of ${deposed.reads} from a deposed leader`,

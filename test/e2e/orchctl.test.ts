@@ -23,7 +23,7 @@ type Row = {
   readonly status: { readonly role: string; readonly leader: string | null; readonly ready: boolean } | null
 }
 
-void test('a cluster is started, shown, handed over, mended, kept and stopped', async () => {
+void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'orchctl-e2e-'))
   const first = await freePortRange(6)
   const orchctl = (...args: readonly string[]): Ran => {
@@ -160,7 +160,7 @@ void test('a member that cannot start is named with the end of its log, and noth
   }
 })
 
-void test('ports that are taken are told before anything is made; a member, or all, are restarted', async () => {
+void test('occupied ports are reported before anything is created; one member or all are restarted', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'orchctl-e2e-'))
   const first = await freePortRange(4)
   const patience = ['--timeout', String(patienceMs / 1000)]

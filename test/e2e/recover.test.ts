@@ -17,7 +17,7 @@ import { until } from '../support/tools/until.ts'
 
 const maps = '/api/v1/namespaces/work/configmaps'
 
-void test('two of three are lost, the third goes on alone, and the old ones stay out', async (t) => {
+void test('after the loss of two of three members the third recovers alone, and the old ones are rejected', async (t) => {
   const cluster = await ProcessCluster.start()
   const home = mkdtempSync(join(tmpdir(), 'orch-recover-'))
   const [n1, n2, n3] = cluster.members

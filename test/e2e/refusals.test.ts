@@ -105,7 +105,7 @@ void describe('a peer with a wrong certificate', () => {
   const filesOf = (member: MemberProcess): Record<string, unknown> =>
     parse(readFileSync(join(member.directory, 'config.yaml'), 'utf8')) as Record<string, unknown>
 
-  void test('of another authority: nobody lets it in, as the member that it was or as a new one', async (t) => {
+  void test('a certificate of another authority is rejected for an existing and for a new member', async (t) => {
     const cluster = await ProcessCluster.start({ members: 3 })
     t.after(() => cluster.remove())
     const stranger = await ProcessCluster.prepare({ members: 3 })
@@ -127,7 +127,7 @@ void describe('a peer with a wrong certificate', () => {
     }
   })
 
-  void test('of another member: it refuses to start, and the others go on', async (t) => {
+  void test('a server with the certificate of another member refuses to start, and the others continue', async (t) => {
     const cluster = await ProcessCluster.start({ members: 3 })
     t.after(() => cluster.remove())
     const outsider = cluster.member('n3')
@@ -145,7 +145,7 @@ void describe('a peer with a wrong certificate', () => {
   })
 })
 
-void test('a member whose peer port somebody else has says which, and what to do', async (t) => {
+void test('a member whose peer port is occupied names the port and the remedy', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 3 })
   t.after(() => cluster.remove())
   const path = join(cluster.member('n1').directory, 'config.yaml')
@@ -163,7 +163,7 @@ void test('a member whose peer port somebody else has says which, and what to do
   assert.match(lines[0] ?? '', /--peer-address .*; orchctl member move n1 --peer-address … tells the others/)
 })
 
-void test('a single member makes its own keys, readable by its owner alone, and asks who you are', async (t) => {
+void test('a single member creates its own keys, readable by their owner alone, and requires authentication', async (t) => {
   const cluster = await ProcessCluster.prepare({ members: 1 })
   t.after(() => cluster.remove())
   const member = cluster.members[0] ?? assert.fail('one member')
@@ -193,7 +193,7 @@ void test('a single member makes its own keys, readable by its owner alone, and 
 
 const mayMount = process.getuid?.() === 0
 void test(
-  'a full disk under the log stops the member with one line, and what was acknowledged is there again',
+  'a full disk under the log stops the member with a one-line error and loses no acknowledged write',
   { skip: mayMount ? false : 'needs root, to mount a small file system' },
   async (t) => {
     const cluster = await ProcessCluster.prepare({ members: 1 })

@@ -45,7 +45,7 @@ async function peerAddressOf({ client }: MemberProcess, name: string): Promise<s
   return (JSON.parse(text) as { readonly spec: { readonly peerAddress: string } }).spec.peerAddress
 }
 
-void test('keys that are renewed on disk are used by new connections, without a restart', async (t) => {
+void test('keys renewed on disk are used by new connections without a restart', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
   const directory = join(cluster.directory, 'pki')
@@ -90,7 +90,7 @@ void test('keys that are renewed on disk are used by new connections, without a 
   assert.equal(made.status, 201, made.text)
 })
 
-void test('an authority of clients is replaced while a member runs: who it vouched for is nobody from then on', async (t) => {
+void test('replacing the client certificate authority at run time rejects certificates of the old one', async (t) => {
   const cluster = await ProcessCluster.start({ members: 1 })
   t.after(() => cluster.remove())
   const member = cluster.member('n1')

@@ -128,7 +128,7 @@ const damages: readonly Damage[] = [
   ],
 ]
 
-void test('a member whose database is damaged while it is down fetches the state anew', async (t) => {
+void test('a member whose database is damaged while it is down fetches the state from a peer', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, config: { 'log-retention-entries': 100 } })
   t.after(() => cluster.remove())
   const leader = await cluster.leader()
@@ -172,7 +172,7 @@ void test('a member whose database is damaged while it is down fetches the state
   }
 })
 
-void test('a log that has its first entry makes a damaged database anew', async (t) => {
+void test('a damaged database is rebuilt from a log that has its first entry', async (t) => {
   const cluster = await ProcessCluster.start({ members: 1 })
   t.after(() => cluster.remove())
   const [alone] = cluster.members
@@ -198,7 +198,7 @@ async function verbose(member: MemberProcess): Promise<string> {
 }
 
 for (const whose of ['follower', 'leader'] as const) {
-  void test(`a ${whose} whose memory goes wrong stops serving within seconds, until one command repairs it`, async (t) => {
+  void test(`a ${whose} whose memory is corrupted stops serving within seconds, until one command repairs it`, async (t) => {
     const cluster = await ProcessCluster.start({ members: 3, program: divergingProgram })
     t.after(() => cluster.remove())
     const leader = await cluster.leader()
@@ -266,7 +266,7 @@ async function refusesEverything(member: MemberProcess): Promise<void> {
   assert.match(await verbose(member), /\[-\]state-agreement failed/)
 }
 
-void test('two members that differ while the third is down both stop serving, until an operator says who is right', async (t) => {
+void test('two members that differ while the third is down both stop serving, until an operator chooses one', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, program: divergingProgram })
   t.after(() => cluster.remove())
   const leader = await cluster.leader()

@@ -13,7 +13,7 @@ import type { Ran } from '../support/drivers/orchctl.ts'
 import { freePorts } from '../../fixtures/port-range.ts'
 import { patienceMs } from '../support/tools/until.ts'
 
-void test('a local cluster goes on from a snapshot of another one', async () => {
+void test('a local cluster continues from a snapshot of another one', async () => {
   const home = mkdtempSync(join(tmpdir(), 'orch-local-'))
   const [first, second] = [join(home, 'first'), join(home, 'second')]
   const secret = join(home, 'passphrase')

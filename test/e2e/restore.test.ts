@@ -69,7 +69,7 @@ async function kill(members: readonly MemberProcess[]): Promise<void> {
   await Promise.all(members.map((member) => member.stop('SIGKILL')))
 }
 
-void test('save, destroy all, restore, twice: informers are told 410 and recover', async (t) => {
+void test('after two rounds of save, destroy and restore informers get 410 and recover', async (t) => {
   const cluster = await ProcessCluster.start()
   const home = mkdtempSync(join(tmpdir(), 'orch-restore-'))
   const clients = cluster.members.map(({ client }) => client)

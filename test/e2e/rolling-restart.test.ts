@@ -22,7 +22,7 @@ import { until } from '../support/tools/until.ts'
 const rounds = Number(process.env['RESTART_ROUNDS'] ?? 1)
 const namespace = 'traffic'
 
-void test('a rolling restart loses no write, no event, and no request that is made again on another member', async (t) => {
+void test('a rolling restart loses no write, no event, and no request that is retried on another member', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
   const clients = cluster.members.map(({ client }) => client)

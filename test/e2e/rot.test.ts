@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rotRows, runRot } from '../support/runs/rot-run.ts'
 
-void test('a member with a rotten file heals or refuses, and serves nothing wrong', async () => {
+void test('a member with a corrupted file repairs it or refuses to start, and serves nothing wrong', async () => {
   const seed = Number(process.env['ROT_SEED'] ?? 1)
   const { changes, losses } = await runRot({ seed, changes: 30, losses: 10, traffic: 1 })
   for (const [what, table] of [

@@ -19,7 +19,7 @@ import { patienceMs, until } from '../support/tools/until.ts'
 /** Many times what a pipe holds. */
 const changes = 400
 
-void test('a reader of standard output that stands still keeps no request, and no end', async (t) => {
+void test('a stalled reader of standard output blocks neither requests nor the shutdown', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'orch-stalled-'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
   const policy = join(home, 'policy.yaml')

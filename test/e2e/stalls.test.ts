@@ -110,7 +110,7 @@ async function during(
   return { newLeaders, writesMeanwhile, readsAtLast }
 }
 
-void test('what stands still for a moment, or does not lead, changes no leader and stops no write', () =>
+void test('a short stall, or one of a follower, changes no leader and stops no write', () =>
   underTraffic(async (run) => {
     for (let round = 0; round < rounds; round++) {
       const leader = await run.leader()
@@ -137,7 +137,7 @@ for (const [part, title] of [
   ['api', 'api thread'],
   ['log', 'disk'],
 ] as const) {
-  void test(`a leader whose ${title} stands still for six seconds gives way once, to one that is well`, async () => {
+  void test(`a leader whose ${title} stalls for six seconds is replaced once, by a healthy member`, async () => {
     for (let round = 0; round < rounds; round++) {
       await underTraffic(async (run) => {
         const leader = await run.leader()
@@ -157,7 +157,7 @@ for (const [part, title] of [
   })
 }
 
-void test('a disk that stands still for ever, on the leader and then on a follower, stops neither writes nor the end', () =>
+void test('a disk that hangs for ever on the leader and then on a follower stops neither writes nor the shutdown', () =>
   underTraffic(async (run) => {
     for (const who of ['leader', 'follower'] as const) {
       const victim = who === 'leader' ? await run.leader() : (await run.followers())[0]
@@ -174,7 +174,7 @@ void test('a disk that stands still for ever, on the leader and then on a follow
     }
   }))
 
-void test('two members that stand still as a whole pass no leadership around, and the third answers reads', () =>
+void test('two fully stalled members cause no leadership changes, and the third serves reads', () =>
   underTraffic(async (run) => {
     const leader = await run.leader()
     const [slow] = await run.followers()

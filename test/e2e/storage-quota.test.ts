@@ -17,7 +17,7 @@ import { until } from '../support/tools/until.ts'
 
 const exec = promisify(execFile)
 
-void test('fill to the quota, read why, delete, and it works again by itself', async (t) => {
+void test('a full quota refuses writes with the reason, and deletions end the alarm without a restart', async (t) => {
   const kubectl = Kubectl.find()
   const cluster = await ProcessCluster.start({
     members: 3,

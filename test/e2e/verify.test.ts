@@ -10,7 +10,7 @@ import { allOf, verifyFailovers, verifyPauses } from '../support/runs/verify-run
 /** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
-void test('what clients were told while leaders went away is linearizable, listed and watched right', async (t) => {
+void test('histories of clients during failovers are linearizable, with correct lists and watches', async (t) => {
   await verifyFailovers(t, { durationMs: 10_000, clients: 8, objects: 10, rate: 300, seed: 11 })
 })
 

@@ -70,7 +70,7 @@ function factsOf(cluster: ProcessCluster): Promise<Facts> {
   })
 }
 
-void describe('the table of versions on every member', () => {
+void describe('the resourceVersion table on every member', () => {
   let cluster: ProcessCluster
   let facts: Facts
   let answers: ReadonlyMap<string, string> | null = null
@@ -124,7 +124,7 @@ void describe('the table of versions on every member', () => {
     await assertSame([leader])
   })
 
-  void test('spec 4.8.3: the table is the same on a member whose state came by snapshot', async () => {
+  void test('spec 4.8.3: the table is the same on a member restored from a snapshot', async () => {
     const follower = await aFollower()
     assert.equal(await follower.stop('SIGTERM'), 0)
     const others = cluster.members.filter((member) => member !== follower)
@@ -137,7 +137,7 @@ void describe('the table of versions on every member', () => {
     await assertSame(cluster.members)
   })
 
-  void test('spec 4.8.5: what is not there yet is waited for, on every member', async () => {
+  void test('spec 4.8.5: reads of a future version wait on every member', async () => {
     const writer = await cluster.leader()
     /** Asks for a version to come, in each way, and lets it come. */
     const waited = async ({ name, client }: MemberProcess, round: number): Promise<boolean> => {
@@ -159,7 +159,7 @@ void describe('the table of versions on every member', () => {
     }
   })
 
-  void test('spec 4.8.5: after the longest wait it is a 504, on every member', async () => {
+  void test('spec 4.8.5: a read of a future version fails with 504 after the longest wait on every member', async () => {
     const at = `resourceVersion=${Number(facts.now) + 1_000_000}`
     const initial = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
     const paths = [`${collection}?${at}`, `${facts.object}?${at}`, `${collection}?${initial}&${at}`]

@@ -73,7 +73,7 @@ test('spec 4.7: protobuf that is cut or malformed is refused, in every kind', as
   }
 })
 
-test('spec 4.2: text that is no UTF-8, too deep or says too much is refused, in every kind', async (t) => {
+test('spec 4.2: text that is no UTF-8, nested too deeply or too large is refused in every kind', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const labels = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`not a key ${at}`, '']))
   const depth = 5000

@@ -37,7 +37,7 @@ function isForgiven(kind: string, { field, reason }: Broken): boolean {
   return field === 'roleRef.apiGroup' || field.startsWith('status')
 }
 
-test('spec 2: what the declarations say is required, closed, typed or bounded is so, in every kind', async (t) => {
+test('spec 2: required fields, closed lists, types and bounds of the declarations are enforced in every kind', async (t) => {
   const api = await SpecServer.start(t)
   await makeStoodFor(api)
   for (const definition of definitionsFor(names)) {
@@ -81,7 +81,7 @@ async function isRefused(api: SpecServer, collection: string, broken: Broken): P
   assert.ok(found !== undefined && textMember(found, 'message').includes(words), told)
 }
 
-test('spec 2: of a union one member is said, in every kind', async (t) => {
+test('spec 2: exactly one member of a union is set in every kind', async (t) => {
   const api = await SpecServer.start(t)
   let count = 0
   for (const definition of definitionsFor(names)) {
@@ -130,7 +130,7 @@ const lasting: readonly (readonly [
   ['ClusterRoleBinding', ['roleRef', 'name'], 'other'],
 ]
 
-test('spec 2: what stays as it was made is not changed by anybody', async (t) => {
+test('spec 2: an immutable field stays as it was created', async (t) => {
   const api = await SpecServer.start(t)
   const maker = makerFor()
   for (const definition of definitionsFor(names)) {
@@ -178,7 +178,7 @@ test('spec 2.1, 4.2: another kind or version is not taken for this one, in any k
   }
 })
 
-test('spec 4.2: members that are not known or said twice are refused, warned of, or passed over, in every kind', async (t) => {
+test('spec 4.2: unknown and duplicate fields are refused, warned about or ignored in every kind', async (t) => {
   const api = await SpecServer.start(t)
   await makeStoodFor(api)
   for (const definition of definitionsFor(names)) {

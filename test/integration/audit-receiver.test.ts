@@ -11,7 +11,7 @@ import { HttpAuditReceiver } from '../../src/audit/http-audit-receiver.ts'
 import type { ClientConfig } from '../../src/pki/client-config.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
 
-void test('what a receiver answers is taken, not now, or refused', async (t) => {
+void test('responses of a receiver count as accepted, retryable or rejected', async (t) => {
   const authority = new TestAuthority()
   const own = authority.server()
   const seen: string[] = []
@@ -71,7 +71,7 @@ void test('what a receiver answers is taken, not now, or refused', async (t) => 
   assert.equal(gone.kind, 'not-now')
 })
 
-void test('what cannot be shown to anybody is found before anything is sent', () => {
+void test('an event that cannot be encoded is detected before anything is sent', () => {
   const config: ClientConfig = {
     url: new URL('https://localhost:1/'),
     authority: null,

@@ -43,7 +43,7 @@ function only(events: readonly LoggedEvent[]): LoggedEvent {
 }
 
 void describe('an event', () => {
-  void test('says who asked for what, when it came and when it was answered', async (t) => {
+  void test('an audit event names the user, the request, and the times of request and response', async (t) => {
     const { asked } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { 'user-agent': 'robot/1.0', 'x-forwarded-for': '10.1.1.1, nonsense, 10.2.2.2' }
     const body = { metadata: { name: 'a' }, data: { k: 'hidden' } }
@@ -76,7 +76,7 @@ void describe('an event', () => {
     assert.doesNotMatch(JSON.stringify(events), /hidden/)
   })
 
-  void test('has the bodies that its level keeps, whatever they were written in', async (t) => {
+  void test('an audit event has the bodies of its level in any encoding', async (t) => {
     const requests = { level: 'Request', verbs: ['create', 'patch', 'delete'] }
     const { asked } = await start(t, { rules: [requests, ...everything], ...ended })
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n'
@@ -105,7 +105,7 @@ void describe('an event', () => {
     assert.equal(removed.responseStatus.code, 200)
   })
 
-  void test('of a list has no objects, and of a watch none, but two ends', async (t) => {
+  void test('the audit event of a list has no objects, that of a watch has none and two stages', async (t) => {
     const { log, asked, server } = await start(t, { rules: everything })
     const [, listed] = await asked(2, 'GET', '/api/v1/namespaces')
     assert.equal(listed?.responseStatus?.code, 200)
@@ -123,7 +123,7 @@ void describe('an event', () => {
     assert.ok(!('responseObject' in last))
   })
 
-  void test('says how a refusal was worded, and what authorization decided', async (t) => {
+  void test('an audit event has the text of a refusal and the authorization decision', async (t) => {
     const { asked } = await start(t, { rules: everything, ...ended })
     const path = '/api/v1/namespaces/default/secrets/a'
     const forbidden = only(await asked(1, 'GET', path, { headers: NOBODY }))
@@ -138,7 +138,7 @@ void describe('an event', () => {
     assert.equal(missing.annotations?.['authorization.orch.io/decision'], 'allow')
   })
 
-  void test('of somebody who proves to be nobody is that they were answered', async (t) => {
+  void test('a request that fails authentication has a ResponseComplete event only', async (t) => {
     const { asked } = await start(t, { rules: [{ level: 'Metadata' }] })
     const headers = { authorization: 'Bearer stolen-token' }
     const event = only(await asked(1, 'GET', '/api/v1/nodes', { headers }))
@@ -148,7 +148,7 @@ void describe('an event', () => {
     assert.doesNotMatch(JSON.stringify(event), /stolen-token/)
   })
 
-  void test('of a server that failed is a panic', async (t) => {
+  void test('a request that fails in the server has a Panic event', async (t) => {
     const kit = await memoryTrail({ rules: everything })
     const fake = new FakeRegistry()
     fake.answer = () => {
@@ -169,7 +169,7 @@ void describe('an event', () => {
 })
 
 void describe('secrets', () => {
-  void test('stay out of the log at the level of metadata, and tokens at every level', async (t) => {
+  void test('secrets are not logged at the Metadata level, and tokens at no level', async (t) => {
     const rules = [{ level: 'Metadata', resources: [{ resources: ['secrets'] }] }, ...everything]
     const { asked, log } = await start(t, { rules })
     const secret = { metadata: { name: 's' }, stringData: { password: 'pass-word-1' } }
@@ -185,7 +185,7 @@ void describe('secrets', () => {
     assert.doesNotMatch(log.text, /pass-word-1|cGFzcy13b3JkLTE|admin-token/)
   })
 
-  void test('and bodies that are too long leave a word instead', async (t) => {
+  void test('bodies that are too long are replaced with a notice', async (t) => {
     const { asked } = await start(t, { rules: everything, ...ended })
     const data = { k: 'x'.repeat(limits.auditEventBytesMax / 2) }
     const event = only(await asked(1, 'POST', configMaps, { body: { metadata: { name: 'long' }, data } }))
@@ -207,7 +207,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-void describe('a log that is slow or broken', () => {
+void describe('a slow or broken audit log', () => {
   const within = (what: Promise<unknown>): Promise<string> =>
     Promise.race([what.then(() => 'answered'), sleep(300, 'waits')])
 
@@ -226,7 +226,7 @@ void describe('a log that is slow or broken', () => {
     assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 0/)
   })
 
-  void test('what no rule keeps waits for nothing', async (t) => {
+  void test('blocking: a request that no rule audits does not wait', async (t) => {
     const { server, log, metrics } = await start(t, { rules: [{ level: 'None' }], mode: 'blocking-strict' })
     log.holdUp()
     assert.equal((await server.ask('GET', '/version')).status, 200)
@@ -234,7 +234,7 @@ void describe('a log that is slow or broken', () => {
     assert.match(await metrics.metrics(), /apiserver_audit_level_total\{level="None"\} 1/)
   })
 
-  void test('blocking-strict: a request whose event is lost is refused before anything is done', async (t) => {
+  void test('blocking-strict: a request whose event is lost is refused before it is executed', async (t) => {
     const { server, log, metrics } = await start(t, { rules: everything, mode: 'blocking-strict' })
     log.broken = 'EIO'
     const refused = await server.ask('POST', configMaps, { body: { metadata: { name: 'never' } } })
@@ -245,7 +245,7 @@ void describe('a log that is slow or broken', () => {
     assert.match(await metrics.metrics(), /apiserver_audit_requests_rejected_total 1/)
   })
 
-  void test('batch: nobody waits', async (t) => {
+  void test('batch: no request waits for its event', async (t) => {
     const { server, log, asked } = await start(t, { rules: [{ level: 'Metadata' }], mode: 'batch' })
     const go = log.holdUp()
     assert.equal((await server.ask('GET', '/version')).status, 200)
@@ -254,7 +254,7 @@ void describe('a log that is slow or broken', () => {
     await asked(2, 'GET', '/version')
   })
 
-  void test('a request that waits for longer than it may is told so, and nothing is done', async (t) => {
+  void test('a request that waits too long for its event fails and is not executed', async (t) => {
     const kit = await memoryTrail({ rules: everything })
     t.after(() => kit.close())
     const bounds = { ...serverLimits, requestMsMax: 2000 }
@@ -269,7 +269,7 @@ void describe('a log that is slow or broken', () => {
     assert.equal((await server.ask('GET', `${configMaps}/late`)).status, 404)
   })
 
-  void test('a client that leaves while it waits is done nothing for, and forgotten', async (t) => {
+  void test('the request of a client that disconnects while it waits is not executed', async (t) => {
     const { server, log, metrics } = await start(t, { rules: everything })
     const go = log.holdUp()
     const stop = new AbortController()

@@ -122,7 +122,7 @@ function membersOf(...names: readonly string[]): string {
   return `initial-members:\n${lines.join('\n')}\n`
 }
 
-void test('a member is made, to be spoiled', async () => {
+void test('a data directory is created and then damaged', async () => {
   const parts = { clock: new RealClock(), random: new RealRandom() }
   const members = ['n1', 'n2'].map((name) => ({
     name,
@@ -338,7 +338,7 @@ for (const { what, spoil, flags: other, line } of cases) {
   })
 }
 
-void test('with all files back it starts', async () => {
+void test('a member whose files are restored starts', async () => {
   restore()
   assert.equal(await start(flags), null)
 })

@@ -84,7 +84,7 @@ function scratch(t: TestContext): string {
   return directory
 }
 
-void test('the command measures a server of which it knows nothing, writes what it was asked to, and leaves nothing', async (t) => {
+void test('the command measures an unknown server, writes the requested files and leaves no objects', async (t) => {
   const endpoint = await verifiedServer(t)
   const directory = scratch(t)
   const [json, html] = [join(directory, 'a.json'), join(directory, 'a.html')]
@@ -120,7 +120,7 @@ void test('the command measures a server of which it knows nothing, writes what 
   assert.match(compared.out, /create, all members, 1 KB, 3 clients +1\.00 +1\.00/)
 })
 
-void test('a server is measured over HTTP/2 beside HTTP/1.1, page after page', async (t) => {
+void test('a server is measured over HTTP/2 and HTTP/1.1, page by page', async (t) => {
   const endpoint = await verifiedServer(t, undefined, true)
   const selection = {
     ...few,
@@ -148,7 +148,7 @@ void test('a server is measured over HTTP/2 beside HTTP/1.1, page after page', a
   assert.ok(report.rows.some(({ label }) => label === 'livez, all members, 2 clients, HTTP/2'))
 })
 
-void test('who does not speak HTTP/2 is measured in what it speaks, and that is said', async (t) => {
+void test('a server without HTTP/2 is measured over HTTP/1.1, and the results name the protocol', async (t) => {
   const endpoint = await verifiedServer(t)
   const against = [
     '--endpoint',
@@ -169,7 +169,7 @@ void test('who does not speak HTTP/2 is measured in what it speaks, and that is 
   assert.match(only.err, /orchctl: HTTP\/2 is not measured: /)
 })
 
-void test('events that a server leaves out are told as lost', async (t) => {
+void test('events that a server omits are reported as lost', async (t) => {
   // Few: where the last event is left out, that it does not come is waited for.
   const report = await measured(await verifiedServer(t, droppedEvent), ['watch'], { watchers: [2] })
   const { delivered, lost } = sampleOf(report, /^watch, 2 readers, /)
@@ -190,13 +190,13 @@ function oldReads(registry: Registry): Registry {
   }
 }
 
-void test('reads that are older than they may be are told as stale', async (t) => {
+void test('reads older than their bound are reported as stale', async (t) => {
   const report = await measured(await verifiedServer(t, oldReads), ['staleness'])
   const sample = sampleOf(report, /^staleness, linearizable/)
   assert.ok((sample.staleMaxMs ?? 0) > 0 && (sample.staleShare ?? 0) > 0, JSON.stringify(sample))
 })
 
-void test('an interrupted run tells what it has, and leaves nothing', async (t) => {
+void test('an interrupted run reports its results and leaves no objects', async (t) => {
   const endpoint = await verifiedServer(t)
   const report = await measured(endpoint, ['get', 'create', 'list', 'watch'], { stopAt: '[2/' })
   assert.equal(report.rows.length, 2)
@@ -204,7 +204,7 @@ void test('an interrupted run tells what it has, and leaves nothing', async (t) 
   assert.deepEqual(await leftOf(endpoint), [])
 })
 
-void test('what cannot be, or was not asked for, is said in one line', async (t) => {
+void test('impossible option combinations fail with a one-line error', async (t) => {
   const directory = scratch(t)
   const [none, port] = [join(directory, 'none'), (await freePorts(1))[0]]
   writeFileSync(none, '{}')

@@ -103,7 +103,7 @@ for (const url of [
   '/apis/stable.example.com/v1/',
   V3,
 ]) {
-  test(`what was defined a moment ago is there: ${url}`, async (t) => {
+  test(`a newly defined kind is served: ${url}`, async (t) => {
     let taken = 0
     const { get, rounds } = await start(t, {
       answer: (confirm) => setImmediate(confirm),
@@ -133,7 +133,7 @@ for (const [what, before, now, method, url] of [
   ['objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'GET', `${ACROSS}/one`],
   ['new objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'POST', ACROSS],
 ] as const) {
-  test(`what the definition has had for a moment is there: ${what}`, async (t) => {
+  test(`a new version of a definition is served: ${what}`, async (t) => {
     const { send, catalog, rounds } = await start(t, {
       answer: (confirm) => setImmediate(confirm),
       takeIn: (catalog) => Promise.resolve(void catalog.setCustom([now])),
@@ -145,7 +145,7 @@ for (const [what, before, now, method, url] of [
   })
 }
 
-test('what nobody defined is 404 behind one round; of the core group, and of odd paths, it needs none', async (t) => {
+test('an undefined kind is 404 after one read round, in the core group and at invalid paths without any', async (t) => {
   const { get, rounds } = await start(t, { answer: (confirm) => setImmediate(confirm) })
   const none = '/apis/none.example.com'
   for (const url of [OBJECTS, none, `${none}/v1`, `/openapi/v3${none}/v1`]) {
@@ -193,7 +193,7 @@ test('without a quorum it is 504 within the bound or the caller’s own, and no 
   assert.equal((await slow.get(`${OBJECTS}?timeout=50ms`)).statusCode, 504)
 })
 
-test('only so many wait at once; the next are told to come again', async (t) => {
+test('a limited number of requests waits at once, and further ones get 429', async (t) => {
   const leader = held()
   const { get } = await start(t, { ...leader, waitsMax: 3 })
   let turnedAway = 0
@@ -213,7 +213,7 @@ test('only so many wait at once; the next are told to come again', async (t) => 
   assert.equal((await get(OBJECTS)).statusCode, 404)
 })
 
-test('a state that is not to be trusted answers nothing', async (t) => {
+test('a quarantined state serves no request', async (t) => {
   const { get } = await start(t, {
     answer: (confirm) => setImmediate(confirm),
     takeIn: () => Promise.reject(new StoreError('quarantined', 'this state is not trusted')),

@@ -65,7 +65,7 @@ test('definitions are shown to clients that ask for them by their upstream name'
   assert.match(table.text, /"cells":\["widgets\.example\.com",/)
 })
 
-test('nothing is changed by that name, and nobody is told of it', async (t) => {
+test('the upstream name is read-only and not listed in discovery', async (t) => {
   const names = namesOf('orch.io')
   const documented = { catalog: new Catalog(definitionsFor(names)), names, version: 'v1' }
   const openapi = openApiDocuments({ ...documented, turn: () => Promise.resolve() }, true)
@@ -95,7 +95,7 @@ test('nothing is changed by that name, and nobody is told of it', async (t) => {
   assert.equal((await api.ask('GET', '/apis/apiextensions.k8s.io/v1')).status, 404)
 })
 
-test('where the cluster speaks those names there is one kind', async (t) => {
+test('a cluster in the upstream domain has one kind of definitions', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   assert.equal((await api.ask('GET', BUILT_IN)).status, 200)
   assert.equal((await api.ask('GET', OWN)).status, 404)

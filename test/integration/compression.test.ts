@@ -50,7 +50,7 @@ async function serving(t: TestContext, kibibytes: number) {
   return { ...started, list: `${started.url}${CM}`, whole: Buffer.concat(pieces) }
 }
 
-void test('a long list is compressed for who asks, and is the same list', async (t) => {
+void test('a long list is compressed on request and decompresses to the same list', async (t) => {
   const { list, whole } = await serving(t, 900)
   const plain = await ask(list, null)
   assert.equal(plain.headers['content-encoding'], undefined)
@@ -70,7 +70,7 @@ void test('a long list is compressed for who asks, and is the same list', async 
   }
 })
 
-void test('over HTTP/2, too', async (t) => {
+void test('a long list is compressed over HTTP/2, too', async (t) => {
   const { url, whole } = await serving(t, 900)
   const client = await session(t, url, admin)
   const stream = client.request({ ':path': CM, 'accept-encoding': 'gzip' })
@@ -81,7 +81,7 @@ void test('over HTTP/2, too', async (t) => {
   assert.ok(gunzipSync(Buffer.concat(chunks)).equals(whole))
 })
 
-void test('a short answer is compressed only for who takes nothing else', async (t) => {
+void test('a short response is compressed only for clients that accept nothing else', async (t) => {
   const { list, whole } = await serving(t, 100)
   const plain = await ask(list, 'gzip')
   assert.equal(plain.headers['content-encoding'], undefined)
@@ -121,7 +121,7 @@ void test('a watch is never compressed', async (t) => {
   assert.equal(bytes.length, 300 * 1024 + 1)
 })
 
-void test('so many at once are compressed; who comes then gets plain bytes, or is asked to come again', async (t) => {
+void test('a limited number of responses is compressed at once; others are sent plain or refused with 429', async (t) => {
   const { fake, list, whole } = await serving(t, 300)
   const waiting: (() => void)[] = []
   const pieces = listOf(300)
@@ -151,7 +151,7 @@ void test('so many at once are compressed; who comes then gets plain bytes, or i
   assert.equal((await ask(list, 'gzip')).headers['content-encoding'], 'gzip')
 })
 
-void test('clients that leave or stall give the room back, and stop the making of pieces', async (t) => {
+void test('clients that disconnect or stall free their slot and stop the production of pieces', async (t) => {
   const { fake, list } = await serving(t, 300)
   let [pulled, ended] = [0, 0]
   const [piece] = listOf(64).slice(1)
@@ -182,7 +182,7 @@ void test('clients that leave or stall give the room back, and stop the making o
   }
 })
 
-void test('a compressed list that fails midway is cut off, so that its client knows', async (t) => {
+void test('a compressed list that fails midway is cut off, so that the client notices', async (t) => {
   const { fake, list } = await serving(t, 300)
   fake.answer = () => ({
     kind: 'pieces',
@@ -199,7 +199,7 @@ void test('a compressed list that fails midway is cut off, so that its client kn
   }, /aborted/)
 })
 
-void test('discovery and OpenAPI have names, and are not sent again to who has them', async (t) => {
+void test('discovery and OpenAPI have ETags and are not sent again to clients that have them', async (t) => {
   const { url } = await serving(t, 1)
   for (const path of ['/api', '/api/v1', '/apis', '/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {
     const first = await ask(`${url}${path}`, null)

@@ -10,7 +10,7 @@ import { SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
 const maps = '/api/v1/namespaces/default/configmaps'
 const header = 'orch-consistency'
 
-void test('spec 4.8.3: a header chooses the mode of a read, and every read says its mode, member, term and revision', async (t) => {
+void test('spec 4.8.3: a header chooses the mode of a read, and every response names its mode, member, term and revision', async (t) => {
   const server = await SpecServer.start(t)
   const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one') })
   assert.equal(made.headers.get(header), null, 'a write is decided by the log')
@@ -40,7 +40,7 @@ void test('spec 4.8.3: a header chooses the mode of a read, and every read says 
   assert.match(head.headers.get(header) ?? '', /^linearizable; /)
 })
 
-void test('what was not read from a state names none: too old, too new, still to come', async (t) => {
+void test('a failed read (too old, too new, in the future) names no state', async (t) => {
   const server = await SpecServer.start(t)
   for (const name of ['one', 'two']) await server.ask('POST', maps, { body: objectOf('ConfigMap', name) })
   const { metadata } = (await server.ask('GET', `${maps}?limit=1`)).doc
@@ -70,7 +70,7 @@ void test('what was not read from a state names none: too old, too new, still to
   now.leave()
 })
 
-void test('a write takes no notice of the header, whatever it says', async (t) => {
+void test('a write ignores the header', async (t) => {
   const server = await SpecServer.start(t)
   const odd = { headers: { [header]: 'whatever' } }
   const made = await server.ask('POST', maps, { body: objectOf('ConfigMap', 'one'), ...odd })
@@ -89,7 +89,7 @@ void test('lease reads are served once they are switched on', async (t) => {
   assert.match(on.headers.get(header) ?? '', /^lease; /)
 })
 
-void test('metrics tell how long reads of each mode took, and what they waited for', async (t) => {
+void test('metrics record the duration of reads of each mode and the cause of their waits', async (t) => {
   const server = await SpecServer.start(t)
   for (const mode of ['any', 'any', 'linearizable'])
     await server.ask('GET', maps, { headers: { [header]: mode } })

@@ -39,7 +39,7 @@ async function hung(
   return found
 }
 
-void test('one that never answers is asked once, and the change is made by another', async (t) => {
+void test('a member that never responds is called once, and another makes the change', async (t) => {
   const { kubeconfig, address, members } = await place(t)
   const member = await hung(t, address, 0)
   pointTo(kubeconfig, 'n0', member.url)
@@ -50,7 +50,7 @@ void test('one that never answers is asked once, and the change is made by anoth
   assert.equal(member.taken, 1)
 })
 
-void test('one that hangs just then has its share of --timeout, and that is said', async (t) => {
+void test('a member that hangs during the change gets its share of --timeout, and the error names it', async (t) => {
   const { kubeconfig, address } = await place(t)
   const member = await hung(t, address, 1)
   pointTo(kubeconfig, 'n1', member.url)
@@ -60,7 +60,7 @@ void test('one that hangs just then has its share of --timeout, and that is said
   assert.match(ran.err, /no member confirmed the change: tried n1, .*; it is safe to try again/)
 })
 
-void test('member list names who hangs and who is not there, each with what to do', async (t) => {
+void test('member list names hanging and unreachable members, each with a remedy', async (t) => {
   const { kubeconfig, address } = await place(t)
   const member = await hung(t, address, 0)
   pointTo(kubeconfig, 'n2', 'https://127.0.0.1:1')
@@ -80,7 +80,7 @@ void test('member list names who hangs and who is not there, each with what to d
   }
 })
 
-void test('leadership is not handed to who hangs, and it is named', async (t) => {
+void test('leadership is not transferred to a hanging member, which the error names', async (t) => {
   const { kubeconfig, address, members } = await place(t)
   const member = await hung(t, address, 0)
   pointTo(kubeconfig, 'n3', member.url)

@@ -61,7 +61,7 @@ async function refused(flags: Record<string, string>, code: string, says: RegExp
   assert.ok(!existsSync(join(flags['data-dir'] ?? '', 'member.json')), 'nothing is claimed')
 }
 
-void test('told to join, an empty directory becomes the member that the token names, once', async (t) => {
+void test('joining with an empty directory creates the member of the token exactly once', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
   const own = await start(said)
@@ -82,7 +82,7 @@ void test('told to join, an empty directory becomes the member that the token na
   assert.deepEqual(readdirSync(join(folder, 'data')), ['member.json'])
 })
 
-void test('a member that does not know its cluster yet is asked again, for a limited time', async (t) => {
+void test('a member without a cluster yet is retried for a limited time', async (t) => {
   let unknownFor = 2
   const there: Place = await place(t, {
     cluster: () => ({
@@ -103,14 +103,14 @@ void test('a member that does not know its cluster yet is asked again, for a lim
   assert.equal(own.id, there.members.named('n4')?.id)
 })
 
-void test('a token file does as well, and so does one address that answers among several', async (t) => {
+void test('a token file works, and one responding address among several is enough', async (t) => {
   const { flags, token, folder, address } = await place(t)
   const path = join(folder, 'token')
   writeFileSync(path, `${await token()}\n`)
   await start({ ...flags(''), join: `127.0.0.1:1,https://${address}/`, 'join-token-file': path })
 })
 
-void test('an answer that got lost, and a process that ended there, come to the same member', async (t) => {
+void test('a lost response and a crash before it lead to the same member', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
   members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
@@ -130,7 +130,7 @@ void test('an answer that got lost, and a process that ended there, come to the 
   assert.deepEqual(await start(said), own)
 })
 
-void test('a crash behind the first word: the next start is the same joining', async (t) => {
+void test('a crash after the first join request resumes the same join at the next start', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
   for (let at = 0; at < 3; at++) {
@@ -147,7 +147,7 @@ void test('a crash behind the first word: the next start is the same joining', a
   assert.equal(members.configuration.members.length, 4)
 })
 
-void test('a process in the middle of joining founds nothing when --join is left out', async (t) => {
+void test('a process with an unfinished join does not bootstrap a cluster without --join', async (t) => {
   const { members, flags, token } = await place(t)
   const said = flags(await token())
   for (let at = 0; at < 3; at++) {
@@ -162,7 +162,7 @@ void test('a process in the middle of joining founds nothing when --join is left
   assert.equal((await start(said)).id, members.named('n4')?.id)
 })
 
-void test('who was removed meanwhile is told so', async (t) => {
+void test('a member removed while offline gets a clear error', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
   const kept = join(folder, 'data', 'joining')
@@ -175,7 +175,7 @@ void test('who was removed meanwhile is told so', async (t) => {
   await refused(said, 'usage', /was removed since: orchctl member add n4/)
 })
 
-void test('each thing that does not fit is one line with the way forward', async (t) => {
+void test('each mismatch is a one-line error with a remedy', async (t) => {
   const { flags, token, folder, time, members } = await place(t)
   const good = await token()
   const right = flags(good)
@@ -226,7 +226,7 @@ function memberOf(members: PlannedMembers) {
   return { ...facts, id: memberId('x', 'n4'), peerAddress: '127.0.0.1:9999', clientAddress: '127.0.0.1:9998' }
 }
 
-void test('a server that is not of the token’s authority is not believed, whatever it says', async (t) => {
+void test('a server that the authority of the token did not sign is rejected', async (t) => {
   const [one, other] = [await place(t), await place(t)]
   const said = one.flags(await one.token())
   await refused({ ...said, join: other.address }, 'usage', /is not believed/)
@@ -234,7 +234,7 @@ void test('a server that is not of the token’s authority is not believed, what
   await start({ ...said, join: `${other.address},${one.address}` })
 })
 
-void test('a directory that founded something, or holds a log, is not joined with', async (t) => {
+void test('a data directory with a cluster or a log cannot join', async (t) => {
   const { flags, token, folder } = await place(t)
   const said = flags(await token())
   const data = join(folder, 'data')
@@ -245,7 +245,7 @@ void test('a directory that founded something, or holds a log, is not joined wit
   await assert.rejects(start(said), /founds a cluster, and --join enters one/)
 })
 
-void test('a token opens the one door, and nothing but a token opens it', async (t) => {
+void test('a join token authorizes joining only, and joining needs a token', async (t) => {
   const { flags, token, address, folder } = await place(t)
   const paths = clusterPkiPaths(join(folder, 'pki'))
   const said = flags(await token())
@@ -278,7 +278,7 @@ void test('a token opens the one door, and nothing but a token opens it', async 
   }
 })
 
-void test('wrong tokens have an allowance; the right one needs none of it', async (t) => {
+void test('wrong tokens are rate-limited, and the right one is not', async (t) => {
   const { flags, token, address, folder } = await place(t)
   const said = flags(await token())
   const wrong = (at: number): string =>

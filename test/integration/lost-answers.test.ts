@@ -66,7 +66,7 @@ for (const [how, instead] of Object.entries(lost)) {
     ],
     ['remove', [], 'n3 is no member any more: its process ends by itself'],
   ] as const) {
-    void test(`${verb} ${how}: another member is asked, and finds it done`, async (t) => {
+    void test(`${verb} ${how}: another member is called and finds the change done`, async (t) => {
       const there = await twofold(t)
       const { members } = there
       const id = members.named('n3')?.id
@@ -83,7 +83,7 @@ for (const [how, instead] of Object.entries(lost)) {
   }
 }
 
-void test('removed, but not told: who got the name meanwhile is not removed for it, and keeps its context', async (t) => {
+void test('a lost response to a removal does not remove a new member of the same name or its context', async (t) => {
   const there = await twofold(t)
   const { members, kubeconfig } = there
   const old = members.named('n3')
@@ -107,7 +107,7 @@ void test('removed, but not told: who got the name meanwhile is not removed for 
   assert.doesNotMatch(ran.err, /took its context/)
 })
 
-void test('nobody did it: the last words say why', async (t) => {
+void test('a change that no member made fails with the last error', async (t) => {
   const there = await twofold(t)
   there.members.changeMembers = () =>
     Promise.reject(new ConsensusFailure('timed-out', 'not decided in time; it may still be made'))
@@ -125,7 +125,7 @@ for (const [how, answer] of [
   ['the leader stops', new ConsensusFailure('stopped', 'this member is stopping')],
 ] as const) {
   for (const to of ['n2', null]) {
-    void test(`leadership moved to ${to ?? 'anyone'} though ${how}: that is found, and it does not move again`, async (t) => {
+    void test(`leadership moved to ${to ?? 'anyone'} though ${how}: that is detected, and it does not move again`, async (t) => {
       const there = await place(t)
       const { consensus, kubeconfig, address } = there
       const between = await breakable(t, address)
@@ -144,7 +144,7 @@ for (const [how, answer] of [
   }
 }
 
-void test('leadership that did not move is said to be where it was, in the words of the leader', async (t) => {
+void test('leadership that did not move is reported with the current leader and its error', async (t) => {
   const there = await place(t)
   there.consensus.transferLeadership = () => Promise.reject(new ConsensusFailure('timed-out', 'too slow'))
   const ran = await run(there, 'transfer-leader', 'n2')
@@ -198,7 +198,7 @@ async function joinsMeanwhile(t: TestContext, replaces: string | null): Promise<
   return there
 }
 
-void test('replace: who joins by an earlier token while another is asked for is no stranger', async (t) => {
+void test('replace: a process that joins by an earlier token is recognized as the new member', async (t) => {
   const there = await joinsMeanwhile(t, 'n3')
   const { members } = there
   const waiting = run(there, 'replace', 'n3', 'n4', ...addresses)
@@ -212,7 +212,7 @@ void test('replace: who joins by an earlier token while another is asked for is 
   assert.equal(members.named('n3'), null)
 })
 
-void test('replace broke off when all but the context was done: given again it does that', async (t) => {
+void test('replace: a rerun after a failure completes the missing context', async (t) => {
   const there = await place(t)
   const { members, kubeconfig, folder } = there
   const pki = ['--pki', join(folder, 'pki')]
@@ -234,7 +234,7 @@ void test('replace broke off when all but the context was done: given again it d
   assert.doesNotMatch(readFileSync(kubeconfig, 'utf8'), /name: n3/)
 })
 
-void test('add: who has joined is waited for, and for other addresses it is refused as ever', async (t) => {
+void test('add: a joined member is waited for, and another address is refused', async (t) => {
   const there = await joinsMeanwhile(t, null)
   const { members, service } = there
   const first = await run(there, 'add', 'n4', ...addresses)

@@ -55,7 +55,7 @@ void test('add prints a token and a command with which the server would start, a
   assert.deepEqual(contexts(), ['n1'])
 })
 
-void test('a removed member has no context any more, and a name that is no member’s loses none', async (t) => {
+void test('removing a member deletes its context, and an unknown name deletes none', async (t) => {
   const { kubeconfig, folder } = await place(t)
   const contexts = (): string => readFileSync(kubeconfig, 'utf8').replace(/^[^]*\ncontexts:/, '')
   ensureClusterPki({
@@ -77,7 +77,7 @@ void test('a removed member has no context any more, and a name that is no membe
   assert.match(contexts(), /name: n1/)
 })
 
-void test('the same as JSON, for scripts', async (t) => {
+void test('add prints JSON for scripts', async (t) => {
   const { kubeconfig } = await place(t)
   const flags = ['--role', 'learner', '-o', 'json', '--kubeconfig', kubeconfig]
   const ran = await orchctl('member', 'add', 'n7', ...addresses, ...flags)
@@ -94,7 +94,7 @@ void test('the same as JSON, for scripts', async (t) => {
   assert.equal(told.files.length, 7)
 })
 
-void test('promote, demote, move and remove do it once, and say so when it is done already', async (t) => {
+void test('promote, demote, move and remove are idempotent and report a change already made', async (t) => {
   const { kubeconfig, members } = await place(t)
   const run = async (...words: readonly string[]): Promise<string> => {
     const ran = await orchctl('member', ...words, '--kubeconfig', kubeconfig)
@@ -115,7 +115,7 @@ void test('promote, demote, move and remove do it once, and say so when it is do
   assert.equal(await run('remove', 'n3', '-o', 'json'), '{"member":"n3","changed":false}')
 })
 
-void test('waiting tells how far it is, and ends when it is done', async (t) => {
+void test('waiting reports progress and ends when the change is done', async (t) => {
   const { kubeconfig, members } = await place(t)
   const learner = members.named('n3')
   assert.ok(learner !== null)
@@ -133,7 +133,7 @@ void test('waiting tells how far it is, and ends when it is done', async (t) => 
   assert.equal((await waiting).out.startsWith('n3 votes'), true)
 })
 
-void test('replace waits for the switch, goes on where it was interrupted, and is done when it is done', async (t) => {
+void test('replace waits for the promotion, resumes after an interruption and is idempotent', async (t) => {
   const { kubeconfig, members, service } = await place(t)
   const replace = ['member', 'replace', 'n2', 'n4', ...addresses, '--kubeconfig', kubeconfig]
   const first = await orchctl(...replace, '--no-wait', '-o', 'json')
@@ -201,7 +201,7 @@ for (const [what, words, code, says] of [
   })
 }
 
-void test('a name that is taken costs nothing: no keys are made or doubted before the cluster agrees', async (t) => {
+void test('a taken name is refused before any keys are created or checked', async (t) => {
   const { kubeconfig, folder } = await place(t)
   const pki = ['--pki', join(folder, 'pki')]
   const ran = await orchctl('member', 'add', 'n2', ...addresses, ...pki, '--kubeconfig', kubeconfig)

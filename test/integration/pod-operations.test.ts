@@ -72,7 +72,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-test('spec 5.7: operations have names of their own for those who give permissions', async (t) => {
+test('spec 5.7: operations on Pods are subresources of their own for authorization', async (t) => {
   const api = await SpecServer.start(t)
   const path = await makePod(api, 'a')
   for (const [at, resource] of [
@@ -87,7 +87,7 @@ test('spec 5.7: operations have names of their own for those who give permission
   }
 })
 
-test('operations can only be asked for, and what needs the node of a Pod is not there', async (t) => {
+test('operations on Pods are create-only, and those that need the node are not served', async (t) => {
   const api = await SpecServer.start(t)
   const path = await makePod(api, 'a')
   for (const name of ['eviction', 'binding']) {

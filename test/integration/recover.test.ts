@@ -116,7 +116,7 @@ function contentOf(directory: string): readonly string[] {
     .sort()
 }
 
-void test('the latest term wins over the longer log, and what that costs is told', async () => {
+void test('the latest term wins over the longer log, and the lost entries are reported', async () => {
   const of = scene()
   append(of('n1'), first, ['a', 'b'], base + 2)
   append(of('n2'), first, ['a', 'b', 'c', 'd', 'e'], base + 1)
@@ -166,7 +166,7 @@ void test('the latest term wins over the longer log, and what that costs is told
   assert.match(again.err, /of n1 are intact and a majority: no recovery is needed/)
 })
 
-void test('who is damaged is said, and not chosen', async () => {
+void test('a damaged survivor is reported and not chosen', async () => {
   const of = scene()
   append(of('n1'), first + 1, ['x'], base)
   append(of('n2'), first, ['a'], base)
@@ -193,7 +193,7 @@ void test('who is damaged is said, and not chosen', async () => {
   )
 })
 
-void test('a state that other members disagreed with is named, and a survivor with the same log comes first', async () => {
+void test('a disputed state is reported, and a survivor with the same log is preferred', async () => {
   const of = scene()
   for (const name of ['n1', 'n2']) append(of(name), first, ['a'], base + 1)
   const home = new LevelKeyValueDatabases(join(of('n1'), 'db'))
@@ -213,7 +213,7 @@ void test('a state that other members disagreed with is named, and a survivor wi
   assert.match(better.err, /^n1 has the best log, but other members had another state: verify its objects/m)
 })
 
-void test('a recovery that ended in the middle lets no server start, and is done by another', async () => {
+void test('an interrupted recovery lets no server start, and a second one completes it', async () => {
   for (let fails = 2; fails < 4; fails++) {
     const of = scene()
     append(of('n1'), first, ['a'], base)
@@ -252,7 +252,7 @@ void test('a recovery that ended in the middle lets no server start, and is done
   assert.fail('entropy was never enough')
 })
 
-void test('wherever a recovery ended, the next one begins with what was there before it', async () => {
+void test('an interrupted recovery leaves its input for the next one', async () => {
   const parts = ['log', 'db', 'founding', 'cluster.json', 'lease-promise', 'member.json'] as const
   const before = scene()
   append(before('n1'), first, ['a'], base)
@@ -292,7 +292,7 @@ void test('half of the voters cannot know whether the members were changed witho
   assert.match(out, /^lost, if there were any: .* that only n2 had, after a change of members unknown here$/m)
 })
 
-void test('what needs no recovery, or is no cluster’s remains, is refused in one line', async () => {
+void test('directories that need no recovery or belong to no cluster are refused with a one-line error', async () => {
   const of = scene()
   const one = async (line: RegExp, ...args: readonly string[]): Promise<void> => {
     const ran = await orchctl('recover', ...args, '--yes')

@@ -149,7 +149,7 @@ for (const protocol of ['1.1', '2'] as const) {
     watch.leave()
   })
 
-  test(`spec 7: what is wrong with a request is told by its Status over HTTP/${protocol}`, async (t) => {
+  test(`spec 7: a bad request gets a Status with its cause over HTTP/${protocol}`, async (t) => {
     const { ask } = await start(t, protocol)
     const cases: readonly [string, string, unknown, string | undefined, number, string][] = [
       ['POST', CM, '{"apiVersion":', undefined, 400, 'BadRequest'],

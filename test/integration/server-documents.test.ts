@@ -48,7 +48,7 @@ test('discovery lists versions, groups and resources with their subresources', a
   })
 })
 
-test('aggregated discovery says all in two documents, by the names of either domain', async (t) => {
+test('aggregated discovery lists everything in two documents, in either domain', async (t) => {
   const { get } = await start(t)
   for (const [group, version] of [
     ['apidiscovery.k8s.io', 'v2'],
@@ -89,7 +89,7 @@ test('aggregated discovery says all in two documents, by the names of either dom
   }
 })
 
-test('who asks for no aggregated discovery, or for one nobody knows, gets the plain one', async (t) => {
+test('a client that requests no or an unknown aggregated discovery gets the plain documents', async (t) => {
   const { get } = await start(t)
   const unknown = 'application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList'
   const plain = await get('/apis', { accept: `${unknown},application/json` })
@@ -108,7 +108,7 @@ type DiscoveryList = {
   }[]
 }
 
-test('the root lists the paths there are', async (t) => {
+test('the root lists the served paths', async (t) => {
   const { json } = await start(t)
   const { paths } = (await json('/')) as { paths: string[] }
   for (const path of ['/api', '/api/v1', '/apis/example.io/v1', '/healthz', '/openapi/v2', '/version']) {
@@ -117,7 +117,7 @@ test('the root lists the paths there are', async (t) => {
   assert.deepEqual(paths, paths.toSorted())
 })
 
-test('spec 9.8: the version names the release whose API is spoken', async (t) => {
+test('spec 9.8: the version names the release whose API is served', async (t) => {
   const { json } = await start(t)
   const version = (await json('/version')) as Record<string, string>
   assert.equal(`${version['major']}.${version['minor']}`, '1.24')
@@ -127,7 +127,7 @@ test('spec 9.8: the version names the release whose API is spoken', async (t) =>
   }
 })
 
-test('OpenAPI is served as JSON or protobuf, and not again to those who have it', async (t) => {
+test('OpenAPI is served as JSON or protobuf, and not again to clients with its ETag', async (t) => {
   const { get } = await start(t)
   const plain = await get('/openapi/v2')
   assert.equal(plain.body, '{"swagger":"2.0"}')
@@ -155,7 +155,7 @@ test('spec 9.7: without the gate OpenAPIV3 OpenAPI of version 3 is not served, a
 
 const empty = { bytes: Buffer.from('{}'), etag: '"e"' }
 
-test('what is not served is not found, and discovery does not name it', async (t) => {
+test('disabled resources are 404 and absent from discovery', async (t) => {
   const { registry } = new FakeRegistry()
   const served = new Catalog(registry.catalog.all().filter(({ plural }) => plural !== 'widgets'))
   const { server } = await serverAround(registry, { served })
@@ -167,7 +167,7 @@ test('what is not served is not found, and discovery does not name it', async (t
   assert.equal((await get('/api/v1/namespaces/a/configmaps')).statusCode, 200)
 })
 
-test('spec 6.2, 9.6: calls of a version that goes away are warned and counted', async (t) => {
+test('spec 6.2, 9.6: calls of a deprecated version are warned about and counted', async (t) => {
   const fake = new FakeRegistry()
   const kinds = fake.registry.catalog.all().map((kind) =>
     kind.plural === 'widgets'
@@ -192,7 +192,7 @@ test('spec 6.2, 9.6: calls of a version that goes away are warned and counted', 
   assert.deepEqual(found, [`apiserver_requested_deprecated_apis{${labels}} 1`])
 })
 
-test('spec 4.5: health is 200 or 500, verbose on wish and when it fails, and recovers by itself', async (t) => {
+test('spec 4.5: health is 200 or 500, verbose on request and on failure, and recovers without a restart', async (t) => {
   const { get, consensus } = await start(t)
   assert.equal((await get('/readyz')).body, 'ok')
   const verbose = (await get('/readyz?verbose')).body
@@ -211,7 +211,7 @@ test('spec 4.5: health is 200 or 500, verbose on wish and when it fails, and rec
   assert.equal((await get('/readyz')).statusCode, 200)
 })
 
-test('metrics count answers by what was asked', async (t) => {
+test('metrics count responses by verb, resource and code', async (t) => {
   const { get } = await start(t)
   await get('/api/v1/namespaces/ns/configmaps/a')
   await get('/api/v1/namespaces/ns/made-up-by-a-stranger/a')
@@ -247,7 +247,7 @@ test('the cluster status names the members; leadership moves on request', async 
   }
 })
 
-test('every answer carries an id; a caller may choose it', async (t) => {
+test('every response has a request id, which a caller may choose', async (t) => {
   const { get } = await start(t)
   const ids = new Set<unknown>()
   for (let at = 0; at < 3; at++) ids.add((await get('/version')).headers['audit-id'])

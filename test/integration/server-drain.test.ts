@@ -60,7 +60,7 @@ test('spec 4.5: a stopping member turns unready first and serves on for the dela
   agent.destroy()
 })
 
-test('calls under way are answered, their connections end, watches end, new ones find no door', async () => {
+test('a drain completes calls in flight, closes connections and watches, and accepts no new ones', async () => {
   const { fake, server, url } = await start()
   const watch = new FakeWatch()
   let decide = (): void => undefined
@@ -113,7 +113,7 @@ test('a watch that begins while the server drains ends at once', async () => {
   agent.destroy()
 })
 
-test('a call that does not end is cut off when the grace is over', async () => {
+test('a call that does not end is cut off after the grace period', async () => {
   const { fake, server, url } = await start()
   fake.answer = () => new Promise(() => undefined)
   const agent = new https.Agent({ ca: trusted.pem, ...admin })

@@ -61,7 +61,7 @@ function post(url: string, identity: typeof admin, body: string): Promise<Reply>
   })
 }
 
-test('bodies that stand still take no place of a write, and are answered 408', async (t) => {
+test('stalled bodies take no write slot and get 408', async (t) => {
   const limits = { ...serverLimits, requestsWritingMax: 2, uploadsMax: 16, uploadGraceMs: 300 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = () => created
@@ -80,7 +80,7 @@ test('bodies that stand still take no place of a write, and are answered 408', a
   for (const socket of sockets) socket.destroy()
 })
 
-test('of all bodies on their way one user has a share, and gives it back', async (t) => {
+test('one user has a share of all body bytes in flight, which is released', async (t) => {
   const limits = { ...serverLimits, uploadsMax: 8 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = () => created
@@ -92,7 +92,7 @@ test('of all bodies on their way one user has a share, and gives it back', async
   while (last !== 201) last = (await post(url, admin, '{}')).status
 })
 
-test('of all places one user has three quarters', async (t) => {
+test('one user has three quarters of all request slots', async (t) => {
   const limits = { ...serverLimits, requestsReadingMax: 4 }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
   const waiting: (() => void)[] = []
@@ -109,7 +109,7 @@ test('of all places one user has three quarters', async (t) => {
   for (const { status } of await Promise.all([...three, fourth])) assert.equal(status, 200)
 })
 
-test('requests that wait behind another of their connection give back what they hold when it breaks', async (t) => {
+test('requests queued on a connection release their budget when it breaks', async (t) => {
   const limits = { ...serverLimits, requestsReadingMax: 4, requestsWritingMax: 4 }
   const { fake, server, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = (verb) => (verb === 'watch' ? { kind: 'watch', stream: new FakeWatch() } : created)
@@ -130,7 +130,7 @@ test('requests that wait behind another of their connection give back what they 
   await server.drain({ shutdownDelayMs: 0, graceMs: 3_600_000 })
 })
 
-test('the body of any method that has one is charged, and takes no place on its way', async (t) => {
+test('the body of any method counts against the byte budget and takes no slot while it arrives', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, requestsReadingMax: 2, bodyMemoryBytesMax: 8 * MiB }
   const { port, url } = await start(t, 'http2-and-http1', { limits })
@@ -143,7 +143,7 @@ test('the body of any method that has one is charged, and takes no place on its 
   while ((await metric(url, 'orch_request_body_memory_bytes')) !== 0) await new Promise(setImmediate)
 })
 
-test('a client that leaves before it is known who it is takes nothing, and ends nothing', async (t) => {
+test('a client that disconnects before authentication takes no slot and has no effect', async (t) => {
   const waiting: (() => void)[] = []
   const unknown: Call[] = []
   const later: AuthenticationMethod = {
@@ -174,7 +174,7 @@ test('a client that leaves before it is known who it is takes nothing, and ends 
   assert.deepEqual([broken, fake.calls.length], [[], 1])
 })
 
-test('what a body takes when it is parsed counts until it is answered; more is 429 and not parsed', async (t) => {
+test('the memory of a parsed body counts until its response; more is 429 and not parsed', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, bodyMemoryBytesMax: 32 * MiB }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
@@ -201,7 +201,7 @@ test('what a body takes when it is parsed counts until it is answered; more is 4
   assert.equal((await again).status, 201, 'what was answered takes nothing')
 })
 
-test('a client that leaves does not give back what is still at work for it', async (t) => {
+test('the budget of a disconnected client is held until its work ends', async (t) => {
   const limits = { ...serverLimits, requestsWritingMax: 1 }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
   let finish = (): void => undefined
@@ -224,7 +224,7 @@ test('a client that leaves does not give back what is still at work for it', asy
   while (last !== 201) last = (await ask2(client, { ':path': CM, ':method': 'POST' }, '{}')).status
 })
 
-test('watches that do not read take no more than a share, and no watch that reads loses an event for them', async (t) => {
+test('stalled watches are limited to a share of memory, and cost no other watch an event', async (t) => {
   let skewMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
   const MiB = 1024 * 1024
@@ -281,7 +281,7 @@ test('watches that do not read take no more than a share, and no watch that read
   while ((await waitingBytes(url)) !== 0) await new Promise(setImmediate)
 })
 
-test('a watch that is ended between two events because nobody reads it says so, as something to be tried again', async (t) => {
+test('a watch that is ended because its client stalls gets a retryable error between two events', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })

@@ -111,7 +111,7 @@ test('spec 4.2: a DELETE may carry options, and a body without a type is read', 
   assert.equal(fake.calls[0]?.request.contentType, '')
 })
 
-test('what leads nowhere is a 404 Status', async (t) => {
+test('an unknown path gets a 404 Status', async (t) => {
   const { fake, ask } = await start(t)
   const paths = [
     '/nothing',
@@ -139,14 +139,14 @@ test('what leads nowhere is a 404 Status', async (t) => {
   assert.equal(fake.calls.length, 0)
 })
 
-test('an object that is not there is told by its verb, with details', async (t) => {
+test('a missing object gets a 404 with details from its verb', async (t) => {
   const { ask } = await start(t)
   const status = statusOf(await ask('GET', '/api/v1/namespaces/ns/configmaps/missing'))
   assert.equal(status['reason'], 'NotFound')
   assert.deepEqual(status['details'], { name: 'missing', kind: 'configmaps' })
 })
 
-test('a method a resource has not is a 405 that names the others', async (t) => {
+test('an unsupported method gets a 405 that names the supported ones', async (t) => {
   const { ask } = await start(t)
   const cases: readonly [string, string, string][] = [
     ['POST', '/api/v1/configmaps', 'GET, HEAD'],
@@ -187,7 +187,7 @@ test('a method a resource has not is a 405 that names the others', async (t) => 
   assert.deepEqual([stranger.status, stranger.headers['allow']], [401, undefined])
 })
 
-test('names that cannot be are refused before any verb', async (t) => {
+test('invalid names are refused before any verb', async (t) => {
   const { fake, ask } = await start(t)
   for (const part of ['%25', 'a%25b']) {
     assert.equal((await ask('GET', `/api/v1/namespaces/ns/configmaps/${part}`)).status, 400, part)
@@ -288,7 +288,7 @@ test('spec 5.7: what no rule allows is a 403 with the words of upstream', async 
   assert.equal(fake.calls.length, 0)
 })
 
-test('health and version need no credentials; which APIs there are is told to those who have some', async (t) => {
+test('health and version need no credentials, discovery does', async (t) => {
   const { ask } = await start(t)
   for (const path of ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version']) {
     assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 200, path)
@@ -300,7 +300,7 @@ test('health and version need no credentials; which APIs there are is told to th
   for (const path of told) assert.equal((await ask('GET', path, { headers: NOBODY })).status, 200, path)
 })
 
-test('what a page of another origin has a browser write is refused, whoever its reader is', async (t) => {
+test('a cross-origin write of a browser is refused, with any credentials', async (t) => {
   const { ask } = await start(t)
   const url = '/api/v1/namespaces/ns/configmaps'
   // The server's callers here have tokens; a certificate is what a browser would show by itself.
@@ -347,7 +347,7 @@ test('what a page of another origin has a browser write is refused, whoever its 
   assert.match(String(statusOf(reads)['message']), /cannot list/, 'reads cannot be seen by the page')
 })
 
-test('an unknown error is a 500 that tells the caller an id and the log the rest', async (t) => {
+test('an unknown error is a 500 with an id, and the details are logged', async (t) => {
   const logged: object[] = []
   const { fake, ask } = await start(t, {
     log: { info: () => undefined, warn: () => undefined, error: (fields) => logged.push(fields) },
@@ -374,7 +374,7 @@ test('a broken invariant in a verb stops the process', async (t) => {
   assert.equal(broken.length, 1)
 })
 
-test('spec 7: an error that names a time to retry says so in Retry-After, too', async (t) => {
+test('spec 7: an error with a retry time has a Retry-After header, too', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = () => {
     throw new ApiError('Timeout', 'Too large resource version', { retryAfterSeconds: 1 })
@@ -394,7 +394,7 @@ test('warnings of a verb become headers, each once, without line breaks', async 
   assert.deepEqual(reply.headers['warning'], ['299 - "old \\"thing\\" Set-Cookie: x"', '299 - "other"'])
 })
 
-test('a full house answers 429 at once, and still answers probes', async (t) => {
+test('an overloaded server responds with 429 at once and still answers probes', async (t) => {
   const { fake, ask, parts } = await start(t, {
     limits: {
       ...serverLimits,

@@ -29,7 +29,7 @@ import {
   until,
 } from '../support/fixtures/tls-server.ts'
 
-test('events that meet a connection just broken harm nobody', async (t) => {
+test('events sent to a broken connection affect no other client', async (t) => {
   const { fake, url } = await start(t)
   for (const protocol of ['1.1', '2'] as const) {
     const watch = new FakeWatch()
@@ -58,7 +58,7 @@ test('events that meet a connection just broken harm nobody', async (t) => {
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
 
-test('a client that stops reading stops the pulling of its watch and its list', async (t) => {
+test('a client that stops reading pauses its watch and its list', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   const piece = Buffer.alloc(64 * 1024, 0x20)
@@ -98,7 +98,7 @@ test('a client that stops reading stops the pulling of its watch and its list', 
   assert.deepEqual(await Promise.all(bytes), [1000 * piece.length, 1000 * piece.length])
 })
 
-test('a list whose client leaves is not pulled to its end', async (t) => {
+test('the list of a disconnected client is not read to its end', async (t) => {
   const { fake, url } = await start(t)
   const piece = Buffer.alloc(64 * 1024, 0x20)
   let returned = false
@@ -179,7 +179,7 @@ test('over HTTP/2 a body without length and type is a body', async (t) => {
   assert.equal(Buffer.from(fake.calls[0]?.request.body ?? []).toString(), '{"preconditions":{}}')
 })
 
-test('a client that leaves while its write is decided aborts only the waiting', async (t) => {
+test('a client that disconnects during its write aborts only the wait', async (t) => {
   for (const protocol of ['1.1', '2'] as const) {
     const { fake, url } = await start(t)
     let decide = (): void => undefined
@@ -215,7 +215,7 @@ test('a client that leaves while its write is decided aborts only the waiting', 
   }
 })
 
-test('who may not write is refused before the body is sent; who may is told to go on', async (t) => {
+test('an unauthorized write is refused before its body is sent, an authorized one gets 100 Continue', async (t) => {
   const { fake, port } = await start(t)
   const head = (length: number): string =>
     `POST ${CM} HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: ${length}\r\n\r\n`
@@ -256,7 +256,7 @@ test('a body over the limit is a 413 over both protocols, chunked or not', async
   assert.ok(text.includes('apiserver_current_inflight_requests{request_kind="mutating"} 0\n'))
 })
 
-test('who sends all of a body over the limit before reading comes to read why it was refused', async (t) => {
+test('a client that sends an oversized body completely still receives the reason of the refusal', async (t) => {
   const { fake, port } = await start(t)
   for (const [length, coding] of [
     ['content-length', ''],
@@ -278,7 +278,7 @@ test('who sends all of a body over the limit before reading comes to read why it
   assert.equal(fake.calls.length, 0)
 })
 
-test('an empty type is none, and a body in another coding is refused in words that say so', async (t) => {
+test('an empty Content-Type counts as none, and an unsupported Content-Encoding is refused by name', async (t) => {
   const { fake, port, url } = await start(t)
   const ask = async (header: string): Promise<string> => {
     const socket = await plainSocket(port)
@@ -307,7 +307,7 @@ test('an empty type is none, and a body in another coding is refused in words th
   assert.equal((await ask2(client, { ':path': CM, 'content-encoding': 'gzip' })).status, 200)
 })
 
-test('a body that does not come in time, and a verb that does not end, are a 504', async (t) => {
+test('a body that arrives too late and a verb that does not end get 504', async (t) => {
   const bounds = { ...serverLimits, requestMsMax: 500 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits: bounds })
   const slow = await plainSocket(port)
@@ -329,7 +329,7 @@ test('a body that does not come in time, and a verb that does not end, are a 504
   slow.destroy()
 })
 
-test('a client that takes nothing of its answer for too long is cut off, and its place is free', async (t) => {
+test('a client that stalls too long on its response is cut off, and its slot is freed', async (t) => {
   let skewMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
   for (const protocol of ['1.1', '2'] as const) {
@@ -358,7 +358,7 @@ test('a client that takes nothing of its answer for too long is cut off, and its
   }
 })
 
-test('dots are no names, however they are written', async (t) => {
+test('path segments of dots are no names in any encoding', async (t) => {
   const { fake, port, url } = await start(t)
   for (const part of ['..', '.', '%2e%2e']) {
     const reply = await ask11(url, admin, { port, path: `${CM}/${part}` })

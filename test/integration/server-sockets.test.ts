@@ -17,7 +17,7 @@ import { oddCertificate } from '../support/fixtures/custom-certificate.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/fixtures/tls-server.ts'
 
-test('spec 5: one port speaks HTTP/1.1 and HTTP/2, and both know who a certificate names', async (t) => {
+test('spec 5: one port serves HTTP/1.1 and HTTP/2, and both authenticate client certificates', async (t) => {
   const { fake, url } = await start(t)
   const first = await ask11(`${url}${CM}/a`, admin)
   assert.deepEqual([first.status, first.version], [200, '1.1'])
@@ -30,7 +30,7 @@ test('spec 5: one port speaks HTTP/1.1 and HTTP/2, and both know who a certifica
   }
 })
 
-test('spec 5: a certificate of a strange authority proves nothing, and is a 401', async (t) => {
+test('spec 5: a certificate of an unknown authority gets a 401', async (t) => {
   const { url } = await start(t)
   const rogue = new TestAuthority('rogue').client('kate', ['system:masters'])
   assert.equal((await ask11(`${url}/version`, rogue)).status, 401)
@@ -42,14 +42,14 @@ test('spec 5: a server certificate is no client certificate', async (t) => {
   assert.equal((await ask11(`${url}/version`, trusted.server())).status, 401)
 })
 
-test('spec 5: without any credentials one is anonymous', async (t) => {
+test('spec 5: a caller without credentials is anonymous', async (t) => {
   const { url } = await start(t)
   assert.equal((await ask11(`${url}/version`, null)).status, 200)
   assert.equal((await ask11(`${url}${CM}`, null)).status, 403)
   assert.equal((await ask2(await session(t, url, null), { ':path': CM })).status, 403)
 })
 
-test('who is in group system:monitoring reads metrics, status and health, and nothing else', async (t) => {
+test('members of system:monitoring may read metrics, status and health only', async (t) => {
   const { url } = await start(t)
   const scraper = trusted.client('prometheus', ['system:monitoring'])
   for (const path of ['/metrics', '/cluster/v1/status', '/readyz/leader', '/version', '/apis']) {
@@ -84,7 +84,7 @@ test(
   },
 )
 
-test('TLS older than 1.2 is not spoken', async (t) => {
+test('TLS older than 1.2 is refused', async (t) => {
   const { port } = await start(t)
   const socket = connect({
     port,
@@ -96,7 +96,7 @@ test('TLS older than 1.2 is not spoken', async (t) => {
   await assert.rejects(once(socket, 'secureConnect'))
 })
 
-test('only the versions and suites of TLS that were set are spoken, also with another certificate', async (t) => {
+test('only the configured TLS versions and cipher suites are used, also after a certificate change', async (t) => {
   const spoken = async (port: number, options: ConnectionOptions): Promise<string> => {
     const socket = connect({ port, host: 'localhost', ca: trusted.pem, ...options })
     try {
@@ -122,7 +122,7 @@ test('only the versions and suites of TLS that were set are spoken, also with an
   }
 })
 
-test('nobody renegotiates: a connection stays whose it was', async (t) => {
+test('renegotiation is refused, so a connection keeps its user', async (t) => {
   const { port } = await start(t, 'http1')
   const socket = connect({ port, host: 'localhost', ca: trusted.pem, maxVersion: 'TLSv1.2', ...admin })
   socket.on('error', () => undefined)
@@ -135,7 +135,7 @@ test('nobody renegotiates: a connection stays whose it was', async (t) => {
   socket.destroy()
 })
 
-test('where only HTTP/1.1 is wanted, nothing else is offered', async (t) => {
+test('ALPN offers only HTTP/1.1 where only that is configured', async (t) => {
   const { port, url } = await start(t, 'http1')
   const socket = connect({ port, host: 'localhost', ca: trusted.pem, ALPNProtocols: ['h2', 'http/1.1'] })
   await once(socket, 'secureConnect')
@@ -144,7 +144,7 @@ test('where only HTTP/1.1 is wanted, nothing else is offered', async (t) => {
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
 
-test('a new certificate and authority count for the next connection', async (t) => {
+test('a new certificate and authority apply to the next connection', async (t) => {
   const { server, believe, url } = await start(t)
   const other = new TestAuthority('other')
   const { cert, key } = other.server()

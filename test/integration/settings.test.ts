@@ -25,7 +25,7 @@ function told(reply: Reply): Told {
   return JSON.parse(reply.text) as Told
 }
 
-void test('settings are read and changed, and what is not named stays', async (t) => {
+void test('settings are read and changed, and omitted ones stay', async (t) => {
   const server = await SpecServer.start(t)
   const before = told(await server.ask('GET', path))
   assert.equal(before.featureLevel, featureLevelMax)
@@ -54,7 +54,7 @@ void test('a change under a version that is not the current one is 409 and chang
   assert.equal(told(await change(3, { version: first.version })).settings['historyEventsMin'], 3)
 })
 
-void test('two who change different settings at once both get theirs; of two under one version one does', async (t) => {
+void test('concurrent changes of different settings both succeed; of two with one resourceVersion one does', async (t) => {
   const server = await SpecServer.start(t)
   const { version } = told(await server.ask('GET', path))
   const post = (body: object): Promise<Reply> => server.ask('POST', path, { body })
@@ -67,7 +67,7 @@ void test('two who change different settings at once both get theirs; of two und
   assert.deepEqual(settings, { ...settings, ...Object.assign({}, ...changes) })
 })
 
-void test('settings are the administrator’s', async (t) => {
+void test('only administrators may access the settings', async (t) => {
   const server = await SpecServer.start(t)
   for (const [headers, code] of [
     [NOBODY, 403],
@@ -98,7 +98,7 @@ const nonsense: readonly (readonly [unknown, RegExp])[] = [
 ]
 
 for (const [body, message] of nonsense) {
-  void test(`nonsense changes nothing: ${JSON.stringify(body)}`, async (t) => {
+  void test(`an invalid body changes nothing: ${JSON.stringify(body)}`, async (t) => {
     const server = await SpecServer.start(t)
     const before = told(await server.ask('GET', path)).settings
     const reply = await server.ask('POST', path, { body })
@@ -114,7 +114,7 @@ void test('other methods are refused as on every known path', async (t) => {
   assert.equal((await server.ask('DELETE', path)).status, 405)
 })
 
-void test('a full storage over HTTP: 403, deletion passes, and once history is gone there is room', async (t) => {
+void test('a full storage refuses writes with 403, allows deletions, and accepts writes after compaction', async (t) => {
   const server = await SpecServer.start(t)
   await server.ask('POST', path, { body: { storageBytesMax: 16 * mebibyte } })
   const collection = '/api/v1/namespaces/default/configmaps'
@@ -144,7 +144,7 @@ void test('a full storage over HTTP: 403, deletion passes, and once history is g
   assert.equal(told(await server.ask('GET', path)).storage.alarm, false)
 })
 
-void test('lease reads are off until they are set, and belong to the version of the settings', async (t) => {
+void test('lease reads are off by default, and changing them changes the version of the settings', async (t) => {
   const server = await SpecServer.start(t)
   const before = told(await server.ask('GET', path))
   assert.equal(before.settings['leaseReads'], 0)

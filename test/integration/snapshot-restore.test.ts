@@ -107,7 +107,7 @@ void test('members restored with one id are one cluster, each with a log that be
   assert.notEqual(other['cluster id'], first['cluster id'])
 })
 
-void test('an id is of one file, one list of members, one cluster name and one set of keys', async () => {
+void test('a restore id depends on the file, the members, the cluster name and the keys', async () => {
   const again = join(home, 'again.snap')
   const { machine, chunks: others } = await streamOf(5, 200)
   await machine.close()
@@ -134,7 +134,7 @@ void test('an id is of one file, one list of members, one cluster name and one s
   assert.equal(ran.code, 0, ran.err)
 })
 
-void test('what is there stays as it is', async () => {
+void test('a restore does not overwrite existing data', async () => {
   const directory = join(home, 'full')
   mkdirSync(directory)
   writeFileSync(join(directory, 'precious'), 'mine')
@@ -155,7 +155,7 @@ void test('what is there stays as it is', async () => {
   lock.release()
 })
 
-void test('a restore that ended in the middle lets no server start, and is made whole by another', async () => {
+void test('an interrupted restore lets no server start, and a second one completes it', async () => {
   const directory = join(home, 'half')
   for (let fails = 2; ; fails++) {
     const real = new RealRandom()
@@ -194,7 +194,7 @@ void test('a restore that ended in the middle lets no server start, and is made 
   assert.ok(existsSync(join(locked, 'db')))
 })
 
-void test('what cannot be restored is one line, and nothing is made', async () => {
+void test('an invalid restore fails with a one-line error and creates nothing', async () => {
   const directory = join(home, 'none')
   const altered = join(home, 'altered.snap')
   const bytes = readFileSync(file)

@@ -111,7 +111,7 @@ void test('pieces are read only as the client takes them', async (t) => {
   await until('the source is closed', () => source.closed === 1)
 })
 
-void test('a client that leaves ends the reading', async (t) => {
+void test('a client that disconnects ends the snapshot stream', async (t) => {
   const source = new CountedSource(400)
   const { url } = await serving(t, giving(source))
   const incoming = await asked(url)
@@ -120,7 +120,7 @@ void test('a client that leaves ends the reading', async (t) => {
   assert.ok(source.pulled < 400)
 })
 
-void test('a source that fails cuts the answer off', async (t) => {
+void test('a failing source cuts the response off', async (t) => {
   const { url } = await serving(t, giving(new CountedSource(3, true)))
   const { whole } = await readAll(await asked(url))
   assert.equal(whole, false)
@@ -138,7 +138,7 @@ void test('a server that stops does not wait for a slow client', async (t) => {
   await until('the source is closed', () => source.closed === 1)
 })
 
-void test('few are sent at once, and each gives its place back', async (t) => {
+void test('a limited number of snapshots is sent at once, and each frees its slot', async (t) => {
   const sources: CountedSource[] = []
   const { url } = await serving(t, {
     open: async () => {
@@ -159,7 +159,7 @@ void test('few are sent at once, and each gives its place back', async (t) => {
   }
 })
 
-void test('a state that cannot be given is a Status, and holds no place', async (t) => {
+void test('an unavailable state gets a Status and takes no slot', async (t) => {
   let failure: StoreError = new StoreError('quarantined', 'ask another member')
   const { url } = await serving(t, { open: () => Promise.reject(failure) })
   for (let round = 0; round <= limits.snapshotsMax; round++) {

@@ -55,7 +55,7 @@ async function save(file: string, ...args: readonly string[]): Promise<Said> {
   return JSON.parse(out) as Said
 }
 
-void test('every member saves what was acknowledged before, under load, and the file is proven', async (t) => {
+void test('every member saves all acknowledged writes under load, and the file verifies', async (t) => {
   const clients = cluster.members.map(({ client }) => client)
   const [any] = clients
   assert.ok(any)
@@ -92,7 +92,7 @@ void test('at rest all members save the same state', async () => {
   assert.fail([...digests].join('\n'))
 })
 
-void test('a passphrase or a key hides it, and clear text is warned of', async () => {
+void test('a passphrase or a key encrypts the snapshot, and an unencrypted one gets a warning', async () => {
   const words = join(home, 'passphrase')
   writeFileSync(words, 'correct horse\n')
   const file = join(home, 'secret.snap')
@@ -115,7 +115,7 @@ void test('a passphrase or a key hides it, and clear text is warned of', async (
   assert.match(clear.err, /warning: .*clear\.snap holds every Secret in clear/)
 })
 
-void test('what cannot be is one line', async () => {
+void test('an invalid save fails with a one-line error', async () => {
   const kubeconfig = ['--kubeconfig', cluster.kubeconfig]
   const there = join(home, 'there')
   writeFileSync(there, 'mine')
@@ -150,7 +150,7 @@ void test('what cannot be is one line', async () => {
   assert.equal(readFileSync(there, 'utf8'), 'mine')
 })
 
-void test('it is the administrator’s', async () => {
+void test('only administrators may save snapshots', async () => {
   const [member] = cluster.members
   assert.ok(member)
   const nobody = new ApiClient(member.url, { ca: cluster.credentials.ca, token: 'test-nobody-token' })
@@ -160,7 +160,7 @@ void test('it is the administrator’s', async () => {
   assert.equal((await member.client.post('/cluster/v1/snapshot', {})).status, 405)
 })
 
-void test('a member that is killed while it sends leaves one line and no file', async () => {
+void test('a member killed during a save causes a one-line error and leaves no file', async () => {
   const saved = join(home, 'whole')
   await save(saved)
   const paths = clusterPkiPaths(join(cluster.directory, 'pki'))

@@ -76,7 +76,7 @@ function operations(collection: string): readonly (readonly [string, string])[] 
   ]
 }
 
-test('spec 5.7, 7: method and path tell the verb, and what no rule allows is 403', async (t) => {
+test('spec 5.7, 7: method and path decide the verb, and what no rule allows is 403', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [string, string, string, string])[] = [
     ['GET', `${CM}/a`, 'get', 'configmaps'],

@@ -226,7 +226,7 @@ test('spec 4.7: tables in YAML are those in JSON', async (t) => {
   }
 })
 
-test('spec 4.7: errors are told in the encoding that is accepted, else as JSON', async (t) => {
+test('spec 4.7: errors use the accepted encoding, else JSON', async (t) => {
   await eachForm(t, async (api, { encoding, type }) => {
     const headers = { accept: type }
     for (const [path, code, reason] of [
@@ -251,7 +251,7 @@ test('spec 4.7: errors are told in the encoding that is accepted, else as JSON',
   })
 })
 
-test('spec 4.7: Accept is taken by quality, then in order, with fallbacks; 406 and 415 say what there is', async (t) => {
+test('spec 4.7: Accept is taken by quality, then in order, with fallbacks; 406 and 415 name the alternatives', async (t) => {
   const api = await SpecServer.start(t)
   for (const [accept, type] of [
     ['application/vnd.orch.protobuf, application/json', 'application/vnd.orch.protobuf'],

@@ -11,7 +11,7 @@ const AUTHORIZATION = '/apis/authorization.k8s.io/v1'
 const TOKENS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const SELF = `${AUTHORIZATION}/selfsubjectaccessreviews`
 
-test('spec 2.12: everybody may ask about themselves, and is told what the server would say', async (t) => {
+test('spec 2.12: users may review their own access and get the decision of the server', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const body = {
     spec: { resourceAttributes: { verb: 'list', resource: 'configmaps', namespace: 'default' } },
@@ -56,7 +56,7 @@ test('spec 2.12: asking about others needs permission', async (t) => {
   assert.equal(tokens.status, 403)
 })
 
-test('spec 2.12: a token is told apart, in both versions', async (t) => {
+test('spec 2.12: a token review recognizes valid and invalid tokens in both versions', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   for (const path of [TOKENS, TOKENS.replace('/v1/', '/v1beta1/')]) {
     const known = await api.ask('POST', path, { body: { spec: { token: 'nobody-token' } } })

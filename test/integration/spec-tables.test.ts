@@ -60,7 +60,7 @@ for (const { kind, collection } of KINDS) {
   })
 }
 
-test('spec 4.7: includeObject says how much of its object a row carries', async (t) => {
+test('spec 4.7: includeObject decides how much of its object a row carries', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { data: { k: '"}]' } }) })
   const plain = await api.ask('GET', `${CM}/a`)
@@ -96,7 +96,7 @@ test('spec 4.7, 4.8: pages of a table follow each other, and many rows come in p
   assert.deepEqual([rowsOf(none.doc), columnsOf(none.doc)], [[], COLUMNS['Secret']])
 })
 
-test('spec 4.7: a watch as table sends a row per event, and says the columns once', async (t) => {
+test('spec 4.7: a watch as table sends a row per event and the columns once', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const query = 'watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'

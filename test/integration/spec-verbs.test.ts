@@ -89,7 +89,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     }
   })
 
-  test(`spec 4.4: the operations of ${kind} are those it is said to have`, async (t) => {
+  test(`spec 4.4: the operations of ${kind} are exactly the documented ones`, async (t) => {
     const api = await SpecServer.start(t)
     const { doc } = await api.ask('GET', '/api/v1')
     const resources = doc['resources'] as readonly {

@@ -77,7 +77,7 @@ function assertNamed({ judgement }: VerifyResult, kind: AnomalyKind): void {
   assert.ok(Math.min(...lengths) <= 6, `and no more of it than that, but ${lengths.join()} calls`)
 }
 
-void test('a right server is accepted', async (t) => {
+void test('a correct server is accepted', async (t) => {
   const { judgement, notes, history } = await verify(t)
   assert.equal(judgement.verdict, 'ok', allOf(judgement.checks))
   assert.deepEqual(notes, [])
@@ -104,7 +104,7 @@ void test('a server that does not keep what it acknowledged is rejected: lost wr
   assertNamed(await verify(t, lostWrite), 'lost-write')
 })
 
-void test('the command says by its exit code what it found, and writes what it was asked to', async (t) => {
+void test('the exit code of the command names its result, and it writes the requested files', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'verify-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const [saved, html] = [join(directory, 'run.jsonl'), join(directory, 'run.html')]
@@ -192,7 +192,7 @@ void test('an interrupt before the first call ends the traffic, too', async (t) 
 const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  void test(`${signal} ends the traffic: what there is is judged, and nothing is left behind`, async (t) => {
+  void test(`${signal} ends the traffic: the history so far is checked, and no objects are left`, async (t) => {
     const { url, token } = await verifiedServer(t)
     const flags = ['--endpoint', url, '--token', token ?? '', '--duration', '1h']
     const child = spawn(process.execPath, [program, 'verify', ...flags], {

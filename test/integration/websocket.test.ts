@@ -106,7 +106,7 @@ void test('what a client may not send closes the connection with the reason, and
   }
 })
 
-void test('a client that leaves without a word, or resets, ends its watch', async (t) => {
+void test('a client that disconnects without a close frame ends its watch', async (t) => {
   const { fake, url } = await start(t)
   for (const leave of ['end', 'destroy'] as const) {
     const watch = new FakeWatch()
@@ -137,7 +137,7 @@ void test('a client that does not read stops the pulling of its watch', async (t
   assert.equal(client.texts.length, 1000)
 })
 
-void test('a drain tells its clients to go elsewhere, and does not wait for those who stay', async (t) => {
+void test('a drain sends a close frame to its clients and does not wait for those that stay', async (t) => {
   const { fake, url, server } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })
@@ -150,7 +150,7 @@ void test('a drain tells its clients to go elsewhere, and does not wait for thos
   await until(() => client.ended || client.socket.destroyed)
 })
 
-void test('who may not, or asks wrongly, is told so in HTTP and nothing is watched', async (t) => {
+void test('an unauthorized or invalid upgrade gets an HTTP error and starts no watch', async (t) => {
   const { fake, url } = await start(t)
   const anonymous: RequestOptions = { ca: trusted.pem }
   const watchUrl = `${url}${path}`
@@ -190,7 +190,7 @@ void test('a bearer token may come as a subprotocol, which is not repeated, from
   client.socket.destroy()
 })
 
-void test('anything but a watch is answered as ever, and the connection ends', async (t) => {
+void test('an upgrade of anything but a watch gets a normal response, and the connection ends', async (t) => {
   const { url } = await start(t)
   for (const asked of [`${url}${CM}`, `${url}/version`, `${url}${CM}/a`]) {
     const answer = await askForWebSocket(asked, asAdmin)

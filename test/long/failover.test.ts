@@ -2,5 +2,5 @@
 import { test } from 'node:test'
 import { failoverRun } from '../support/runs/failover-run.ts'
 
-void test('a hundred leaders die, a hundred freeze, a hundred are cut off, a hundred leave', (t) =>
+void test('of four hundred leaders a hundred each are killed, paused, partitioned and stopped', (t) =>
   failoverRun(t, 100))

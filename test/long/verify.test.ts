@@ -13,11 +13,11 @@ const noBarrier = fileURLToPath(new URL('../support/runs/no-barrier-server.js', 
 /** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
-void test('five minutes of leaders that go away', async (t) => {
+void test('five minutes of failovers keep all guarantees', async (t) => {
   await verifyFailovers(t, { durationMs: 300_000, clients: 12, objects: 20, rate: 300, seed: 12 })
 })
 
-void test('without the read barrier the same pauses are found out: stale reads', async (t) => {
+void test('without the read barrier the same pauses cause stale reads, which are detected', async (t) => {
   const cluster = await ProcessCluster.start({ members: 3, program: noBarrier })
   t.after(() => cluster.remove())
   // Whether a paused member is asked in time is up to the machine; several tries make up for it.

@@ -16,7 +16,7 @@ void test('each mutant has a name of its own', () => {
   assert.ok(mutants.length >= 30)
 })
 
-void test('a mutant that fits no more, fits twice, or is no program is an error', () => {
+void test('a mutant that does not apply, applies twice or does not compile is an error', () => {
   const [some] = mutants
   assert.ok(some !== undefined)
   const with1 = { ...some, edits: [{ find: 'a', replace: 'b' }] } as const
@@ -27,7 +27,7 @@ void test('a mutant that fits no more, fits twice, or is no program is an error'
   assert.throws(() => compiled('const = 1', 'no-program.ts'), StaleMutant)
 })
 
-void test('every mutant fits the sources', () => {
+void test('every mutant applies to the sources', () => {
   const stale: string[] = []
   for (const mutant of mutants) {
     try {

@@ -92,17 +92,17 @@ void test('one seed has one history, whatever the profile', async () => {
   }
 })
 
-void test('reads that skip the barrier are found out', async () => {
+void test('reads that skip the barrier are detected', async () => {
   assert.match((await firstFailure({ barrier: 'skipped' })).message, /^I16 |^I17 |^I20 |^I22 state/)
 })
 
-void test('a majority that does not come together is found out', async () => {
+void test('a majority that does not converge is detected', async () => {
   // L2 where the healthy followed a leader at the moment at which they were parted.
   assert.match((await firstFailure({ sabotage: 'links' })).message, /^L[12]: /)
   assert.match((await firstFailure({ sabotage: 'thread' })).message, /^L3, L4: /)
 })
 
-void test('a member that silently applied something else is suspect, and an operator has it repaired', async () => {
+void test('a member that silently diverged is suspected, and an operator repairs it', async () => {
   let [diverged, suspected, repaired] = [0, 0, 0]
   for (let seed = 1; repaired < divergentRuns; seed++) {
     assert.ok(seed <= 100, `${suspected} of ${diverged} were suspected, ${repaired} repaired`)
@@ -132,7 +132,7 @@ void test('a member that silently applied something else is suspect, and an oper
   assert.ok(2 * repaired > suspected, `${repaired} of ${suspected} were repaired`)
 })
 
-void test('a log on a disk that forgets its syncs is found out, and by what little', async () => {
+void test('a disk that loses synced writes is detected with a small plan', async () => {
   const mistake = { disk: 'forgets-syncs' } as const
   const failed = await firstFailure(mistake)
   assert.match(failed.message, /^I[2-6] |^I15 |^(member \d+ gave up: )?log /)

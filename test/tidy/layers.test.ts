@@ -258,7 +258,7 @@ function codeOf(text: string): string {
     .replace(/(^|[^:'"`\\])\/\/.*$/gm, '$1')
 }
 
-void test('nobody imports a room it may not see', () => {
+void test('no module imports one outside its allowed list', () => {
   const wrong: string[] = []
   let checked = 0
   for (const path of sourceFolders.flatMap(sourcesUnder)) {

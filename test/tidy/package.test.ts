@@ -18,11 +18,11 @@ type Manifest = {
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
 
-void test('the program says the version of its package', () => {
+void test('the program prints the version of its package', () => {
   assert.equal(programVersion, manifest.version)
 })
 
-void test('every flag of the server is read by somebody', () => {
+void test('every flag of the server is used', () => {
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && path !== join('config', 'flags.ts') && !path.startsWith('cli'))
     .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
@@ -45,14 +45,14 @@ void test('both commands exist once built', () => {
   }
 })
 
-void test('dependencies are exact, and the lockfile names no place to fetch them from', () => {
+void test('dependencies are exact, and the lockfile names no download location', () => {
   for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
     assert.match(version, /^(npm:[a-z]+@)?\d+\.\d+\.\d+$/, name)
   }
   assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
 })
 
-void test('make help names every variable that a target listens to', () => {
+void test('make help names every variable that a target uses', () => {
   const own = new Set(['MAKE', 'MAKEFILE_LIST', 'NODE_BIN', 'ORCHCTL'])
   const makefile = readFileSync(join(root, 'Makefile'), 'utf8')
   for (const [, target = '', help = '', recipe = ''] of makefile.matchAll(

@@ -10,7 +10,7 @@ import { readDocument, root } from './markdown.ts'
 import { references, referenceText } from './references.ts'
 
 for (const [path, make] of Object.entries(references)) {
-  void test(`${path} is as the declarations say`, async () => {
+  void test(`${path} matches the declarations`, async () => {
     const kept = existsSync(join(root, path)) ? readDocument(path) : ''
     assert.equal(await referenceText(make), kept, 'stale: make docs writes it again')
   })

@@ -22,7 +22,7 @@ const files = ['e2e', 'long'].flatMap((suite) =>
     .map((name) => join(suite, name)),
 )
 
-void test('tests of real processes wait for what has to come', () => {
+void test('tests of real processes wait for conditions', () => {
   assert.ok(files.length > 40, `${files.length} files`)
   const found = files.flatMap((file) => {
     const text = readFileSync(join(sources, file), 'utf8')

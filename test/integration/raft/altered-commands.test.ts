@@ -157,7 +157,7 @@ async function with3(run: (trio: Trio) => Promise<void>): Promise<void> {
   }
 }
 
-void test('a bit changed on the wire is refused, told of, and sent again', () =>
+void test('a bit flipped on the wire is detected, reported and sent again', () =>
   with3(async (trio) => {
     const { follower } = trio
     follower.tamper = once(({ message }) => {
@@ -170,7 +170,7 @@ void test('a bit changed on the wire is refused, told of, and sent again', () =>
     assert.deepEqual(follower.events.filter(({ kind }) => kind === 'altered').length, 1)
   }))
 
-void test('a bit changed in a proposal on its way to another leader is proposed anew', () =>
+void test('a bit flipped in a forwarded proposal is detected and the proposal retried', () =>
   with3(async (trio) => {
     trio.leader.tamper = once(({ message }) => {
       if (message.kind !== 'forward' || message.proposals[0] === undefined) return false
@@ -181,7 +181,7 @@ void test('a bit changed in a proposal on its way to another leader is proposed 
     await trio.allHave(['before', 'after'])
   }))
 
-void test('a bit changed in a proposal in the memory of its leader, or of who forwards it, ends that member', async () => {
+void test('a bit flipped in a proposal in the memory of the leader or the forwarder ends that member', async () => {
   for (const who of ['leader', 'follower'] as const) {
     await with3(async (trio) => {
       const ill = trio[who]
@@ -196,7 +196,7 @@ void test('a bit changed in a proposal in the memory of its leader, or of who fo
   }
 })
 
-void test('a bit changed in what a leader keeps for who lags ends the leader, and nobody else', () =>
+void test('a bit flipped in the entry cache of a leader ends the leader and no other member', () =>
   with3(async (trio) => {
     const { leader, follower } = trio
     const cut = trio.members.filter((member) => member !== follower)
@@ -207,7 +207,7 @@ void test('a bit changed in what a leader keeps for who lags ends the leader, an
     await trio.goesOnWithout(leader)
   }))
 
-void test('a bit changed on the way to the log ends the member before anything is written', () =>
+void test('a bit flipped on the way to the log ends the member before anything is written', () =>
   with3(async (trio) => {
     for (const who of ['follower'] as const) {
       const ill = trio[who]
@@ -219,7 +219,7 @@ void test('a bit changed on the way to the log ends the member before anything i
     }
   }))
 
-void test('a bit changed on the way to be applied ends the process, and the next one has it from the log', () =>
+void test('a bit flipped before it is applied ends the process, and the next start reads the entry from the log', () =>
   with3(async (trio) => {
     const ill = trio.follower
     ill.tamper = once(({ message }) => message.kind === 'committed' && flipFirst(message.entries))
@@ -231,7 +231,7 @@ void test('a bit changed on the way to be applied ends the process, and the next
     assert.deepEqual([again.fatal, again.machine.distrusted], [[], null])
   }))
 
-void test('a bit changed in a log past its own checks: its member takes another’s state, start after start', () =>
+void test('a bit flipped in a log with valid checksums makes the member fetch the state of a peer at each start', () =>
   with3(async (trio) => {
     await propose(trio.leader, 'after')
     await trio.allHave(['before', 'after'])

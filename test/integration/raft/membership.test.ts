@@ -123,7 +123,7 @@ for (const kind of ['inline', 'threads'] as const) {
   })
 }
 
-void test('who was away too long for the log joins by snapshot', async () => {
+void test('a member away beyond the log retention catches up by snapshot', async () => {
   const fleet = new RaftFleet('inline', { ...defaultLimits, retentionEntries: 10 })
   try {
     await fleet.found(1)
@@ -176,7 +176,7 @@ void test('members that were away while all peers they know were replaced come b
   }
 })
 
-void test('a change that is so already is done, one that must not be is refused with a way forward', async () => {
+void test('a change already in force succeeds, an invalid one is refused with a remedy', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -207,7 +207,7 @@ void test('a change that is so already is done, one that must not be is refused 
   }
 })
 
-void test('a member that cannot be is refused by whoever is asked for it, and ends nobody', async () => {
+void test('an invalid member is refused by any member that is asked, and ends none', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -238,7 +238,7 @@ void test('a member that cannot be is refused by whoever is asked for it, and en
   }
 })
 
-void test('a pinned learner stays one until it is told to vote, and votes then', async () => {
+void test('a pinned learner stays a learner until it is promoted', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -253,7 +253,7 @@ void test('a pinned learner stays one until it is told to vote, and votes then',
   }
 })
 
-void test('any member can be asked to hand leadership on', async () => {
+void test('any member accepts a leadership transfer request', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)
@@ -268,7 +268,7 @@ void test('any member can be asked to hand leadership on', async () => {
   }
 })
 
-void test('a majority that is not there keeps a change from being decided, and it is told so', async () => {
+void test('a change without a quorum stays undecided, and the caller gets an error', async () => {
   const fleet = new RaftFleet('inline')
   try {
     await fleet.found(1, 2, 3)

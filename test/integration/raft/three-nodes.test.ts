@@ -116,7 +116,7 @@ void test('three inline members replicate, read and hand leadership on', async (
   }
 })
 
-void test('a member that missed what was cut from the log comes back by snapshot', async () => {
+void test('a member that missed compacted entries catches up by snapshot', async () => {
   const network = new MemoryNetwork()
   const members = [1, 2, 3].map((id) => memberInfo({ id: nodeId(id), name: `m${id}` }, 'memory:1'))
   const limits = { ...defaultLimits, retentionEntries: 10 }
@@ -201,7 +201,7 @@ void test('three members on threads of their own replicate, restart and go on', 
   }
 })
 
-void test('a log that cannot be opened is told in one line, and ends the member', async () => {
+void test('a log that cannot be opened ends the member with a one-line error', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'raft-threads-'))
   const file = join(directory, 'file')
   writeFileSync(file, 'no directory')

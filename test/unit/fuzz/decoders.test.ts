@@ -294,7 +294,7 @@ const rounds = 1500
 const memoryMiBMax = 200
 
 for (const target of targets) {
-  void test(`${target.name}: damage gives a value or its own refusal, and takes no memory`, () => {
+  void test(`${target.name}: damaged input gives a value or a typed error, in bounded memory`, () => {
     const only = process.env['SEED']
     const seeds = only === undefined ? Array.from({ length: rounds }, (_, at) => at + 1) : [Number(only)]
     const counts = { accepted: 0, refused: 0 }

@@ -138,7 +138,7 @@ const targets: readonly {
 const rounds = 4000
 
 for (const target of targets) {
-  void test(`${target.name}: whatever is read gives a value or a refusal in words`, () => {
+  void test(`${target.name}: every input gives a value or a clear error`, () => {
     const only = process.env['SEED']
     const seeds = only === undefined ? Array.from({ length: rounds }, (_, at) => at + 1) : [Number(only)]
     const counts = { taken: 0, refused: 0 }

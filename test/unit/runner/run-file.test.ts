@@ -59,7 +59,7 @@ const lasting = (pidFile: string): string =>
 void describe('running one test file', { concurrency: 4 }, () => {
   after(() => rmSync(directory, { recursive: true }))
 
-  void test('counts what passed, what failed and why, and what was skipped', async () => {
+  void test('running a file counts passed, failed and skipped tests, with the reasons', async () => {
     const result = await ran(`
       console.log('# a word')
       console.log('noise')
@@ -81,7 +81,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     assert.deepEqual(result.said, ['a word'])
   })
 
-  void test('a test that waits for ever is ended and named, with what it started', async () => {
+  void test('a test that waits for ever is ended with its processes and named', async () => {
     const pidFile = join(directory, 'pid-waits')
     const result = await ran(
       `test('quick', () => undefined)
@@ -96,12 +96,12 @@ void describe('running one test file', { concurrency: 4 }, () => {
     await assertGone(pidFile)
   })
 
-  void test('so is one that lets nobody else run', async () => {
+  void test('a test that blocks the event loop is ended and named', async () => {
     const result = await ran(`test('spins', () => { for (;;) ; })`, 3)
     assert.match(whys(result)[0] ?? '', /^it did not end within 3 s/)
   })
 
-  void test('so is a process that goes on behind its tests', async () => {
+  void test('a process that outlives its tests is ended and named', async () => {
     const result = await ran(`test('quick', () => { setInterval(() => undefined, 1000) })`, slowStartSeconds)
     assert.equal(result.passed, 1)
     assert.deepEqual(whys(result), [
@@ -109,7 +109,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     ])
   })
 
-  void test('a process that is left behind is ended and told', async () => {
+  void test('a leftover child process is ended and reported', async () => {
     const pidFile = join(directory, 'pid-left')
     const result = await ran(`test('quick', () => { ${lasting(pidFile)} })`)
     assert.equal(result.passed, 1)
@@ -125,7 +125,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     ])
   })
 
-  void test('what goes wrong around the tests of a group fails', async () => {
+  void test('an error in the hooks of a group fails the file', async () => {
     const result = await ran(`
       import { after } from 'node:test'
       describe('group', () => {
@@ -135,7 +135,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     assert.match(whys(result).join('; '), /Error: not removed/)
   })
 
-  void test('it is stopped when it is told to', async () => {
+  void test('a running file stops on a signal', async () => {
     const stopper = new AbortController()
     const running = ran(
       `test('waits', () => new Promise(() => setInterval(() => 0, 1000)))`,

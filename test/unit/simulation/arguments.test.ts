@@ -10,7 +10,7 @@ import { readArguments } from '../../simulation/arguments.ts'
 import { replayCommand } from '../../simulation/shrink.ts'
 import { NotUnderstood } from '../../support/tools/command-line.ts'
 
-void test('what there is to say is understood', () => {
+void test('all documented arguments are accepted', () => {
   const one = { kind: 'one', trace: false, shrink: false }
   assert.deepEqual(readArguments([]), { ...one, job: { seed: 1 } })
   assert.deepEqual(readArguments(['--seed', '7', '--trace', '--shrink']), {
@@ -23,7 +23,7 @@ void test('what there is to say is understood', () => {
   assert.deepEqual(readArguments(['--seeds', '5']), { kind: 'many', first: 5, last: 5, jobs: null })
 })
 
-void test('the command a shrunk failure prints means what it was shrunk to', () => {
+void test('the command printed for a shrunk failure parses to the same reduction', () => {
   for (const job of [
     { seed: 7 },
     { seed: 7, faultsMs: 4000 },
@@ -74,7 +74,7 @@ for (const tool of tools) {
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
 
-  void test(`${tool}: --help prints the usage, what is not understood is one line and code 2`, () => {
+  void test(`${tool}: --help prints the usage, and unknown arguments are a one-line error with code 2`, () => {
     const help = run('--help')
     assert.deepEqual([help.status, help.stderr], [0, ''])
     assert.match(help.stdout, new RegExp(`node dist/test/${tool} `))

@@ -52,7 +52,7 @@ for (const [name, read] of Object.entries(readers)) {
     assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
   }
 
-  void test(`${name}: as far behind as it says, and no further`, () => {
+  void test(`${name}: a read is at most as stale as its answer states`, () => {
     judged({ atMs: 1050 })()
     judged({ atMs: 1500, revision: 2 })()
     finds(/^I21 bound: 2 was told .* ms before/, judged({ atMs: 1500 }))
@@ -61,7 +61,7 @@ for (const [name, read] of Object.entries(readers)) {
     judged({ atMs: 1500, mode: 'any', boundMs: 600 })()
   })
 
-  void test(`${name}: no larger bound than was asked for`, () => {
+  void test(`${name}: the bound of a read is not larger than requested`, () => {
     finds(/^I21 bound: 101 ms is beyond the bound/, judged({ atMs: 1050, boundMs: 101 }))
   })
 }

@@ -77,7 +77,7 @@ void test('I16 per object: an unknown write may show later, a refused one may no
   }
 })
 
-void test('I16 real time: what was told is never untold, to anybody', () => {
+void test('I16 real time: a returned version is never followed by an older one, on any member', () => {
   const right = twice()
   right.call(list(mostRecent), right.list(2, [2]), { client: 2, process: 2 })
   checkRealTime(right.history, right.truth)
@@ -89,7 +89,7 @@ void test('I16 real time: what was told is never untold, to anybody', () => {
   finds(/^I16 real time/, () => checkRealTime(gone.history, gone.truth))
 })
 
-void test('I16 real time: what a watch told counts too, and beside one another both orders do', () => {
+void test('I16 real time: watch events count, and concurrent calls may be in either order', () => {
   const told = new WatchLine()
   told.write(k, 'a')
   const read = told.begin(get())

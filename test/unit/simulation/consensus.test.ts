@@ -118,7 +118,7 @@ void test('I2: same index and term, another past', () => {
   finds(/^I2 /, () => logs.write(3, { entries: [entry(1, 2), entry(2, 2)] }))
 })
 
-void test('I5: an entry that is dropped in its own term, or once it was committed; one that nobody needs may go', () => {
+void test('I5: an entry dropped in its own term or after its commit is found, an unneeded one may go', () => {
   const own = new Logs()
   own.write(1, { entries: [entry(1, 2), entry(2, 2)], term: 2 })
   own.write(1, { entries: [entry(1, 2), entry(2, 2)] })
@@ -227,7 +227,7 @@ void test('I5 and I6: a message that leaves before what it promises is on the di
   new DurablePromises(logs.safety.logs).sent({ kind: 'vote-response', ...address, granted: false })
 })
 
-void test('I5: what was acknowledged in a former term may be replaced when the word of it leaves', () => {
+void test('I5: an entry acknowledged in a former term may be replaced when the acknowledgement is sent', () => {
   const logs = new Logs()
   const promises = new DurablePromises(logs.safety.logs)
   const accept = (ofTerm: number): CoreMessage => ({
@@ -260,7 +260,7 @@ void test('I7: a change on a change that is not committed, and a step that split
   finds(/^I7 step/, () => step(voting(4), change(1, joint)))
 })
 
-void test('I8: one that is no voter stands for election', () => {
+void test('I8: a member that is no voter campaigns', () => {
   const log = new ShadowLog()
   log.begin(
     { ...noSnapshot, configuration: voting(2, 3) },

@@ -40,7 +40,7 @@ function applied(state: StateCondition): Entry | undefined {
   return state.entries([write], noIndex)[0]
 }
 
-void test('a state that nobody harmed is right, and may not be condemned', () => {
+void test('an undamaged state is right and may not be quarantined', () => {
   const state = begun()
   assert.equal(applied(state), write)
   assert.ok(state.looked(true, true, false))
@@ -49,7 +49,7 @@ void test('a state that nobody harmed is right, and may not be condemned', () =>
   assert.ok(!begun().looked(false, true, false), 'it is what the log does not make')
 })
 
-void test('what was wrong only between two looks may be held against a state, for as long as it is that one', () => {
+void test('an error between two checks counts against a state as long as that state is used', () => {
   const state = begun()
   state.spoil('skipped')
   assert.equal(applied(state)?.kind, 'empty')
@@ -63,7 +63,7 @@ void test('what was wrong only between two looks may be held against a state, fo
   assert.ok(!state.mayBeDistrusted)
 })
 
-void test('a mistake of which nothing came is none to be condemned for', () => {
+void test('an injected divergence without effect is no reason for a quarantine', () => {
   const state = begun()
   state.spoil('bit-flip')
   assert.notEqual(applied(state), write)

@@ -8,7 +8,7 @@ import { SeededRandom } from '../../../base/random.ts'
 import { SimKeyValueDisk } from '../../simulation/kv.ts'
 import { World } from '../../simulation/world.ts'
 
-void test('what rots behind the opening of a database is not vouched for by whoever opened it', async () => {
+void test('damage after the opening of a database is not covered by its verification', async () => {
   const world = new World({ seed: 1, trace: null })
   const disk = new SimKeyValueDisk(world, { writeMsMax: 1, readMsMax: 1 })
   const home = disk.mount({ name: 'n1', alive: true, pausedUntil: 0, caught: null, waiting: [] })

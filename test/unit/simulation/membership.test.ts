@@ -39,7 +39,7 @@ function change(index: number, configuration: Configuration, ofTerm = 1): Entry 
 const three = of(info(1), info(2), info(3))
 const two = of(info(1), info(2))
 
-void test('I8: whose removal is decided begins no reign, and does not come back', () => {
+void test('I8: a member whose removal is committed begins no leadership and does not return', () => {
   const memberships = new Memberships(three)
   memberships.leads(3, 1, [])
   memberships.committed(change(1, two))
@@ -50,7 +50,7 @@ void test('I8: whose removal is decided begins no reign, and does not come back'
   finds(/^I8 removed/, () => memberships.committed(change(2, three, 2)))
 })
 
-void test('I8: whom a later configuration of its own log promotes may lead before that is decided', () => {
+void test('I8: a member promoted in its own log may lead before the promotion is committed', () => {
   const learning = of(info(1), info(2), info(3, 'learner'))
   const memberships = new Memberships(learning)
   const own = { index: logIndex(5), term: term(2), configuration: three }
@@ -59,7 +59,7 @@ void test('I8: whom a later configuration of its own log promotes may lead befor
   finds(/^I8 leads/, () => memberships.leads(3, 4, [own]))
 })
 
-void test('I8: who has the entry that takes its vote, and does not know that it is decided, may commit it once more', () => {
+void test('I8: a member that does not know that its demotion is committed may commit it again', () => {
   const before = { index: logIndex(1), term: term(1), configuration: three }
   for (const after of [two, of(info(1), info(2), info(3, 'learner'))]) {
     const memberships = new Memberships(three)
@@ -81,7 +81,7 @@ void test('I8: a learner does not lead, in a joint configuration both sides may'
   memberships.leads(3, 3, [])
 })
 
-void test('I8: whoever believes that it is removed has been, by then', () => {
+void test('I8: a member that considers itself removed has been removed', () => {
   const told = (index: number): Memberships => {
     const memberships = new Memberships(three)
     memberships.committed(change(1, two))
@@ -102,7 +102,7 @@ void test('I8: whoever believes that it is removed has been, by then', () => {
   })
 })
 
-void test('events tell what a change did', () => {
+void test('events name the effect of a change', () => {
   const memberships = new Memberships(three)
   const joined = of(...three.members, info(4, 'learner', 3))
   memberships.leads(1, 1, [])
@@ -116,7 +116,7 @@ void test('events tell what a change did', () => {
   assert.deepEqual([...memberships.met], [...expected, 'leader-removed-itself'])
 })
 
-void test('a majority that is sound stays so in whatever may come of the changes', () => {
+void test('a sound majority remains sound under any outcome of the pending changes', () => {
   const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
   const but =
     (...unsound: readonly number[]) =>

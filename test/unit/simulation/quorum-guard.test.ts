@@ -22,7 +22,7 @@ for (const [title, unsound, voteless, member, spared] of [
   ['not a second of them, although its state is wrong as well', [2, 3], [2], 3, false],
   ['not the only one whose state is right', [2], [], 1, false],
 ] as const) {
-  void test(`who may be harmed: ${title}`, () => {
+  void test(`which members may be damaged: ${title}`, () => {
     assert.equal(quorumGuard(unsound, voteless).canLose(member), spared)
   })
 }

@@ -33,7 +33,7 @@ void test('equal entries, equal state, whatever conditions refuse', () => {
   assert.equal(truth.revision, 4)
 })
 
-void test('a member behind is compared with the truth of then', () => {
+void test('a lagging member is compared with the state at its index', () => {
   const [machine, truth] = both(first, [...first, write(remove(a))])
   checkPrefix(1, machine.state, truth)
 })
@@ -54,7 +54,7 @@ void test('a command takes effect once, and only in the term it was made for', (
   checkPrefix(1, machine.state, truth)
 })
 
-void test('I12: another revision behind the same index', () => {
+void test('I12: two revisions at one index are found', () => {
   const [machine, truth] = both([write(put(a, '1')), write(put(a, '2'))], first)
   finds(/^I12 /, () => checkRevision(1, machine.state, truth))
 })

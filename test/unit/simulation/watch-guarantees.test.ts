@@ -86,7 +86,7 @@ void test('unique, also over two members, unless the state was asked for again',
   finds(/^I22 unique/, () => checkUnique(all.history))
 })
 
-void test('reliable: a change left out, before others or of a resumed watch', () => {
+void test('reliable: an omitted change is found, also in a resumed watch', () => {
   const all = told()
   all.watch({ start: behind(0), events: whole(all) })
   all.watch({ start: behind(3), events: whole(all).slice(3) })
@@ -99,7 +99,7 @@ void test('reliable: a change left out, before others or of a resumed watch', ()
   }
 })
 
-void test('filtered: what comes and goes by its labels', () => {
+void test('filtered: objects enter and leave a selection by their labels', () => {
   const right = (all: WatchLine): WatchedEvent[] => [
     event(all, 'ADDED', 1),
     left(all, 3),
@@ -140,7 +140,7 @@ void test('a bookmark never precedes its events', () => {
   finds(/^I22 bookmark/, () => checkBookmarks(early.history, early.truth))
 })
 
-void test('the state first is the whole state of one revision, and a most recent one is not old', () => {
+void test('the initial state is the whole state of one revision, and a most recent one is not stale', () => {
   const state = (all: WatchLine): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
   const start = { kind: 'state', marked: true } as const
   const mode = { kind: 'most-recent' } as const
@@ -177,7 +177,7 @@ void test('the state first is the whole state of one revision, and a most recent
   }
 })
 
-void test('too old is only what was forgotten', () => {
+void test('a version is too old only after its compaction', () => {
   const all = told()
   all.watch({ start: behind(2), events: [{ kind: 'ERROR', reason: 'Expired', trimmed: 3 }] })
   checkExpired(all.history)
