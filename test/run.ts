@@ -35,7 +35,9 @@ function testFilesUnder(folder: string): string[] {
   return files.sort()
 }
 
-/** Suites with the files of them that are to run. @throws NotUnderstood, or what `parseArgs` throws */
+/**
+ * Suites with the files of them that are to run. @throws NotUnderstood, or what `parseArgs` throws
+ */
 function chosen(
   args: readonly string[],
 ): readonly { readonly suite: Suite; readonly files: readonly string[] }[] {

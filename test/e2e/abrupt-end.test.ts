@@ -1,8 +1,9 @@
 /*
- * Goal: a member ends by its own words and its own exit code, however it is told to and whatever its peers say meanwhile: Node
- * would end it by an assertion where a thread is stopped from outside while a peer's new call comes in.
- * Method: a real process on whose peer port calls are opened without a pause, with a peer's own keys; told twice to stop, it
- * ends at once.
+ * Goal: a member ends by its own words and its own exit code, however it is told to and whatever
+ * its peers say meanwhile: Node would end it by an assertion where a thread is stopped from outside
+ * while a peer's new call comes in.
+ * Method: a real process on whose peer port calls are opened without a pause, with a peer's own
+ * keys; told twice to stop, it ends at once.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /*
- * Goal: an operator who writes a policy finds in the log who did what, also when the log is put aside under load; what cannot be
- * written is said to clients and operator as the mode has it; a policy or a path that cannot be is refused in one line.
+ * Goal: an operator who writes a policy finds in the log who did what, also when the log is put
+ * aside under load; what cannot be written is said to clients and operator as the mode has it; a
+ * policy or a path that cannot be is refused in one line.
  * Method: a real server process, a real kubectl, real files; /dev/full for a disk without room.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,8 @@
 /*
- * Goal: the shipped command measures a cluster of real processes: on leader and follower, what they cost, and what a failover
- * takes; and the cluster is whole behind it.
- * Method: a cluster that `orchctl cluster up` made, a short run of `orchctl bench` on it; one that is interrupted.
+ * Goal: the shipped command measures a cluster of real processes: on leader and follower, what they
+ * cost, and what a failover takes; and the cluster is whole behind it.
+ * Method: a cluster that `orchctl cluster up` made, a short run of `orchctl bench` on it; one that
+ * is interrupted.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

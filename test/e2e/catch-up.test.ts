@@ -1,8 +1,8 @@
 /*
- * Goal: a member that was away comes back by itself: from the log when the others still have what it missed, else from a
- * snapshot of their state; and is ready only then.
- * Method: one follower is stopped during 10,000 writes, once with the shipped retention and once with a small one;
- * afterwards its own answers are compared with the leader's.
+ * Goal: a member that was away comes back by itself: from the log when the others still have what
+ * it missed, else from a snapshot of their state; and is ready only then.
+ * Method: one follower is stopped during 10,000 writes, once with the shipped retention and once
+ * with a small one; afterwards its own answers are compared with the leader's.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

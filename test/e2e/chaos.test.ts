@@ -1,8 +1,9 @@
 /*
- * Goal: `orchctl chaos` does what it says to a real cluster and leaves nothing behind, however it ends; and such a cluster keeps
- * its promises to clients meanwhile.
- * Method: the shipped commands on clusters of their own; mixed faults under traffic that is recorded and judged; interrupted and
- * killed runs in the midst of every fault that outlives them; processes looked at in /proc.
+ * Goal: `orchctl chaos` does what it says to a real cluster and leaves nothing behind, however it
+ * ends; and such a cluster keeps its promises to clients meanwhile.
+ * Method: the shipped commands on clusters of their own; mixed faults under traffic that is
+ * recorded and judged; interrupted and killed runs in the midst of every fault that outlives them;
+ * processes looked at in /proc.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /*
  * Goal: a client library written for existing servers works unchanged.
- * Method: the typed verbs of @kubernetes/client-node against three real processes; its informers are in informer.test.ts.
+ * Method: the typed verbs of @kubernetes/client-node against three real processes; its informers
+ * are in informer.test.ts.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: a connection carries any number of large requests and answers, one behind the other.
- * Method: a client in another process than the server, because the timing of separate event loops is the point.
+ * Method: a client in another process than the server, because the timing of separate event loops
+ * is the point.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

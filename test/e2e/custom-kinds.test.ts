@@ -1,8 +1,8 @@
 /*
- * Goal: kinds that users define are as good as the program's own, through any member, from the moment on at which their
- * definition is established, also after members were killed and came back.
- * Method: a real kubectl and a client library against three real processes, each step through another one; in orch.io the
- * verbs of kubectl that ask what there is.
+ * Goal: kinds that users define are as good as the program's own, through any member, from the
+ * moment on at which their definition is established, also after members were killed and came back.
+ * Method: a real kubectl and a client library against three real processes, each step through
+ * another one; in orch.io the verbs of kubectl that ask what there is.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -158,7 +158,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const others = cluster.members.filter((member) => member !== away)
       for (let at = 0; at < 700; at += 50) {
         await Promise.all(Array.from({ length: 50 }, (_, more) => touch(leader, at + more)))
-        // A log is cut at what is on disk, and no later than the retention allows: so there is a place, whatever the disk.
+        // A log is cut at what is on disk, and no later than the retention allows: so there is a
+        // place, whatever the disk.
         if (at % 100 === 0) await Promise.all(others.map((member) => member.onDisk()))
       }
       away.start()

@@ -1,7 +1,7 @@
 /*
  * Goal: a user who types the commands of the documents gets what they promise.
- * Method: a fresh copy of the sources in an empty directory with an empty home, and one shell that runs every block of commands as it
- * stands, in order. Only PORT is set, as the documents say.
+ * Method: a fresh copy of the sources in an empty directory with an empty home, and one shell that
+ * runs every block of commands as it stands, in order. Only PORT is set, as the documents say.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

@@ -1,8 +1,9 @@
 /*
- * Goal: an upgrade of the rules is rehearsed: the level rises only after the last member is upgraded, members of both
- * kinds have equal states until then, no acknowledged write is lost, and there is no way back behind it.
- * Method: for each level, three real members held back below it, under traffic restarted one by one without the flag; at
- * the end one is put back.
+ * Goal: an upgrade of the rules is rehearsed: the level rises only after the last member is
+ * upgraded, members of both kinds have equal states until then, no acknowledged write is lost, and
+ * there is no way back behind it.
+ * Method: for each level, three real members held back below it, under traffic restarted one by one
+ * without the flag; at the end one is put back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -126,8 +127,8 @@ void test('a member limited to the old feature level stops at the raise and resu
   t.after(() => cluster.remove())
   const [held, ...others] = cluster.members
   if (held === undefined) return assert.fail('three members')
-  // The leader that founds the cluster chooses the newest level that it knows. The member that is held
-  // back takes part in the founding, and campaigns too late to be that leader.
+  // The leader that founds the cluster chooses the newest level that it knows. The member that is
+  // held back takes part in the founding, and campaigns too late to be that leader.
   held.start([...heldBackAt(featureLevelMax - 1), '--election-timeout', '20s'])
   for (const member of others) member.start()
   await Promise.all(others.map((member) => member.waitReady()))

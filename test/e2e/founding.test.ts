@@ -1,7 +1,8 @@
 /*
- * Goal: a cluster is founded once, by all its initial members. A member that began with another list of members is told why
- * it has no part in that; one that lost its directory never founds the cluster again, whoever is away; and an old member that
- * comes back to a cluster that was founded anew ends nobody. All that holds of a restored cluster too.
+ * Goal: a cluster is founded once, by all its initial members. A member that began with another
+ * list of members is told why it has no part in that; one that lost its directory never founds the
+ * cluster again, whoever is away; and an old member that comes back to a cluster that was founded
+ * anew ends nobody. All that holds of a restored cluster too.
  * Method: three real members; directories are emptied, kept and brought back.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /*
- * Goal: with --secure-port 0 a server takes a free port, and its log, its kubeconfig and the cluster's record of the member
- * all say that one, at each later start too; where somebody was told another one, it says so and ends.
+ * Goal: with --secure-port 0 a server takes a free port, and its log, its kubeconfig and the
+ * cluster's record of the member all say that one, at each later start too; where somebody was told
+ * another one, it says so and ends.
  * Method: real processes that are alone, asked over the kubeconfig that they made.
  */
 import assert from 'node:assert/strict'

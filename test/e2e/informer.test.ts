@@ -1,8 +1,10 @@
 /*
- * Goal: an informer of a client library written for existing servers sees every change, each once and in order, though
- * leaders are killed: one that was connected to a follower, and one whose own server went away.
- * Method: @kubernetes/client-node against three real processes; what the informers were told, one by one, is compared with
- * what was acknowledged, with all events since the beginning, and with a list in the end.
+ * Goal: an informer of a client library written for existing servers sees every change, each once
+ * and in order, though leaders are killed: one that was connected to a follower, and one whose own
+ * server went away.
+ * Method: @kubernetes/client-node against three real processes; what the informers were told, one
+ * by one, is compared with what was acknowledged, with all events since the beginning, and with a
+ * list in the end.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +29,10 @@ type Told = {
   readonly version: string
 }
 
-/** An informer that turns to the next server when its own one is gone, as a load balancer would have it do. */
+/**
+ * An informer that turns to the next server when its own one is gone, as a load balancer would have
+ * it do.
+ */
 class Follower {
   readonly told: Told[] = []
   readonly cache = new Map<string, string>()
@@ -117,7 +122,8 @@ async function writeAll(
       if (round === 3) return client.delete(`${path}/${name}`)
       return client.patch(`${path}/${name}`, body)
     })
-    // One whose first try was not answered may have been made by it: then there is nothing to make any more.
+    // One whose first try was not answered may have been made by it: then there is nothing to make
+    // any more.
     const expected = round === 0 ? [201, 409] : round === 3 ? [200, 404] : [200]
     assert.ok(expected.includes(reply.status), `${name}: ${reply.text}`)
     if (reply.status < 300 && round !== 3) acknowledged.add(`${name} ${versionOf(reply.text)}`)

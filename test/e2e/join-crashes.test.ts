@@ -1,7 +1,8 @@
 /*
- * Goal: a process that joins may be killed at any moment, again and again: the same command makes it one member, and no
- * member but that one is made. No id serves for two logs.
- * Method: a real process that joins a real cluster, killed after times that a seed draws, and where its answer is held back.
+ * Goal: a process that joins may be killed at any moment, again and again: the same command makes
+ * it one member, and no member but that one is made. No id serves for two logs.
+ * Method: a real process that joins a real cluster, killed after times that a seed draws, and where
+ * its answer is held back.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -118,7 +119,10 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
   }
 })
 
-/** Forwards to a member. While `isHeld`, what the member sends after its part of the handshake is not passed on. */
+/**
+ * Forwards to a member. While `isHeld`, what the member sends after its part of the handshake is
+ * not passed on.
+ */
 async function holdingProxy(address: string) {
   const held = { isHeld: true }
   const server = createServer((caller) => {

@@ -1,6 +1,8 @@
 /*
- * Goal: kubectl knows every kind there is, explains all of it, warns of what goes away, and refuses what no kind has.
- * Method: a real kubectl against a real process of one member, in both domains; some switches set by flags.
+ * Goal: kubectl knows every kind there is, explains all of it, warns of what goes away, and refuses
+ * what no kind has.
+ * Method: a real kubectl against a real process of one member, in both domains; some switches set
+ * by flags.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
- * Goal: what happened to objects is told, shown and forgotten through kubectl as people know it, whichever group of events
- * a program writes, and whoever leads.
- * Method: a real kubectl against a real process; three real processes with a short memory for events, of which the leader
- * is killed.
+ * Goal: what happened to objects is told, shown and forgotten through kubectl as people know it,
+ * whichever group of events a program writes, and whoever leads.
+ * Method: a real kubectl against a real process; three real processes with a short memory for
+ * events, of which the leader is killed.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

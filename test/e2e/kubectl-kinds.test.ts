@@ -1,7 +1,9 @@
 /*
- * Goal: kubectl knows every kind of the server: it lists, explains, makes, shows, describes and applies them.
- * Method: a real kubectl against one real process that keeps nothing, in both domains; objects in which every member is
- * said (`support/generators/full-object.ts`). In orch.io kubectl's own tables of kinds know only what both domains share.
+ * Goal: kubectl knows every kind of the server: it lists, explains, makes, shows, describes and
+ * applies them.
+ * Method: a real kubectl against one real process that keeps nothing, in both domains; objects in
+ * which every member is said (`support/generators/full-object.ts`). In orch.io kubectl's own tables
+ * of kinds know only what both domains share.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -80,7 +82,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const reviews = asked.map((definition) => manifest(maker, definition))
       const made = await ok(['create', validate, '-f', '-'], documents(objects.map(({ object }) => object)))
       assert.equal(made.trim().split('\n').length, objects.length, made)
-      // What cannot be patched kubectl takes for custom, and asks for definitions of those, whatever discovery tells.
+      // What cannot be patched kubectl takes for custom, and asks for definitions of those,
+      // whatever discovery tells.
       const answered = await ok(['create', validate, '-f', '-'], documents(reviews))
       assert.equal(answered.trim().split('\n').length, reviews.length, answered)
       for (const { definition, object } of objects) {
@@ -178,7 +181,10 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
   })
 }
 
-/** As somebody writes it: without what is the server's, and without owners and holders, which are not there. */
+/**
+ * As somebody writes it: without what is the server's, and without owners and holders, which are
+ * not there.
+ */
 function manifest(maker: FullObjects, definition: ResourceDefinition): JsonObject {
   const object = without(maker.object(definition, 0), ['status'])
   const others = [...Object.keys(ownedByServer), 'ownerReferences', 'finalizers', 'generateName']

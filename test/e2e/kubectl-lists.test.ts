@@ -1,6 +1,7 @@
 /*
  * Goal: kubectl reads large collections in chunks and follows changes, and misses none.
- * Method: a real kubectl against three real processes that hold 5,000 objects, its requests read from its own log.
+ * Method: a real kubectl against three real processes that hold 5,000 objects, its requests read
+ * from its own log.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -130,7 +131,8 @@ void describe('kubectl and large collections', () => {
         .map((line) => line.trim().split(/\s+/).slice(0, 2).join(' '))
         .filter((line) => /early|late/.test(line))
     try {
-      // Both have begun once they show something: the second one what changes, so something is changed until then.
+      // Both have begun once they show something: the second one what changes, so something is
+      // changed until then.
       let changes = 0
       await until(
         'both show something',

@@ -1,7 +1,7 @@
 /*
  * Goal: kubectl works unchanged, and what one member was told another one shows.
- * Method: a real kubectl against three real processes, in both domains; its typed verbs in k8s.io, its dynamic
- * ones in orch.io.
+ * Method: a real kubectl against three real processes, in both domains; its typed verbs in k8s.io,
+ * its dynamic ones in orch.io.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

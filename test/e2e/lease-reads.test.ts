@@ -1,8 +1,9 @@
 /*
- * Goal: a read by a lease sees every write that any member acknowledged before it, also on a leader that stood still
- * until its lease was over and another led; it says by what it was answered.
- * Method: write through one member, read from the leader at once; then pause the leader, have the next one acknowledge a
- * write, and let the old one wake up with reads already waiting in its socket.
+ * Goal: a read by a lease sees every write that any member acknowledged before it, also on a leader
+ * that stood still until its lease was over and another led; it says by what it was answered.
+ * Method: write through one member, read from the leader at once; then pause the leader, have the
+ * next one acknowledge a write, and let the old one wake up with reads already waiting in its
+ * socket.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -40,7 +41,8 @@ void describe('lease reads', () => {
     assert.equal(off.status, 400)
     assert.equal((await client.post('/cluster/v1/settings', { leaseReads: 1 })).status, 200)
     const counts = { lease: 0, other: 0, unanswered: 0 }
-    // On a machine with much to do a lease may be over before it is asked for: rounds more, until there was one.
+    // On a machine with much to do a lease may be over before it is asked for: rounds more, until
+    // there was one.
     const endMs = performance.now() + patienceMs
     let round = 0
     for (; round < 60 || (counts.lease === 0 && performance.now() < endMs); round++) {

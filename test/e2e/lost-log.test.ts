@@ -1,7 +1,8 @@
 /*
- * Goal: a member that lost its disk does not vote again under its name, and nothing acknowledged is lost by its coming back.
- * Method: one member is killed while the other two acknowledge writes; then one of those two loses its data directory and
- * starts again beside the one that knows nothing.
+ * Goal: a member that lost its disk does not vote again under its name, and nothing acknowledged is
+ * lost by its coming back.
+ * Method: one member is killed while the other two acknowledge writes; then one of those two loses
+ * its data directory and starts again beside the one that knows nothing.
  */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'

@@ -1,7 +1,9 @@
 /*
- * Goal: a member with valid keys that sends whatever it likes ends no process, changes nothing that was acknowledged and
- * stops no writes; its link is closed, counted, and reported in a few lines (docs/peer-trust.md).
- * Method: three real members; one is stopped, and the test speaks the peer protocol in its place, with its keys.
+ * Goal: a member with valid keys that sends whatever it likes ends no process, changes nothing that
+ * was acknowledged and stops no writes; its link is closed, counted, and reported in a few lines
+ * (docs/peer-trust.md).
+ * Method: three real members; one is stopped, and the test speaks the peer protocol in its place,
+ * with its keys.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -319,7 +321,8 @@ for (const { what, to, send, counter, line } of [...messages, ...greetings]) {
     const target = to === 'leader' ? await cluster.leader(stopped) : await followerNow()
     const before = { count: await counted(target, counter), logged: logOf(target).length }
     const newLines = (): string => logOf(target).slice(before.logged)
-    // A few lines of one reason are logged in ten seconds: where others used them up, it is sent again.
+    // A few lines of one reason are logged in ten seconds: where others used them up, it is sent
+    // again.
     let againMs = 0
     await until(
       'it is logged',
@@ -392,7 +395,8 @@ void test('2,000 silent connections are closed, counted and logged in a few line
 void test('the highest term that peers accept disturbs elections and does not prevent them', async () => {
   for (let time = 0; time < 3; time++) {
     for (const target of [leader, follower]) {
-      // It asks to be elected at once, with an empty log; nothing of it is refused, so the test does not wait for an end.
+      // It asks to be elected at once, with an empty log; nothing of it is refused, so the test
+      // does not wait for an end.
       const raised = Date.now()
       const now = { target, term: raised, commit: 0 }
       void sends(now, {

@@ -1,6 +1,7 @@
 /*
- * Goal: the members are objects like any other: kubectl lists them, shows a failover while it happens, changes a role
- * and is told why something may not be; a member that is no voter yet, or no member any more, says so.
+ * Goal: the members are objects like any other: kubectl lists them, shows a failover while it
+ * happens, changes a role and is told why something may not be; a member that is no voter yet, or
+ * no member any more, says so.
  * Method: a real kubectl and three real processes, one of them killed while it leads.
  */
 import assert from 'node:assert/strict'
@@ -31,7 +32,8 @@ void describe('cluster members as kubectl objects', () => {
   let cluster: ProcessCluster
 
   before(async () => {
-    // Patient elections: a busy machine must not be taken for a dead leader, as somebody else would lead than was asked for.
+    // Patient elections: a busy machine must not be taken for a dead leader, as somebody else would
+    // lead than was asked for.
     const config = { 'election-timeout': '1s', 'heartbeat-interval': '100ms' }
     cluster = await ProcessCluster.start({ members: 3, config })
   })

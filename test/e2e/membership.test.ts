@@ -1,8 +1,10 @@
 /*
- * Goal: a cluster grows, loses a machine for good, gets another, moves and loses its leader and shrinks, while everybody
- * writes: nothing that was acknowledged is lost, and nobody waits for long.
- * Method: real processes of a cluster on this machine, changed by the shipped command; 8 writers, a reader and a watcher
- * whose traffic is judged afterwards, and `orchctl verify` on two members that stay.
+ * Goal: a cluster grows, loses a machine for good, gets another, moves and loses its leader and
+ * shrinks, while everybody writes: nothing that was acknowledged is lost, and nobody waits for
+ * long.
+ * Method: real processes of a cluster on this machine, changed by the shipped command; 8 writers, a
+ * reader and a watcher whose traffic is judged afterwards, and `orchctl verify` on two members that
+ * stay.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -205,7 +207,8 @@ async function change(churn: Churn): Promise<void> {
   const verify = churn.verify('n1', 'n4')
   const survivor = await replaceDead(churn)
 
-  // On a busy machine somebody else may be elected at any time: then leadership is moved once more, to be removed where it is.
+  // On a busy machine somebody else may be elected at any time: then leadership is moved once more,
+  // to be removed where it is.
   if ((await churn.leader()) === 'n5') await churn.member('transfer-leader', 'n1')
   for (let moves = 0; (await churn.leader()) !== 'n5'; moves++) {
     assert.ok(moves < 10, 'leadership does not stay where it was moved to')
@@ -222,7 +225,10 @@ async function change(churn: Churn): Promise<void> {
   assert.equal(verified.code, 0, verified.said)
 }
 
-/** One that does not come back, and its successor under another name. @returns of n2 and n3 the other one */
+/**
+ * One that does not come back, and its successor under another name. @returns of n2 and n3 the
+ * other one
+ */
 async function replaceDead(churn: Churn): Promise<string> {
   const leader = await churn.leader()
   const dead = ['n2', 'n3'].find((name) => name !== leader) ?? 'n2'

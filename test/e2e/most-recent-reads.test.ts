@@ -1,9 +1,9 @@
 /*
  * Goal: a read without resourceVersion sees every write that any member acknowledged before it.
- * Method: write through one member, read through another at once; then the same from a follower that was paused while
- * the write happened, and from a leader that was deposed while it was paused, with the read already
- * waiting in its socket when it wakes. The same procedure against a server whose barrier is switched
- * off must find stale reads, or the procedure is worth nothing.
+ * Method: write through one member, read through another at once; then the same from a follower
+ * that was paused while the write happened, and from a leader that was deposed while it was paused,
+ * with the read already waiting in its socket when it wakes. The same procedure against a server
+ * whose barrier is switched off must find stale reads, or the procedure is worth nothing.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -58,7 +58,9 @@ class Procedure {
     return { reads: rounds, stale, unanswered, undisturbed: after.term === term }
   }
 
-  /** Pauses `who`, lets the others acknowledge a write, and has a read wait for `who` when it wakes. */
+  /**
+   * Pauses `who`, lets the others acknowledge a write, and has a read wait for `who` when it wakes.
+   */
   async fromPaused(who: MemberProcess): Promise<Outcome> {
     await read(who.client)
     const wasLeader = (await this.#cluster.leader()) === who
@@ -86,7 +88,8 @@ class Procedure {
   }
 
   /**
-   * @param isEnough whether what deposed leaders answered says enough; else, on a busy machine, they are asked in some rounds more
+   * @param isEnough whether what deposed leaders answered says enough; else, on a busy machine,
+   *   they are asked in some rounds more
    */
   async whole(isEnough: (deposed: Outcome) => boolean): Promise<{
     readonly across: Outcome

@@ -1,5 +1,6 @@
 /*
- * Goal: `orchctl cluster` starts, keeps, shows and stops a real cluster, whatever state it finds it in.
+ * Goal: `orchctl cluster` starts, keeps, shows and stops a real cluster, whatever state it finds it
+ * in.
  * Method: the shipped command as a process, three real servers, on ports of their own.
  */
 import assert from 'node:assert/strict'
@@ -64,7 +65,8 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     const heir = before.find(({ name }) => name !== leader)?.name
     assert.ok(heir)
     let [said, list] = ['', '']
-    // On a busy machine somebody else may be elected in between: then leadership is handed over once more.
+    // On a busy machine somebody else may be elected in between: then leadership is handed over
+    // once more.
     await until(
       `${heir} leads, and is shown to`,
       () => {
@@ -91,7 +93,8 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
       assert.equal(same, name !== heir, `${name} keeps its process unless it was killed`)
     }
 
-    // A member no more, though its directory is here: it does not keep the others from being started and shown as well.
+    // A member no more, though its directory is here: it does not keep the others from being
+    // started and shown as well.
     const gone = after.find(({ name, status: said }) => name !== said?.leader)?.name ?? ''
     const removed = orchctl('member', 'remove', gone, ...kubeconfig)
     assert.equal(removed.code, 0, removed.err)

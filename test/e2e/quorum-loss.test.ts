@@ -1,5 +1,6 @@
 /*
- * Goal: a member that has lost the quorum says so, promises nothing, and is whole again when the others are back.
+ * Goal: a member that has lost the quorum says so, promises nothing, and is whole again when the
+ * others are back.
  * Method: two of three real members are killed; the third is asked for everything.
  */
 import assert from 'node:assert/strict'
@@ -14,7 +15,10 @@ void test('without a quorum: not ready, local reads only, typed refusals, no wat
   t.after(() => cluster.remove())
   const [left, ...others] = cluster.members
   if (left === undefined) return assert.fail('three members')
-  /** Requests may take no longer than 3 s here, and where somebody is elected just then that is not enough. */
+  /**
+   * Requests may take no longer than 3 s here, and where somebody is elected just then that is not
+   * enough.
+   */
   const make = async (name: string): Promise<void> => {
     let last = ''
     const isThere = async (): Promise<boolean> => {

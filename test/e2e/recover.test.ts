@@ -1,8 +1,9 @@
 /*
- * Goal: a cluster that lost two of its three members for ever goes on from the third with all that it had; clients that kept
- * versions are told 410 and recover; who comes back from before is turned away.
- * Method: three real servers, a writer and an informer; two are killed and their directories taken away, the third is
- * recovered and started; then one of the two comes back with its old directory.
+ * Goal: a cluster that lost two of its three members for ever goes on from the third with all that
+ * it had; clients that kept versions are told 410 and recover; who comes back from before is turned
+ * away.
+ * Method: three real servers, a writer and an informer; two are killed and their directories taken
+ * away, the third is recovered and started; then one of the two comes back with its old directory.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'

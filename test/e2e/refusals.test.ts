@@ -16,7 +16,10 @@ import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { serverProgram as server } from '../support/drivers/programs.ts'
 import { patienceMs, until } from '../support/tools/until.ts'
 
-/** The lines that say why a process ended: standard error before the log exists, fatal lines of the log from then on. */
+/**
+ * The lines that say why a process ended: standard error before the log exists, fatal lines of the
+ * log from then on.
+ */
 type Ended = { readonly code: number | null; readonly lines: readonly string[] }
 
 function runServer(args: readonly string[]): Ended {
@@ -209,7 +212,8 @@ void test(
     reconfigure(member, { 'data-dir': join(small, 'data') })
     member.start()
     await member.waitReady()
-    // Some room is left at any moment: a member that finds none ends, also where nobody asks it for anything.
+    // Some room is left at any moment: a member that finds none ends, also where nobody asks it for
+    // anything.
     const { bavail, bsize } = statfsSync(small)
     writeFileSync(join(small, 'ballast'), Buffer.alloc(bavail * bsize - 24 * 1024 * 1024))
     assert.ok(member.running, member.logTail())

@@ -1,8 +1,9 @@
 /*
- * Goal: a member takes keys that were renewed on disk into use while it runs, for clients and for peers.
- * Method: real processes; one member's certificates are made anew under it, and both its ports are asked for what they
- * show; then another member starts again and has to find its way to it. And an authority of clients is replaced, while they
- * have connections and watches open.
+ * Goal: a member takes keys that were renewed on disk into use while it runs, for clients and for
+ * peers.
+ * Method: real processes; one member's certificates are made anew under it, and both its ports are
+ * asked for what they show; then another member starts again and has to find its way to it. And an
+ * authority of clients is replaced, while they have connections and watches open.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'

@@ -1,8 +1,10 @@
 /*
- * Goal: a state that is damaged on disk or went wrong in memory is noticed and never served from then on; damage heals by
- * itself while the cluster serves, and a state that others contradict by one command; what was acknowledged stays.
- * Method: three real processes under writes. The database of a stopped member is destroyed in several ways; the memory of a
- * running one is spoiled by a test-only main program. A log cut early makes the database the only local copy.
+ * Goal: a state that is damaged on disk or went wrong in memory is noticed and never served from
+ * then on; damage heals by itself while the cluster serves, and a state that others contradict by
+ * one command; what was acknowledged stays.
+ * Method: three real processes under writes. The database of a stopped member is destroyed in
+ * several ways; the memory of a running one is spoiled by a test-only main program. A log cut early
+ * makes the database the only local copy.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /*
- * Goal: one command makes a cluster on this machine out of a snapshot, with keys of its own; a snapshot that cannot be read
- * makes nothing.
+ * Goal: one command makes a cluster on this machine out of a snapshot, with keys of its own; a
+ * snapshot that cannot be read makes nothing.
  * Method: the shipped command, which starts real servers, in a directory that goes away.
  */
 import assert from 'node:assert/strict'

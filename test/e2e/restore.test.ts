@@ -1,8 +1,10 @@
 /*
- * Goal: a cluster of which nothing is left but a snapshot goes on as another one: with the content of the moment it was
- * saved, above every version that a client may know, and deaf to members of its former life.
- * Method: three real servers, writers and an informer; saved from a follower, killed, their directories away, restored and
- * started again; then a member with its old directory comes back. Twice over, as a first try is often not the last.
+ * Goal: a cluster of which nothing is left but a snapshot goes on as another one: with the content
+ * of the moment it was saved, above every version that a client may know, and deaf to members of
+ * its former life.
+ * Method: three real servers, writers and an informer; saved from a follower, killed, their
+ * directories away, restored and started again; then a member with its old directory comes back.
+ * Twice over, as a first try is often not the last.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'

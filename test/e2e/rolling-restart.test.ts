@@ -1,8 +1,9 @@
 /*
- * Goal: all members are restarted one after another under load, and clients hardly notice: no acknowledged write is lost, whatever
- * fails succeeds at once on another member, and no watch misses an event.
- * Method: three real processes, stopped and started in turns; clients that repeat on the next member what failed; watchers that
- * resume on the next one; then the record is judged.
+ * Goal: all members are restarted one after another under load, and clients hardly notice: no
+ * acknowledged write is lost, whatever fails succeeds at once on another member, and no watch
+ * misses an event.
+ * Method: three real processes, stopped and started in turns; clients that repeat on the next
+ * member what failed; watchers that resume on the next one; then the record is judged.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

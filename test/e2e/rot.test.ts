@@ -1,8 +1,8 @@
 /*
- * Goal: a byte that changed in any file of a stopped member, a file that is gone, cut or exchanged, is never served and
- * never makes the cluster unequal: the member heals, or refuses with one line.
- * Method: three processes, one spoiled in one place at a time, everything it then serves compared with the leader's;
- * `ROT_SEED=n` repeats a run. The long suite has many more places.
+ * Goal: a byte that changed in any file of a stopped member, a file that is gone, cut or exchanged,
+ * is never served and never makes the cluster unequal: the member heals, or refuses with one line.
+ * Method: three processes, one spoiled in one place at a time, everything it then serves compared
+ * with the leader's; `ROT_SEED=n` repeats a run. The long suite has many more places.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +18,8 @@ void test('a member with a corrupted file repairs it or refuses to start, and se
     console.log(`# ${what}: harmless, healed, refused`)
     for (const row of rotRows(table)) console.log(`# ${row}`)
   }
-  // Whether there is a table depends on when LevelDB compacts, and peers.json on members that joined later.
+  // Whether there is a table depends on when LevelDB compacts, and peers.json on members that
+  // joined later.
   assert.ok(
     changes.size > 7 && changes.has('cluster.json') && changes.has('lease promise'),
     'every kind of file',

@@ -1,8 +1,10 @@
 /*
- * Goal: whatever one user asks for within the limits, a member with a heap of 1 GiB goes on serving another one.
- * Method: a real durable member; large creates, dry runs, refusals, slow and stalled uploads, watches and lists that are not read,
- * patches, in every encoding and both protocols, from a seed; beside them a small create, get and delete, over and over.
- * `SOAK_SEED=n` repeats a run; ten minutes of it are `node dist/test/run.js --long --only soak`.
+ * Goal: whatever one user asks for within the limits, a member with a heap of 1 GiB goes on serving
+ * another one.
+ * Method: a real durable member; large creates, dry runs, refusals, slow and stalled uploads,
+ * watches and lists that are not read, patches, in every encoding and both protocols, from a seed;
+ * beside them a small create, get and delete, over and over. `SOAK_SEED=n` repeats a run; ten
+ * minutes of it are `node dist/test/run.js --long --only soak`.
  */
 import { test } from 'node:test'
 import { judgedSoak } from '../support/runs/soak-run.ts'

@@ -1,7 +1,8 @@
 /*
- * Goal: a server answers, and ends when it is told to, though nobody reads what it says on standard output; who reads again gets
- * whole lines of the log and of the audit log that goes there too.
- * Method: a real server whose standard output is a pipe that is left full, while each request has both of them say something.
+ * Goal: a server answers, and ends when it is told to, though nobody reads what it says on standard
+ * output; who reads again gets whole lines of the log and of the audit log that goes there too.
+ * Method: a real server whose standard output is a pipe that is left full, while each request has
+ * both of them say something.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,8 +1,9 @@
 /*
- * Goal: a member that stands still for a moment changes nothing; a leader that stands still for longer gives way, once,
- * to a member that is well; and no acknowledged write is lost on the way.
- * Method: three real processes under writes and reads, each with one member of its own. A module beside the shipped
- * server makes its api thread or the disk under its log stand still. Leaders are counted by term, as all members say.
+ * Goal: a member that stands still for a moment changes nothing; a leader that stands still for
+ * longer gives way, once, to a member that is well; and no acknowledged write is lost on the way.
+ * Method: three real processes under writes and reads, each with one member of its own. A module
+ * beside the shipped server makes its api thread or the disk under its log stand still. Leaders are
+ * counted by term, as all members say.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +16,10 @@ import { assertWritesKept, contentsOf } from '../support/runs/traffic-checks.ts'
 const namespace = 'traffic'
 const rounds = Number(process.env['STALL_ROUNDS'] ?? 1)
 
-/** Patient elections, so that a busy machine is not taken for a dead leader: what is tested is another clock's. */
+/**
+ * Patient elections, so that a busy machine is not taken for a dead leader: what is tested is
+ * another clock's.
+ */
 const config = { 'election-timeout': '1s', 'heartbeat-interval': '100ms' }
 
 type Run = {
@@ -26,7 +30,10 @@ type Run = {
   followers(): Promise<readonly [MemberProcess, MemberProcess]>
 }
 
-/** A cluster under traffic; what it acknowledged is judged at the end. Whatever happens, both end: traffic that goes on keeps the process. */
+/**
+ * A cluster under traffic; what it acknowledged is judged at the end. Whatever happens, both end:
+ * traffic that goes on keeps the process.
+ */
 async function underTraffic(action: (run: Run) => Promise<void>): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3, config, preload: stallHook })
   const ends: (() => Promise<void>)[] = []
@@ -146,7 +153,8 @@ for (const [part, title] of [
         const stalls = [() => stall(slow, 'api'), () => stall(leader, part)]
         const seen = await during(run, `${title} of the leader, api thread of a follower`, stalls, 6000)
         const declined = await metric(slow, 'orch_raft_takeovers_declined_total')
-        // A busy machine may make the other one late as well; then the slow one takes it once it is well again.
+        // A busy machine may make the other one late as well; then the slow one takes it once it is
+        // well again.
         assert.equal(seen.newLeaders.length, 1, seen.newLeaders.join(', '))
         assert.notEqual(seen.newLeaders[0], leader.name)
         assert.ok(seen.newLeaders[0] === well.name || declined > 0, 'who stood still declined first')

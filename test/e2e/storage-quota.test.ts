@@ -1,6 +1,7 @@
 /*
- * Goal: who fills the storage is told so, in words that help, by kubectl; everything is ready and readable meanwhile;
- * deleting, a whole namespace too, brings room back by itself, and so does a larger quota.
+ * Goal: who fills the storage is told so, in words that help, by kubectl; everything is ready and
+ * readable meanwhile; deleting, a whole namespace too, brings room back by itself, and so does a
+ * larger quota.
  * Method: a real cluster with the smallest quota and the shortest history, kubectl and orchctl.
  */
 import assert from 'node:assert/strict'

@@ -1,13 +1,18 @@
 /*
- * Goal: a healthy cluster whose members go away for a while breaks no promise and is not accused of any.
- * Method: three real processes, killed and paused, everything recorded and judged as `orchctl verify` does.
+ * Goal: a healthy cluster whose members go away for a while breaks no promise and is not accused of
+ * any.
+ * Method: three real processes, killed and paused, everything recorded and judged as `orchctl
+ * verify` does.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProcessCluster } from '../support/drivers/process-cluster.ts'
 import { allOf, verifyFailovers, verifyPauses } from '../support/runs/verify-run.ts'
 
-/** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
+/**
+ * Calls end before the pause does, so that others begin in it; and have time for a connection on a
+ * busy machine.
+ */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
 void test('histories of clients during failovers are linearizable, with correct lists and watches', async (t) => {

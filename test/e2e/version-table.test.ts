@@ -1,8 +1,9 @@
 /*
- * Goal: whatever version is asked for, and however, every member answers by the table of the specification, and all the
- * same: leader and followers, right after a restart or a failover, and after its state came by snapshot.
- * Method: each cell of the table on each of three real processes, about objects whose history was cut on purpose; then
- * again after each of these.
+ * Goal: whatever version is asked for, and however, every member answers by the table of the
+ * specification, and all the same: leader and followers, right after a restart or a failover, and
+ * after its state came by snapshot.
+ * Method: each cell of the table on each of three real processes, about objects whose history was
+ * cut on purpose; then again after each of these.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -6,8 +6,8 @@ import { memberOf, objectMember, objectsMember, textMember, textsMember } from '
 import type { JsonObject } from '../../src/api/json.ts'
 
 /**
- * What OpenAPI tells of a shape, as `openapi-definitions.txt` writes it: its marks, and a line for each member. Texts can be
- * compared, and say what is different.
+ * What OpenAPI tells of a shape, as `openapi-definitions.txt` writes it: its marks, and a line for
+ * each member. Texts can be compared, and say what is different.
  */
 export type DefinitionLines = { readonly marks: string; readonly members: ReadonlyMap<string, string> }
 

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import { normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The messages of the API by name (`core/v1.Pod`), as `protobuf-types.txt` lists them; knows nothing of our declarations. */
+/**
+ * The messages of the API by name (`core/v1.Pod`), as `protobuf-types.txt` lists them; knows
+ * nothing of our declarations.
+ */
 export type MessageTable = ReadonlyMap<string, MessageType>
 
 export type MessageType =

@@ -7,9 +7,10 @@ import { messageOf } from './message-table.ts'
 import type { BasicType, MemberType, MessageMember, MessageTable } from './message-table.ts'
 
 /**
- * A second decoder, which shares nothing with ours: driven by the table, with a reader of its own. It is strict about
- * what upstream's encoder does and readers need not insist on: fields by number, entries by key, every member
- * that has no way of being unset said once, none that is not in the table.
+ * A second decoder, which shares nothing with ours: driven by the table, with a reader of its own.
+ * It is strict about what upstream's encoder does and readers need not insist on: fields by number,
+ * entries by key, every member that has no way of being unset said once, none that is not in the
+ * table.
  *
  * @returns the object with every zero that the message says
  */
@@ -179,7 +180,10 @@ function numberOf({ wire, reader }: Field): bigint {
   return BigInt(reader.int64())
 }
 
-/** What the same object is without the zeros of members that cannot be unset, and without empty lists and maps. */
+/**
+ * What the same object is without the zeros of members that cannot be unset, and without empty
+ * lists and maps.
+ */
 export function withoutZeros(table: MessageTable, name: string, object: JsonObject): JsonObject {
   const message = messageOf(table, name)
   assert.ok(message.kind === 'message')

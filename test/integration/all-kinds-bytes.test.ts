@@ -1,7 +1,8 @@
 /**
- * Goal: bytes that are no object of a kind are refused in one line that names the place, and no bytes do more than that.
- * Method: for every kind, over HTTP: each member of its messages with another wire type, bodies in protobuf that are cut
- * or malformed, text that is no UTF-8, too deep, or says very much.
+ * Goal: bytes that are no object of a kind are refused in one line that names the place, and no
+ * bytes do more than that.
+ * Method: for every kind, over HTTP: each member of its messages with another wire type, bodies in
+ * protobuf that are cut or malformed, text that is no UTF-8, too deep, or says very much.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,9 @@
 /**
  * Goal: what is wrong with an object of any kind is refused, and told with its path and its reason.
- * Method: full objects of every kind (`support/generators/full-object.ts`) with one thing wrong each, which the declaration itself says:
- * members that are missing, not known, or of another type, texts beside their list or rule, numbers beyond their range,
- * unions of nothing and of two. Each is sent as a dry run to the shipped server.
+ * Method: full objects of every kind (`support/generators/full-object.ts`) with one thing wrong
+ * each, which the declaration itself says: members that are missing, not known, or of another type,
+ * texts beside their list or rule, numbers beyond their range, unions of nothing and of two. Each
+ * is sent as a dry run to the shipped server.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,9 +1,11 @@
 /**
- * Goal: nothing that a client says of an object is lost or changed on its way, whatever kind it is of and in whatever
- * encoding it is written and read.
- * Method: for every kind of the server, in both domains, objects in which every member is said (drawn from the declaration:
- * `support/generators/full-object.ts`) go through all verbs and representations over HTTP, and watches tell all of it again at the
- * end. What the server makes of them itself is named in `support/fixtures/stored-object.ts`. Members that were never said fail it.
+ * Goal: nothing that a client says of an object is lost or changed on its way, whatever kind it is
+ * of and in whatever encoding it is written and read.
+ * Method: for every kind of the server, in both domains, objects in which every member is said
+ * (drawn from the declaration: `support/generators/full-object.ts`) go through all verbs and
+ * representations over HTTP, and watches tell all of it again at the end. What the server makes of
+ * them itself is named in `support/fixtures/stored-object.ts`. Members that were never said fail
+ * it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,14 +27,15 @@ const seed = Number(process.env['SEED'] ?? 1)
 
 const forbidden = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'volumeDevices']
 /**
- * Of these no client can say anything: only leaders write the status of members, and here is no member to replace; events
- * of the past are told in the beta.
+ * Of these no client can say anything: only leaders write the status of members, and here is no
+ * member to replace; events of the past are told in the beta.
  */
 const neverSaid = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
-  // A schema that says these is refused; with a conversion webhook the other version could not be asked for.
+  // A schema that says these is refused; with a conversion webhook the other version could not be
+  // asked for.
   ...[
     'id',
     '$ref',

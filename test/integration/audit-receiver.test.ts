@@ -1,5 +1,6 @@
 /*
- * Goal: a server that takes audit events is believed by its authority alone, sees who sends, and its answer is understood.
+ * Goal: a server that takes audit events is believed by its authority alone, sees who sends, and
+ * its answer is understood.
  * Method: a real HTTPS server that asks for a certificate and answers what the test says.
  */
 import assert from 'node:assert/strict'

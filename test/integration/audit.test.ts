@@ -1,7 +1,9 @@
 /*
- * Goal: what requests leave in the audit log is what the policy says, as upstream's events say it, and nothing else: no body below
- * its level, no credential at any. Who asks waits for the log only where the mode says so.
- * Method: the shipped server, verbs and machine over a socket; a log in memory that the tests hold up and break.
+ * Goal: what requests leave in the audit log is what the policy says, as upstream's events say it,
+ * and nothing else: no body below its level, no credential at any. Who asks waits for the log only
+ * where the mode says so.
+ * Method: the shipped server, verbs and machine over a socket; a log in memory that the tests hold
+ * up and break.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

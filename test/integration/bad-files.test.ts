@@ -1,7 +1,8 @@
 /*
- * Goal: a member that finds what it cannot use says so in one line that names the file and what to do; it leaves the
- * directory as it was, unlocked, and starts once the file is back.
- * Method: one member of three with its real files, spoiled in one way at a time, started in this process.
+ * Goal: a member that finds what it cannot use says so in one line that names the file and what to
+ * do; it leaves the directory as it was, unlocked, and starts once the file is back.
+ * Method: one member of three with its real files, spoiled in one way at a time, started in this
+ * process.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -89,8 +90,8 @@ async function start(given: Flags): Promise<string | null> {
 }
 
 /**
- * Path and contents of all there is, but for what a lock leaves, and for the election timeout of the
- * last start, which is recorded before the log is opened.
+ * Path and contents of all there is, but for what a lock leaves, and for the election timeout of
+ * the last start, which is recorded before the log is opened.
  */
 function picture(directory: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()

@@ -1,8 +1,8 @@
 /*
- * Goal: what measures servers measures them right, notices when they break their word, leaves nothing behind, and refuses what
- * it was not asked to load.
- * Method: real servers in this process behind real sockets: the shipped one, and two that are broken on purpose; the shipped
- * command line, and its threads.
+ * Goal: what measures servers measures them right, notices when they break their word, leaves
+ * nothing behind, and refuses what it was not asked to load.
+ * Method: real servers in this process behind real sockets: the shipped one, and two that are
+ * broken on purpose; the shipped command line, and its threads.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -54,7 +54,10 @@ async function measured(
   )
 }
 
-/** Of what a run made: what is not being removed, and what is in it. Nobody here finishes what a namespace's removal begins. */
+/**
+ * Of what a run made: what is not being removed, and what is in it. Nobody here finishes what a
+ * namespace's removal begins.
+ */
 async function leftOf({ url, token }: Endpoint): Promise<readonly string[]> {
   const namesAt = async (path: string): Promise<readonly string[]> => {
     const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })

@@ -1,6 +1,8 @@
 /*
- * Goal: a kind that was defined through another member a moment ago is found, and what there is not costs little to ask for.
- * Method: the real server and the real read barrier; the leader's answers, and when the definitions are taken in, are the test's.
+ * Goal: a kind that was defined through another member a moment ago is found, and what there is not
+ * costs little to ask for.
+ * Method: the real server and the real read barrier; the leader's answers, and when the definitions
+ * are taken in, are the test's.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: the two groups of events are two views of one store, over HTTP, in every encoding: whatever is written through one
- * is got, listed, watched and deleted through the other, by its names there.
- * Method: the shipped server; lives that change hands between the groups at every step, told again by watches of each.
+ * Goal: the two groups of events are two views of one store, over HTTP, in every encoding: whatever
+ * is written through one is got, listed, watched and deleted through the other, by its names there.
+ * Method: the shipped server; lives that change hands between the groups at every step, told again
+ * by watches of each.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: a member that takes connections and never answers does not keep a change from being made by another one,
- * costs no more than the time that was given, and is named, with what to do.
- * Method: the shipped commands against a real server, behind a listener that swallows what it is sent.
+ * Goal: a member that takes connections and never answers does not keep a change from being made by
+ * another one, costs no more than the time that was given, and is named, with what to do.
+ * Method: the shipped commands against a real server, behind a listener that swallows what it is
+ * sent.
  */
 import assert from 'node:assert/strict'
 import { connect, createServer } from 'node:net'

@@ -1,7 +1,8 @@
 /*
- * Goal: a process that is told to join becomes the member that its token names, or ends with one line that says what to
- * do; whatever is interrupted, the same command completes it.
- * Method: the shipped start steps against a real server over TLS, whose configuration changes by the shipped plan.
+ * Goal: a process that is told to join becomes the member that its token names, or ends with one
+ * line that says what to do; whatever is interrupted, the same command completes it.
+ * Method: the shipped start steps against a real server over TLS, whose configuration changes by
+ * the shipped plan.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,10 @@
 /*
- * Goal: an answer that is lost or late, a process that joins at that moment, and a command that breaks off in the middle cost
- * nothing: given again, or asked of another member, it finds what it did and goes on, and touches nobody who has the name since.
- * Method: the shipped commands against a real server over TLS whose changes are made and then not answered, or answered with
- * "it may still be made"; the second member that is asked is the same server under another name.
+ * Goal: an answer that is lost or late, a process that joins at that moment, and a command that
+ * breaks off in the middle cost nothing: given again, or asked of another member, it finds what it
+ * did and goes on, and touches nobody who has the name since.
+ * Method: the shipped commands against a real server over TLS whose changes are made and then not
+ * answered, or answered with "it may still be made"; the second member that is asked is the same
+ * server under another name.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

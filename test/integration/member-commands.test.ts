@@ -1,7 +1,8 @@
 /*
- * Goal: what orchctl says and asks about members is what happens to them; each command may be given again, and what
- * cannot be is refused in one line with the way forward.
- * Method: the shipped commands against a real server over TLS, whose configuration changes by the shipped plan.
+ * Goal: what orchctl says and asks about members is what happens to them; each command may be given
+ * again, and what cannot be is refused in one line with the way forward.
+ * Method: the shipped commands against a real server over TLS, whose configuration changes by the
+ * shipped plan.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -47,7 +48,8 @@ void test('add prints a token and a command with which the server would start, a
   assert.equal(statSync(path).mode & 0o077, 0, 'for its owner alone')
   assert.ok(!ran.out.includes(readFileSync(path, 'utf8').trim()), 'not on a command line')
   assert.equal(config['bind-address'], isIP(host) === 0 ? '0.0.0.0' : host)
-  // Its context comes when it has joined: others who walk the file would dial it before it is there.
+  // Its context comes when it has joined: others who walk the file would dial it before it is
+  // there.
   const contexts = (): unknown =>
     (parse(readFileSync(kubeconfig, 'utf8')) as { contexts: { name: string }[] }).contexts.map(
       ({ name }) => name,

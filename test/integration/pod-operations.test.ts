@@ -1,6 +1,7 @@
 /**
- * Goal: what can be done to a Pod beside writing it, over HTTP: in every encoding, by whom, and what discovery and OpenAPI
- * say of it. What needs a connection to the Pod's node is a path that leads nowhere.
+ * Goal: what can be done to a Pod beside writing it, over HTTP: in every encoding, by whom, and
+ * what discovery and OpenAPI say of it. What needs a connection to the Pod's node is a path that
+ * leads nowhere.
  * Method: the shipped server, verbs and authorizer; the subresources of release 1.24 as a table.
  */
 import assert from 'node:assert/strict'
@@ -111,7 +112,10 @@ test('operations on Pods are create-only, and those that need the node are not s
   assert.equal((await api.ask('GET', '/api/v1/namespaces/default/bindings')).status, 405)
 })
 
-/** Of the kinds that are served, in release 1.24, but for what is passed on to nodes and for tokens of accounts. */
+/**
+ * Of the kinds that are served, in release 1.24, but for what is passed on to nodes and for tokens
+ * of accounts.
+ */
 const subresources = `
   namespaces/finalize Namespace update
   namespaces/status Namespace get,patch,update

@@ -1,7 +1,8 @@
 /*
- * Goal: out of what survived of a lost majority the best is found, what may be lost is told, nothing is changed before the
- * operator says so, and a crash in the middle costs a second try.
- * Method: the shipped command in this process on real directories of two members of five, whose logs are written by hand.
+ * Goal: out of what survived of a lost majority the best is found, what may be lost is told,
+ * nothing is changed before the operator says so, and a crash in the middle costs a second try.
+ * Method: the shipped command in this process on real directories of two members of five, whose
+ * logs are written by hand.
  */
 import assert from 'node:assert/strict'
 import {

@@ -1,7 +1,7 @@
 /**
  * Goal: what a client does with objects, from the socket to the state machine and back.
- * Method: HTTPS with HTTP/1.1 and HTTP/2 against the shipped server, verbs and machine; consensus is of one member,
- * without threads.
+ * Method: HTTPS with HTTP/1.1 and HTTP/2 against the shipped server, verbs and machine; consensus
+ * is of one member, without threads.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

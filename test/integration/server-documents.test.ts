@@ -1,5 +1,6 @@
 /**
- * Goal: what clients read before they ask for objects: discovery, OpenAPI, version, health, metrics, membership.
+ * Goal: what clients read before they ask for objects: discovery, OpenAPI, version, health,
+ * metrics, membership.
  * Method: `inject` against the real server.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,6 @@
 /**
- * Goal: a member that stops says so first, loses no call that was under way, and sends clients elsewhere.
+ * Goal: a member that stops says so first, loses no call that was under way, and sends clients
+ * elsewhere.
  * Method: real sockets against the real server around a recording registry.
  */
 import assert from 'node:assert/strict'

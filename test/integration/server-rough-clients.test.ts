@@ -1,5 +1,6 @@
 /**
- * Goal: clients that cut their bodies short, leave, stall, send too much or nonsense harm nobody but themselves.
+ * Goal: clients that cut their bodies short, leave, stall, send too much or nonsense harm nobody
+ * but themselves.
  * Method: real sockets against the real server around a recording registry.
  */
 import assert from 'node:assert/strict'
@@ -130,7 +131,8 @@ test('a body cut short reaches no verb, over both protocols', async (t) => {
   await uploading(client, 1)
   socket.destroy()
   await uploading(client, 0)
-  // Node's own client ends a body properly before it cancels; others do not, so these frames are made by hand.
+  // Node's own client ends a body properly before it cancels; others do not, so these frames are
+  // made by hand.
   const frames = await plainSocket(port, admin, ['h2'])
   const head = Buffer.concat([
     literal(':method', 'POST'),
@@ -351,7 +353,8 @@ test('a client that stalls too long on its response is cut off, and its slot is 
     assert.ok(context instanceof Call)
     await until(() => context.blockedMs() > 0)
     assert.equal(context.closed, false)
-    // Sockets take some of it at first, whoever reads: what counts is how long ago the last of that was.
+    // Sockets take some of it at first, whoever reads: what counts is how long ago the last of that
+    // was.
     const skip = setInterval(() => (skewMs += limits.writeStallMsMax + 1), 100)
     await until(() => context.closed)
     clearInterval(skip)

@@ -1,6 +1,6 @@
 /**
- * Goal: what HTTP has no place for is one `Status`, or ends with its connection or stream; never a hang, never another
- * object than was named.
+ * Goal: what HTTP has no place for is one `Status`, or ends with its connection or stream; never a
+ * hang, never another object than was named.
  * Method: bytes over real sockets to the real server around a recording registry.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,8 @@
 /*
- * Goal: a data directory is made as a whole, or no server starts on it and a second try makes it; what is there already is
- * never touched.
- * Method: the shipped command in this process on real files, ended in the middle by a disk that fails or entropy that does.
+ * Goal: a data directory is made as a whole, or no server starts on it and a second try makes it;
+ * what is there already is never touched.
+ * Method: the shipped command in this process on real files, ended in the middle by a disk that
+ * fails or entropy that does.
  */
 import assert from 'node:assert/strict'
 import {

@@ -1,7 +1,8 @@
 /*
- * Goal: a snapshot on its way holds little memory and no place for ever: it is read only as its client takes it, few are
- * sent at once, and who leaves, stops or fails ends it cut off.
- * Method: the shipped server over sources that count what is asked of them, and clients that read slowly, leave or wait.
+ * Goal: a snapshot on its way holds little memory and no place for ever: it is read only as its
+ * client takes it, few are sent at once, and who leaves, stops or fails ends it cut off.
+ * Method: the shipped server over sources that count what is asked of them, and clients that read
+ * slowly, leave or wait.
  */
 import assert from 'node:assert/strict'
 import { get } from 'node:http'

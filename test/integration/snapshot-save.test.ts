@@ -1,7 +1,8 @@
 /*
- * Goal: any member gives a consistent copy of everything, to an administrator only, while it is written to; what breaks
- * off leaves no file.
- * Method: three real servers with writers; the shipped command in this process; a server whose stream ends early.
+ * Goal: any member gives a consistent copy of everything, to an administrator only, while it is
+ * written to; what breaks off leaves no file.
+ * Method: three real servers with writers; the shipped command in this process; a server whose
+ * stream ends early.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

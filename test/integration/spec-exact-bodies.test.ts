@@ -1,6 +1,8 @@
 /*
- * Goal: what a body says is kept to the last digit and character, whichever form it comes and goes in.
- * Method: requests over HTTP on the shipped verbs and machine, compared as texts: the parsers of tests would round.
+ * Goal: what a body says is kept to the last digit and character, whichever form it comes and goes
+ * in.
+ * Method: requests over HTTP on the shipped verbs and machine, compared as texts: the parsers of
+ * tests would round.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

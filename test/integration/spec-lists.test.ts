@@ -1,6 +1,7 @@
 /**
  * Goal: versions, pages and watches of every kind, by the specification's parts 4.8, 6.1 and 7.
- * Method: each cell of its table over HTTP, on the shipped verbs and machine. `e2e/version-table` asks members of a cluster.
+ * Method: each cell of its table over HTTP, on the shipped verbs and machine. `e2e/version-table`
+ * asks members of a cluster.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

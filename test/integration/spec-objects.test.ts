@@ -1,5 +1,6 @@
 /**
- * Goal: what every object of every kind has, by the numbers of the specification's parts 1, 2 and 9.
+ * Goal: what every object of every kind has, by the numbers of the specification's parts 1, 2 and
+ * 9.
  * Method: each kind over HTTP, on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'

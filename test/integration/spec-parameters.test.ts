@@ -1,7 +1,8 @@
 /**
- * Goal: a parameter of a read that cannot be understood is refused by name and value, and absurd ones cost little.
- * Method: tables of values over HTTP, on the shipped server, verbs and machine; where the specification says nothing,
- * values count as in upstream's conversion of parameters.
+ * Goal: a parameter of a read that cannot be understood is refused by name and value, and absurd
+ * ones cost little.
+ * Method: tables of values over HTTP, on the shipped server, verbs and machine; where the
+ * specification says nothing, values count as in upstream's conversion of parameters.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

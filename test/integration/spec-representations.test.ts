@@ -1,6 +1,8 @@
 /**
- * Goal: every verb answers in each representation of spec 4.7, streams and errors too, in both domains.
- * Method: requests over HTTP on the shipped verbs and machine; what comes back is compared with the JSON of the same.
+ * Goal: every verb answers in each representation of spec 4.7, streams and errors too, in both
+ * domains.
+ * Method: requests over HTTP on the shipped verbs and machine; what comes back is compared with the
+ * JSON of the same.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,8 @@
 /**
- * Goal: reviews over HTTP, by the numbers of the specification: who may ask, what is answered, in which form.
- * Method: callers with and without permission, on the shipped server, verbs, authorizer and token file.
+ * Goal: reviews over HTTP, by the numbers of the specification: who may ask, what is answered, in
+ * which form.
+ * Method: callers with and without permission, on the shipped server, verbs, authorizer and token
+ * file.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,8 @@
 /*
- * Goal: what the specification says about lists and about fields that other components set, by the numbers of its part 2.
- * Method: requests over HTTP to the shipped server; every kind where the statement is about every kind.
+ * Goal: what the specification says about lists and about fields that other components set, by the
+ * numbers of its part 2.
+ * Method: requests over HTTP to the shipped server; every kind where the statement is about every
+ * kind.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

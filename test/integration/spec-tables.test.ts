@@ -1,5 +1,6 @@
 /**
- * Goal: whoever asks for a table gets rows of cells, on get, list and watch, in either domain's name for it.
+ * Goal: whoever asks for a table gets rows of cells, on get, list and watch, in either domain's
+ * name for it.
  * Method: requests to every kind over HTTP on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'

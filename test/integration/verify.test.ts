@@ -1,6 +1,8 @@
 /*
- * Goal: what records and judges histories accepts a right server and rejects broken ones, naming what is wrong.
- * Method: real servers in this process behind real sockets: the shipped one, and four that are broken on purpose.
+ * Goal: what records and judges histories accepts a right server and rejects broken ones, naming
+ * what is wrong.
+ * Method: real servers in this process behind real sockets: the shipped one, and four that are
+ * broken on purpose.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

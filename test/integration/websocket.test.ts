@@ -1,7 +1,7 @@
 /**
  * Goal: a watch over a WebSocket is the same watch: who may, what is told, how it ends.
- * Method: real sockets against the real server around a recording registry; a client of the test's own that hides
- * nothing, and the one that is built into the runtime, as browsers have it.
+ * Method: real sockets against the real server around a recording registry; a client of the test's
+ * own that hides nothing, and the one that is built into the runtime, as browsers have it.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -1,7 +1,7 @@
 /*
  * Goal: what survives a few hundred seeds survives thousands, and other ones each day.
- * Method: seeds from FIRST_SEED on (unless said otherwise, a million drawn from the date), on all cores, for MINUTES
- * (12, about 3,000 seeds); a failure is made small and names its seed.
+ * Method: seeds from FIRST_SEED on (unless said otherwise, a million drawn from the date), on all
+ * cores, for MINUTES (12, about 3,000 seeds); a failure is made small and names its seed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

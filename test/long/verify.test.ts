@@ -1,5 +1,6 @@
 /*
- * Goal: as e2e/verify.test.ts, for longer; and a cluster whose members answer from what they happen to have is found out.
+ * Goal: as e2e/verify.test.ts, for longer; and a cluster whose members answer from what they happen
+ * to have is found out.
  * Method: as there; the same pauses with a program without its read barrier.
  */
 import assert from 'node:assert/strict'
@@ -10,7 +11,10 @@ import { verifyFailovers, verifyPauses } from '../support/runs/verify-run.ts'
 
 const noBarrier = fileURLToPath(new URL('../support/runs/no-barrier-server.js', import.meta.url))
 
-/** Calls end before the pause does, so that others begin in it; and have time for a connection on a busy machine. */
+/**
+ * Calls end before the pause does, so that others begin in it; and have time for a connection on a
+ * busy machine.
+ */
 const traffic = { durationMs: 10_000, clients: 8, objects: 4, rate: 300, timeoutMs: 1000 }
 
 void test('five minutes of failovers keep all guarantees', async (t) => {

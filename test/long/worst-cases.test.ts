@@ -1,9 +1,12 @@
 /*
- * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is larger than 64 KiB.
- * Method: for every kind, each list, map and string of its schema is filled until the body has the limit of its size or of its
- * values, with different, equal and wrong ones; sent to create, update and patch, as JSON, YAML and protobuf, to the verbs over
- * the machine in memory. Prints the ten longest turns, in processor and wall clock time, and the ten largest errors; what is longer
- * than 250 ms is only told, as a test judges no machine. Requests with long turns are repeated, and the shortest of them counts.
+ * Goal: no request within the limits holds the thread for longer than 250 ms, and no error is
+ * larger than 64 KiB.
+ * Method: for every kind, each list, map and string of its schema is filled until the body has the
+ * limit of its size or of its values, with different, equal and wrong ones; sent to create, update
+ * and patch, as JSON, YAML and protobuf, to the verbs over the machine in memory. Prints the ten
+ * longest turns, in processor and wall clock time, and the ten largest errors; what is longer than
+ * 250 ms is only told, as a test judges no machine. Requests with long turns are repeated, and the
+ * shortest of them counts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +42,10 @@ const part = Number(process.env['PART'] ?? 1)
 const bytesMax = Math.floor(limits.requestBytesMax * part)
 const valuesMax = Math.floor(bodyLimits.valuesMax * part)
 
-/** Requests with a longer turn are repeated so often in all; the shortest of their longest turns counts. */
+/**
+ * Requests with a longer turn are repeated so often in all; the shortest of their longest turns
+ * counts.
+ */
 const LOOK_AGAIN_MS = 120
 const TRIES = 4
 
@@ -131,7 +137,10 @@ function largest(place: Place, filling: Filling): JsonObject {
   return make(count)
 }
 
-/** Strings are only decoded and looked at: one way there is enough. Changes are tried with what is valid. */
+/**
+ * Strings are only decoded and looked at: one way there is enough. Changes are tried with what is
+ * valid.
+ */
 function* callsOf(
   place: Place,
   filling: Filling,

@@ -70,7 +70,8 @@ type Ended = {
 
 function run(copy: Copy, args: readonly string[]): Promise<Ended> {
   const env = { ...process.env }
-  // Else it would report to the test that started us, or write down what a mutant does as what is right.
+  // Else it would report to the test that started us, or write down what a mutant does as what is
+  // right.
   delete env['NODE_TEST_CONTEXT']
   delete env['UPDATE']
   return new Promise((resolve, reject) => {

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url'
 /** The top of the tree this program was compiled from. */
 export const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
 
-/** The compiled program once more, in a directory of its own, so that files of it can be replaced. */
+/**
+ * The compiled program once more, in a directory of its own, so that files of it can be replaced.
+ */
 export class Copy {
   readonly directory: string
 

@@ -1,6 +1,6 @@
 /*
- * A mutant is one deliberate mistake in one shipped file: a text that stands there exactly once, and what takes its
- * place. Nothing in the shipped code knows of it.
+ * A mutant is one deliberate mistake in one shipped file: a text that stands there exactly once,
+ * and what takes its place. Nothing in the shipped code knows of it.
  */
 
 /** Replaces the only place where `find` stands. */
@@ -24,7 +24,9 @@ export type Mutant = {
   readonly edits: readonly [Edit, ...Edit[]]
   /** One sentence: what the program does wrong now. */
   readonly breaks: string
-  /** The known bug, the rule of the literature, or the decision of this project that it stands for. */
+  /**
+   * The known bug, the rule of the literature, or the decision of this project that it stands for.
+   */
   readonly standsFor: string
   readonly invariant: Invariant
   /** Has to fail. The quickest there is. */
@@ -32,8 +34,8 @@ export type Mutant = {
   /** Each has to fail too, when all checks are run. */
   readonly also?: readonly Check[]
   /**
-   * The simulation has to notice within seeds 1 to this; a range, because every edit of the program changes what a
-   * seed does. Unset: it does not reach that code, or only once in very many seeds.
+   * The simulation has to notice within seeds 1 to this; a range, because every edit of the program
+   * changes what a seed does. Unset: it does not reach that code, or only once in very many seeds.
    */
   readonly seeds?: number
 }

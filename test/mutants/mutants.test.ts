@@ -1,7 +1,8 @@
 /*
  * Goal: each deliberate mistake of the list is noticed by the check that was named for it.
- * Method: the mistake is made in a copy of the compiled program, in which the check then has to fail; without it,
- * the same check in the same copy has to pass. `make mutants` tries more checks, and the simulation.
+ * Method: the mistake is made in a copy of the compiled program, in which the check then has to
+ * fail; without it, the same check in the same copy has to pass. `make mutants` tries more checks,
+ * and the simulation.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 /*
- * Runs seeds until one fails: node simulate.js FROM TO. Prints one line of JSON, the finding or null.
+ * Runs seeds until one fails: node simulate.js FROM TO. Prints one line of JSON, the finding or
+ * null.
  */
 import { runSeed } from '../simulation/cluster.ts'
 import { findingOf } from './evidence.ts'

@@ -25,7 +25,10 @@ export async function baseline(copy: Copy, checks: readonly Check[]): Promise<Tr
   return tried.filter(({ verdict }) => verdict.kind !== 'passed')
 }
 
-/** Whether the seed that noticed a mutant is well without it; else it tells nothing about the mutant. */
+/**
+ * Whether the seed that noticed a mutant is well without it; else it tells nothing about the
+ * mutant.
+ */
 export async function confirmed(tried: Tried, copy: Copy): Promise<Tried> {
   const { verdict } = tried
   if (verdict.kind !== 'failed') return tried

@@ -3,12 +3,17 @@ import { markVariable } from '../../fixtures/port-range.ts'
 
 export type Marked = { readonly pid: number; readonly command: string }
 
-/** @returns the mark of one of the files that this process runs; without `file`, what all of them begin with */
+/**
+ * @returns the mark of one of the files that this process runs; without `file`, what all of them
+ *   begin with
+ */
 export function markOf(file?: number): string {
   return `${process.pid}.${file === undefined ? '' : `${file}.`}`
 }
 
-/** Processes of this machine whose mark begins so, and their commands; none where there is no /proc. */
+/**
+ * Processes of this machine whose mark begins so, and their commands; none where there is no /proc.
+ */
 export function markedProcesses(mark: string): readonly Marked[] {
   const marked: Marked[] = []
   for (const name of textsIn('/proc')) {

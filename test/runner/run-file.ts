@@ -36,8 +36,9 @@ const reporter = new URL('./reporter.js', import.meta.url).href
 let filesRun = 0
 
 /**
- * Runs a test file in a process of its own. Whatever it does, it ends, and with it everything that it started: a test that
- * waits for ever, one that lets nobody else run, one whose process goes on when all its tests have ended.
+ * Runs a test file in a process of its own. Whatever it does, it ends, and with it everything that
+ * it started: a test that waits for ever, one that lets nobody else run, one whose process goes on
+ * when all its tests have ended.
  */
 export async function runFile(
   file: string,

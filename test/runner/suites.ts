@@ -8,7 +8,10 @@ export type Suite = {
   readonly fileSeconds: number
   /** Files at a time. */
   readonly parallel: number
-  /** Those that have the machine to themselves, before the others. Paths inside the suite, without `.test`. */
+  /**
+   * Those that have the machine to themselves, before the others. Paths inside the suite, without
+   * `.test`.
+   */
   readonly alone?: readonly string[]
   readonly question: string
 }
@@ -16,8 +19,9 @@ export type Suite = {
 const cores = availableParallelism()
 
 /**
- * For all suites of `make test` together: each may take about three times what it takes on two cores where nothing else runs, as
- * a machine may be slow for some minutes, but not all of them may. With what comes before it the run takes 40 minutes at most.
+ * For all suites of `make test` together: each may take about three times what it takes on two
+ * cores where nothing else runs, as a machine may be slow for some minutes, but not all of them
+ * may. With what comes before it the run takes 40 minutes at most.
  */
 export const wholeSeconds = 2160
 
@@ -56,7 +60,8 @@ export const suites: readonly Suite[] = [
     question: 'do the rooms work together?',
   },
   {
-    // Most of it is waiting: for elections, starts, and ends of faults. Alone is what counts leaders, and what prints gaps.
+    // Most of it is waiting: for elections, starts, and ends of faults. Alone is what counts
+    // leaders, and what prints gaps.
     ...{
       name: 'e2e',
       budgetSeconds: 1000,

@@ -30,10 +30,13 @@ export type Asked =
     }
 
 const jobsMax = 256
-/** What says which harm of one seed is left out, or how it is shown. */
+/** The options that leave out faults of one seed, or set its output. */
 const ofOneSeed = ['seed', 'trace', 'shrink', 'actions', 'quiet', 'faults-ms'] as const
 
-/** @throws NotUnderstood, or what `parseArgs` throws: whatever would run nothing, or not what was asked for */
+/**
+ * @throws NotUnderstood, or what `parseArgs` throws: whatever would run nothing, or not what was
+ *   asked for
+ */
 export function readArguments(args: readonly string[]): Asked {
   const { values } = parseArgs({
     args: [...args],

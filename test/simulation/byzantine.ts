@@ -7,13 +7,13 @@ import { encodeEnvelope } from '../../raft/protocol/envelope.ts'
 import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
 
 /*
- * What a member with valid keys sends when its program has gone mad: of every kind something that cannot be true, whatever
- * the receiver knows. Lies that could be true (a vote given twice, an acknowledgement of what was not written) are not
- * among them: no Raft cluster withstands those.
+ * Messages of a Byzantine member with valid keys: of every kind some that are impossible for any
+ * receiver. Possible lies (a second vote, an acknowledgement of an unwritten entry) are left out:
+ * Raft does not tolerate those.
  */
 
 const far = logIndex(2 ** 51)
-/** Nobody has this id. */
+/** An id that no member has. */
 const nobody = nodeId(2 ** 50)
 
 type Ends = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
@@ -39,7 +39,9 @@ const core = (message: Message): PeerMessage => ({ kind: 'core', message })
 /** In a term that no election can have reached. */
 const absurdTerm = (ends: Ends): Ends => ({ ...ends, term: term(2 ** 45) })
 
-/** In a term that elections can have reached, far ahead of any: it is believed, so elections go on from there. */
+/**
+ * In a possible term far ahead of all others: members accept it, and elections continue from there.
+ */
 const raisedTerm = (random: SeededRandom, ends: Ends): Ends => ({
   ...ends,
   term: term(ends.term + random.below(2 ** 30)),
@@ -63,7 +65,7 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
     return core({ kind: 'pre-vote-request', ...ends, term: term(ends.term + 1), ...log })
   },
   (random, ends) => {
-    // The one thing here that may be true. Rare, as each ends a reign.
+    // The only possible message here. Rare, as each deposes the leader.
     if (!random.chance(0.05)) return core({ kind: 'append-accepted', ...ends, index: far })
     return core({ kind: 'heartbeat-response', ...raisedTerm(random, ends), context: null })
   },
@@ -110,7 +112,7 @@ const stranger: NewMember = {
   ...{ version: '', featureLevel: 3, replaces: null, addedMs: Number.MAX_SAFE_INTEGER },
 }
 
-/** Learners that nobody knows, and nobody who votes. */
+/** Unknown learners and no voter. */
 const noVoters: Configuration = {
   ...{ voters: [], votersOutgoing: null, learners: [nodeId(9), nodeId(8)], learnersNext: [] },
   ...{ autoLeave: true, members: [] },

@@ -17,7 +17,10 @@ export type Tap<M> = {
   readonly saw: (message: M) => void
 }
 
-/** Two ends of a pipe between two actors of one process: ordered, lossless, as slow as the seed says. */
+/**
+ * A channel between two actors of one process: ordered and lossless, with delays drawn from the
+ * seed.
+ */
 export function simChannel<A, B>(options: {
   readonly world: World
   readonly ownerA: Owner

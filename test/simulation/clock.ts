@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Owner, World } from './world.ts'
 
 /**
- * How time passes on one machine: its crystal is a little fast or slow, and whoever sets its wall clock may
- * set it anywhere. Durations stay honest: the rate is one for as long as the machine exists.
+ * The time of one machine: its clock drifts at a constant rate, and its wall clock may be set to
+ * any time.
  */
 export class MachineTime {
   /** Machine ms per virtual ms. */
@@ -18,15 +18,15 @@ export class MachineTime {
     return this.#wallOffsetMs
   }
 
-  /** Somebody sets the wall clock. */
+  /** Sets the wall clock. */
   jump(byMs: number): void {
     this.#wallOffsetMs += byMs
   }
 }
 
 /**
- * The clock of one actor. Each has a zero of its own, as threads have: a moment taken from one clock and read
- * on another is nonsense here too.
+ * The clock of one actor. Each has a zero of its own, as threads have: a moment taken from one
+ * clock and read on another is nonsense here too.
  */
 export class SimClock implements Clock {
   readonly #world: World
@@ -77,7 +77,7 @@ export class SimClock implements Clock {
     this.#world.schedule(this.#world.random.below(50) / 1000, `${this.#label} soon`, this.#owner, action)
   }
 
-  /** Whoever waits within a call, for its disk, reads the time at which the call returns. */
+  /** A call that waits for its disk reads the time of its return. */
   #now(): number {
     const { pausedUntil } = this.#owner
     const { now } = this.#world

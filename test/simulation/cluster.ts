@@ -26,13 +26,13 @@ export type RunOptions = {
   readonly trace: ((line: string) => void) | null
   /** Virtual ms of faults; then a majority heals and has to come together. */
   readonly faultsMs?: number
-  /** Less faultRates than the seed says, to find out which of it matters. */
+  /** Fewer faults than the seed draws, to find the relevant ones. */
   readonly reduction?: Reduction
   /** Deliberate mistakes, each of which some checker has to find. */
   readonly barrier?: 'used' | 'skipped'
   readonly disk?: 'honest' | 'forgets-syncs'
   readonly sabotage?: Sabotage
-  /** Deeds besides those that the seed draws. */
+  /** Faults in addition to those that the seed draws. */
   readonly extraFaults?: readonly ScheduledFault[]
 }
 
@@ -71,13 +71,13 @@ export class SeedFailure extends Error {
   }
 }
 
-/** Unless the caller says otherwise. */
+/** The default of `faultsMs`. */
 export const defaultFaultsMs = 12_000
 const lastLinesMax = 60
 
 /**
- * One cluster, one seed: faultRates and load together, then a majority that is well, which has to reach one state and
- * serve again.
+ * One cluster, one seed: faultRates and load together, then a majority that is well, which has to
+ * reach one state and serve again.
  * @throws SeedFailure with what a checker found
  */
 export async function runSeed(options: RunOptions): Promise<RunReport> {
@@ -85,7 +85,7 @@ export async function runSeed(options: RunOptions): Promise<RunReport> {
   return cluster.run()
 }
 
-/** What a seed decides at the start of its run. */
+/** Returns the configuration that a seed draws at the start of its run. */
 export function swarmOf(seed: number): Swarm {
   return drawSwarm(new World({ seed, trace: null }).random.fork())
 }
@@ -104,7 +104,10 @@ class Cluster {
   readonly #nemesis: Nemesis
   readonly #oracle: Oracle
   #liveness: Liveness | null = null
-  /** Some member sent what cannot be true; whom others took it for is as unclear then as in a real cluster. */
+  /**
+   * Some member sent impossible messages: other members may blame each other for them, as in a real
+   * cluster.
+   */
   #sentByzantine = false
 
   constructor(options: RunOptions) {
@@ -233,7 +236,7 @@ class Cluster {
     })
   }
 
-  /** Of the members that the failure names; of all when it names none. */
+  /** The last trace lines of the members that the failure names, or of all. */
   #lastLines(cause: unknown): readonly string[] {
     const text = cause instanceof Error ? cause.message : ''
     const named = new Set([...text.matchAll(/\b(?:m|member )(\d+)\b/g)].map(([, id]) => id ?? ''))
@@ -264,7 +267,7 @@ class Cluster {
   }
 }
 
-/** Says that everything is durable, and syncs nothing. */
+/** A disk that acknowledges syncs without syncing. */
 function forgetful(disk: LogDisk): LogDisk {
   return {
     list: () => disk.list(),

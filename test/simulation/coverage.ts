@@ -9,7 +9,7 @@ import type { CrashStep, Side } from './crash-points.ts'
 import type { LinkFault } from './link.ts'
 import type { StreamFault } from './snapshot-streams.ts'
 
-/** What was really met, not only planned. */
+/** Faults that took effect, not only planned ones. */
 const metFaults = [
   ...(['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'] as const),
   ...(['sync-stalls', 'sync-stalls-for-ever', 'database-stall', 'database-write-io'] as const),
@@ -24,13 +24,13 @@ const linkFaults: readonly LinkFault[] = [
 ]
 const streamFaults: readonly StreamFault[] = ['stream-reset', 'stream-cut-short', 'stream-hangs']
 
-/** What only a member that diverged can meet. */
+/** Events that need a diverged member. */
 const divergenceFaults = [
   ...(['divergence', 'divergence-suspected', 'divergence-repaired'] as const),
   ...(['right-suspected', 'right-repaired', 'nobody-right'] as const),
 ] as const
 
-/** What only a cluster meets whose members come and go, beside what is decided of them. */
+/** Events that need membership changes, besides the committed ones. */
 const memberFaults = [
   ...([
     'member-joined',
@@ -96,7 +96,7 @@ const seldom: ReadonlySet<CoverageItem> = new Set<CoverageItem>([
 
 export type Counts = Readonly<Partial<Record<CoverageItem, number>>>
 
-/** How often each kind of harm was really done. */
+/** Counts how often each kind of fault took effect. */
 export class Coverage {
   readonly #counts: Partial<Record<CoverageItem, number>> = {}
 

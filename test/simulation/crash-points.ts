@@ -4,8 +4,8 @@ import type { ApiToRaft, RaftToApi } from '../../raft/protocol/thread-messages.t
 import type { DiskOperation } from './disk.ts'
 
 /*
- * Where a process may end: before or behind each of these steps. A message is a step that begins when it is
- * posted and is done when its receiver has handled it; what a thread does to its disk is one of its own.
+ * The steps before or after which a process may crash. A message is a step from its post until its
+ * receiver handled it; each disk operation of a thread is a step of its own.
  */
 
 export const crashSteps = [

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts'
 import type { SeededRandom } from '../../base/random.ts'
 
-/** What a disk writes whole or not at all. */
+/** The unit that a disk writes atomically. */
 export const sectorBytes = 512
 
 type Pending =
@@ -34,19 +34,19 @@ export class SimulatedFile {
     this.#pending = []
   }
 
-  /** Whether all that was written to it is durable. */
+  /** Returns whether all writes are durable. */
   get settled(): boolean {
     return this.#pending.length === 0
   }
 
-  /** Of a file without unsynced changes. */
+  /** Returns the content of a file without unsynced changes. */
   spoil(change: (bytes: Uint8Array) => void): void {
     assert(this.#pending.length === 0, 'only what is durable rots')
     change(this.#seen.view)
     change(this.#durable.view)
   }
 
-  /** Of what was not synced each write, on its own, is kept, lost, or there in part. */
+  /** Each unsynced write is independently kept, lost or torn. */
   losePower(random: SeededRandom): void {
     const seen = this.#durable.copy()
     for (const [at, change] of this.#pending.entries()) {
@@ -99,7 +99,7 @@ function apply(bytes: Bytes, change: Pending): void {
 }
 
 type Moment = {
-  /** What processes saw of the file until this change. */
+  /** The content before this change, as processes saw it. */
   readonly before: Uint8Array
   /** Nothing was changed since. */
   readonly isLast: boolean
@@ -130,8 +130,9 @@ function survive(bytes: Bytes, change: Pending, moment: Moment, random: SeededRa
 }
 
 /**
- * Only the last write of all can end in the midst of a sector: what came later went the same way through memory, where the
- * earlier one was whole. The rest of that sector has what it had there until then, also what was not on the disk.
+ * Only the last write of all can end in the midst of a sector: what came later went the same way
+ * through memory, where the earlier one was whole. The rest of that sector has what it had there
+ * until then, also what was not on the disk.
  */
 function writeCut(bytes: Bytes, position: number, cut: Uint8Array, { before, isLast }: Moment): void {
   const fresh = isLast

@@ -21,7 +21,7 @@ export class SimulatedStall extends Error {
 
 export type DiskFaultCode = 'disk-full' | 'io'
 
-/** What a disk tells the process that uses it, and asks of it. */
+/** Callbacks of a disk to the process that uses it. */
 export interface DiskUser {
   /** About to do it, or done. @returns whether the process ends here */
   step(operation: DiskOperation, side: 'before' | 'after'): boolean
@@ -32,9 +32,9 @@ export interface DiskUser {
 }
 
 /**
- * A disk that forgets. What was written and not synced may, in a crash, each on its own, be kept, be lost,
- * or arrive in part: whole sectors, or everything up to some byte. Creations, renames and removals that
- * were not synced survive up to some point, in order.
+ * A disk that forgets. What was written and not synced may, in a crash, each on its own, be kept,
+ * be lost, or arrive in part: whole sectors, or everything up to some byte. Creations, renames and
+ * removals that were not synced survive up to some point, in order.
  */
 export class SimulatedDisk implements LogDisk {
   readonly #random: SeededRandom
@@ -46,7 +46,7 @@ export class SimulatedDisk implements LogDisk {
   #faults: { operation: DiskOperation; after: number; code: DiskFaultCode }[] = []
   #stallMs: number | null = null
   #life = 0
-  /** Whose process runs on it; null: nobody asks. */
+  /** The process that uses it; null: none. */
   user: DiskUser | null = null
 
   constructor(random: SeededRandom) {
@@ -106,12 +106,17 @@ export class SimulatedDisk implements LogDisk {
     this.#done('sync-directory', '.')
   }
 
-  /** The next `operation` after `after` more of its kind fails, and so do all after it until `heal`. */
+  /**
+   * The next `operation` after `after` more of its kind fails, and so do all after it until `heal`.
+   */
   fail(operation: DiskOperation, code: DiskFaultCode, after = 0): void {
     this.#faults.push({ operation, after, code })
   }
 
-  /** The next sync takes this long, in virtual ms; Infinity: it ends with the process, whatever it wrote. */
+  /**
+   * The next sync takes this long, in virtual ms; Infinity: it ends with the process, whatever it
+   * wrote.
+   */
   stall(ms: number): void {
     this.#stallMs = ms
   }
@@ -122,7 +127,10 @@ export class SimulatedDisk implements LogDisk {
     this.#stallMs = null
   }
 
-  /** The process ends just before the step after `steps` more; the step's write may still have begun. */
+  /**
+   * The process ends just before the step after `steps` more; the step's write may still have
+   * begun.
+   */
   crashAfter(steps: number): void {
     this.#operationsLeft = steps
   }
@@ -144,7 +152,7 @@ export class SimulatedDisk implements LogDisk {
     this.#now = new Map(this.#durable)
   }
 
-  /** What is on the disk now, to be looked at or spoiled. */
+  /** Returns the files on the disk, to be inspected or damaged. */
   contents(name: string): Uint8Array {
     return present(this.#now.get(name), `${name} is there`).now
   }
@@ -154,7 +162,7 @@ export class SimulatedDisk implements LogDisk {
     present(this.#durable.get(name), `${name} is durable`).spoil(change)
   }
 
-  /** Whether it is a file of the name that everybody sees, and durable as it is. */
+  /** Returns whether the file is linked under this name and durable. */
   settled(name: string): boolean {
     const file = this.#now.get(name)
     return file !== undefined && file === this.#durable.get(name) && file.settled

@@ -4,13 +4,16 @@ import { decodeCommand, encodeCommand } from '../../src/store/command-codec.ts'
 import type { Operation } from '../../src/store/command.ts'
 
 /**
- * How one member applies a command otherwise than all others, behind every checksum: a bit of an object changed on the way
- * into its state, or a command it did not apply at all. Everything it makes of that is whole and hashes to what it is.
+ * How one member applies a command differently from the others, undetected by any checksum: with a
+ * bit of an object flipped, or not at all. The resulting state is consistent with its own digest.
  */
 export type Divergence = 'bit-flip' | 'skipped'
 export const divergences: readonly Divergence[] = ['bit-flip', 'skipped']
 
-/** Whether the state of one member is what the log says, and whether somebody saw to it that it is not. */
+/**
+ * Tracks whether the state of one member is the result of the log, and whether a divergence was
+ * injected.
+ */
 export class StateCondition {
   #pending: Divergence | null = null
   /** Since this state took the place of another, or was read from disk. */
@@ -19,12 +22,15 @@ export class StateCondition {
   #isWrong = false
   #wasWrong = false
 
-  /** It is another than the log says. */
+  /** Whether the state differs from the result of the log. */
   get isWrong(): boolean {
     return this.#isWrong
   }
 
-  /** It is wrong, or was before what was wrong of it was forgotten: samples of that time still say so. */
+  /**
+   * Whether the state is wrong, or was until its error was overwritten: earlier samples still show
+   * it.
+   */
   get mayBeDistrusted(): boolean {
     return this.#isWrong || this.#wasWrong
   }
@@ -39,7 +45,7 @@ export class StateCondition {
     this.#pending = divergence
   }
 
-  /** No new harm. */
+  /** Stops new faults. */
   calm(): void {
     this.#pending = null
   }
@@ -49,7 +55,7 @@ export class StateCondition {
     this.#isNew = true
   }
 
-  /** What this member makes of them. */
+  /** Returns the entries as this member applies them. */
   entries(entries: readonly Entry[], applied: LogIndex): readonly Entry[] {
     const pending = this.#pending
     if (pending === null) return entries
@@ -64,9 +70,10 @@ export class StateCondition {
   }
 
   /**
-   * Somebody compared it with what it should be.
+   * Records a comparison with the reference state.
    *
-   * @param tellsRight so was it at each index of which it tells others: between two looks it may apply much, and what was
+   * @param tellsRight so was it at each index of which it tells others: between two looks it may
+   *   apply much, and what was
    *   wrong of it may have been forgotten by the second
    * @param someWrong another member's state is or was wrong, and may have been sent here
    * @returns whether it can be what it is

@@ -8,7 +8,10 @@ import type { MemoryPeerBook } from '../../raft/protocol/peer-log-ids.ts'
 /** In a later term, and further, than most runs get. */
 const [lastTerm, lastIndex] = [term(9), 400]
 
-/** Fills what a member keeps with an earlier founding under the same names, in which much was committed. */
+/**
+ * Fills what a member keeps with an earlier founding under the same names, in which much was
+ * committed.
+ */
 export function writeEarlierCluster(
   members: readonly MemberInfo[],
   disk: LogDisk,

@@ -3,8 +3,8 @@ export type Impairment =
   'disk' | 'log-damaged' | 'log-wounded' | 'wiped' | 'database-damaged' | 'state-repaired'
 
 /**
- * Of these a member does not recover: it may have lost its vote, and stays away. A wounded log may be repaired; until it
- * is, nobody can count on the member.
+ * A member does not recover from these: it may have lost its vote, and stays down. A wounded log
+ * may be repaired; until then the member does not count.
  */
 export const permanentImpairments: readonly Impairment[] = ['log-damaged', 'log-wounded', 'wiped']
 

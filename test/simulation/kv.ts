@@ -16,13 +16,13 @@ export type KeyValueDelays = { readonly writeMsMax: number; readonly readMsMax: 
 
 export type KeyValueOperation = 'open' | 'write' | 'destroy' | 'read'
 
-/** What the databases tell the process that uses them, and ask of it. */
+/** Callbacks of the databases to the process that uses them. */
 export interface KeyValueUser {
   /** About to do it, or done and durable. @returns whether the process ends here */
   step(operation: KeyValueOperation, side: 'before' | 'after'): boolean
   /** A fault was met. */
   met(fault: 'database-stall' | 'database-write-io' | 'lost-batch'): void
-  /** What its process found out about the database as a whole. */
+  /** A finding of the process about the whole database. */
   told(word: DatabaseReport): void
 }
 
@@ -31,23 +31,23 @@ export type DatabaseReport =
   | { readonly kind: 'whole'; readonly name: string | null }
   | { readonly kind: 'quarantined'; readonly cause: QuarantineCause; readonly reason: string }
 
-/** What may happen to a stored pair while nobody looks. */
+/** Kinds of silent damage to a stored pair. */
 export type KeyValueRot = 'bit-flip' | 'lost-pair' | 'swapped-values'
 export const keyValueRots: readonly KeyValueRot[] = ['bit-flip', 'lost-pair', 'swapped-values']
 
 type Content = Map<string, KeyValuePair>
 type Database = {
   durable: Content
-  /** What the process sees is ahead of what is durable. */
+  /** The visible content is ahead of the durable one. */
   seen: Content
   underWay: (readonly KeyValueChange[])[]
-  /** Since it was opened last: whoever opens it looks through what is there by then. */
+  /** Damage since it was last opened: opening verifies the content. */
   hasRotted: boolean
 }
 
 /**
- * The databases of one member, which outlive its process. A batch takes a while to become durable; a crash
- * loses any of those under way, not only the last.
+ * The databases of one member, which outlive its process. A batch takes a while to become durable;
+ * a crash loses any of those under way, not only the last.
  */
 export class SimKeyValueDisk {
   readonly #world: World
@@ -56,9 +56,9 @@ export class SimKeyValueDisk {
   #stalledUntil = 0
   #failing = false
   readonly databases = new Map<string, Database>()
-  /** Notes beside them; see `KeyValueDatabases.condemn`. */
+  /** Marks stored with the databases; see `KeyValueDatabases`. */
   readonly condemned = new Map<string, string>()
-  /** Whose process runs on it; null: nobody asks. */
+  /** The process that uses it; null: none. */
   user: KeyValueUser | null = null
 
   constructor(world: World, delays: KeyValueDelays) {
@@ -67,7 +67,7 @@ export class SimKeyValueDisk {
     this.#delays = delays
   }
 
-  /** What a process of this member sees. Nobody looks at what is set aside. */
+  /** The view of a process of this member, without quarantined databases. */
   mount(owner: Owner): KeyValueDatabases {
     const home = this.#mount(owner)
     const setAside = async (name: string): Promise<void> => {
@@ -147,7 +147,8 @@ export class SimKeyValueDisk {
     const [name, database] = random.pick(filled)
     const keys = [...database.durable.keys()].toSorted()
     const key = random.pick(keys)
-    // Of one kind: a database keeps key and value together, so what is misplaced is misplaced among its like.
+    // Swaps values of one kind: a database stores key and value together, so a misplaced value is
+    // of the same kind.
     const other = random.pick(keys.filter((one) => one[0] === key[0]))
     const bit = random.next()
     for (const content of [database.durable, database.seen]) spoil(content, kind, { key, other, bit })
@@ -155,7 +156,7 @@ export class SimKeyValueDisk {
     return `${kind} in ${name}, at ${Buffer.from(key, 'latin1').toString('hex')}`
   }
 
-  /** Whether something happened to it since it was opened. @param name null: to any */
+  /** Returns whether a database was damaged since it was opened. @param name null: any database */
   hasRotted(name: string | null): boolean {
     if (name !== null) return this.databases.get(name)?.hasRotted === true
     return [...this.databases.values()].some((database) => database.hasRotted)

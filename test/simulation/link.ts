@@ -3,23 +3,26 @@ import type { SeededRandom } from '../../base/random.ts'
 export type NetworkOptions = {
   readonly delayMsMin: number
   readonly delayMsMax: number
-  /** `even`: anything between the two; `heavy`: mostly near the lower, now and then many times the upper. */
+  /**
+   * `even`: anything between the two; `heavy`: mostly near the lower, now and then many times the
+   * upper.
+   */
   readonly tail: 'even' | 'heavy'
-  /** Of all messages; lost, twice, out of their turn by up to `lateMsMax`. */
+  /** Chances per message: lost, duplicated, delayed by up to `lateMsMax`. */
   readonly lossChance: number
   readonly duplicateChance: number
   readonly reorderChance: number
   readonly lateMsMax: number
-  /** Of snapshot streams: broken at some chunk, or ended as if that chunk had been the last. */
+  /** Chances per snapshot stream: broken at some chunk, or truncated after it. */
   readonly streamResetChance: number
   readonly streamCutShortChance: number
 }
 
-/** What may be wrong with one direction of a link, for a while. */
+/** A temporary fault of one direction of a link. */
 export type Condition =
-  /** Nothing passes, and the sender may be told. */
+  /** No message passes, and the sender may get an error. */
   | { readonly kind: 'cut' }
-  /** Nothing passes, and the sender is told only after `silentMs`. */
+  /** No message passes, and the sender gets an error only after `silentMs`. */
   | { readonly kind: 'half-open'; readonly silentMs: number }
   | { readonly kind: 'slow'; readonly extraMs: number }
   /** One message per `messageMs`; when `queueMax` wait, more are dropped. */
@@ -36,7 +39,7 @@ export type LinkFault =
   | 'slow-link'
   | 'clog-drop'
 
-/** What becomes of one message: when it arrives, how often; and what its sender hears. */
+/** The fate of one message: its arrivals, and the error of its sender. */
 export type Passage = {
   /** Moments of virtual time; none: lost. */
   readonly arrivals: readonly number[]
@@ -46,7 +49,7 @@ export type Passage = {
 /** A pareto tail with this exponent has a mean, and hardly a variance. */
 const tailExponent = 1.5
 const tailMsMax = 5_000
-/** How often a sender is told of a message that could not leave: a transport tells once in a while. */
+/** The minimum interval between send errors: a transport reports them occasionally. */
 const toldChance = 0.2
 
 /** One direction between two members. */
@@ -111,7 +114,7 @@ export class Link {
     return { arrivals, toldUnreachable: false }
   }
 
-  /** Of one piece of a stream, in ms. */
+  /** The delay of one chunk of a stream, in ms. */
   delay(): number {
     const { delayMsMin, delayMsMax, tail } = this.#options
     const slow = this.#found('slow')

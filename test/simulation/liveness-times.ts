@@ -36,7 +36,10 @@ export class LivenessTimes {
     for (const kind of kinds) this.#times[kind].push(report[kind])
   }
 
-  /** @param share 0 to 1 @returns the time that this share of the runs did not exceed; 0 without runs */
+  /**
+   * @param share 0 to 1 @returns the time that this share of the runs did not exceed; 0 without
+   *   runs
+   */
   within(kind: Kind, share: number): number {
     const sorted = this.#times[kind].toSorted((a, b) => a - b)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

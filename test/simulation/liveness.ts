@@ -24,18 +24,20 @@ export type LivenessOptions = {
   readonly swarm: Swarm
   readonly oracle: Oracle
   readonly random: SeededRandom
-  /** What stays broken against the rules, to show that it is noticed. */
+  /** A fault that violates the rules of the phase, to show that it is detected. */
   readonly sabotage: Sabotage | null
 }
 
-/** `links`: the healthy do not see each other; `thread`: one of them serves, and then stands still. */
+/**
+ * `links`: the healthy do not see each other; `thread`: one of them serves, and then stands still.
+ */
 export type Sabotage = 'links' | 'thread'
 
 /** Virtual ms, each from the end of the phase before. */
 export type LivenessReport = {
   readonly healthy: number
   readonly ill: number
-  /** Until who belongs to the cluster was settled. */
+  /** Until the membership was settled. */
   readonly settledMs: number
   readonly startedMs: number
   readonly electedMs: number
@@ -51,13 +53,14 @@ export type LivenessReport = {
 /** Bounds of virtual time, in ms. */
 const limits = {
   /**
-   * Each promotion waits for a member to start and to catch up, and they are made one by one. With the smallest frames and
-   * the slowest database a state alone is some two hundred writes of up to half a second.
+   * Each promotion waits for a member to start and to catch up, and they are made one by one. With
+   * the smallest frames and the slowest database a state alone is some two hundred writes of up to
+   * half a second.
    */
   settle: 150_000,
   /** Files are read, and databases verified, on slow disks. */
   start: 20_000,
-  /** Of elections whose votes split: each costs one more timeout, and five in a row are not bad luck. */
+  /** Split votes cost one more timeout each, and five in a row are no coincidence. */
   electionTimeouts: 12,
   /** Members apply what they missed, compare, and wait for a majority. */
   agree: 30_000,
@@ -67,25 +70,28 @@ const limits = {
   converge: 15_000,
   watch: 30_000,
 } as const
-/** A state that takes longer to send than its log is kept for never comes to its end while others write. */
+/**
+ * A state that takes longer to send than its log is kept for never comes to its end while others
+ * write.
+ */
 const busyMsMax = 10_000
 const repairEveryMs = 1_000
 const repairsBeginMs = 40_000
 
 /**
- * After the harm: a majority of the voters is well and sees each other, the others are ill for ever. Where members came
- * and went all are well first, until it is settled who they are: a learner that is ill for ever could be promoted in its
- * last moment, and make a majority of those that are well a minority. From there on the cluster has to do everything it
- * promises within bounds of time:
+ * The phase after the faults: a majority of the voters is healthy and connected, the others stay
+ * faulty for ever. After membership changes all members are healthy first, until the membership is
+ * settled: otherwise a faulty learner could be promoted late and turn the healthy majority into a
+ * minority. From then on the cluster has to keep all its guarantees within bounds of time:
  *
- * - L4 what was asked of the members is answered, learners are promoted, whoever was removed ends
+ * - L4 membership requests are answered, learners are promoted, removed members exit
  * - L1 a leader is elected
- * - L5 of members with different states at most those of one state serve it; an operator who knows a right one has the
- *   others repaired
+ * - L5 of members with different states those of at most one state serve; an operator who knows a
+ *   right state repairs the others
  * - L2 each healthy member serves a write and a most recent read
  * - L3 all healthy members become ready and reach the same state
  * - L4 a healthy learner does so too
- * - L6 every watch is told everything
+ * - L6 every watch receives all events
  */
 export class Liveness {
   readonly #options: LivenessOptions
@@ -101,14 +107,15 @@ export class Liveness {
     return this.#healthy
   }
 
-  /** A process ended of which nobody knew that it would. */
+  /** Called when a process ended unexpectedly. */
   down(member: Member): void {
     if (this.#faulty.get(member) === 'down') return
     this.#options.world.schedule(50, `m${member.id} starts again`, null, () => member.start())
   }
 
   /**
-   * @returns null when no voter that is well has a right state: then there is nothing to repair from
+   * @returns null when no voter that is well has a right state: then there is nothing to repair
+   *   from
    * @throws BrokenInvariant that names the promise
    */
   async run(): Promise<LivenessReport | null> {
@@ -135,7 +142,7 @@ export class Liveness {
       world.schedule(busyMsMax, 'clients wait for the members', null, () => {
         if (!settled()) oracle.stop()
       })
-      // Where a quorum has to be sent a state that no majority has, changes are made once an operator said which is right.
+      // When no majority has one state, changes commit only after an operator chose the right one.
       world.schedule(repairsBeginMs, 'an operator looks', null, () => {
         if (!settled()) this.#repair()
       })
@@ -184,7 +191,7 @@ export class Liveness {
       50,
     )
     oracle.only(this.#healthy)
-    // One may have ended meanwhile, of what its disk was told before it was well.
+    // A process may have ended in the meantime because of an earlier disk fault.
     const watched = (): boolean => this.#equal() && oracle.caughtUp(this.#healthy)
     await phase(limits.watch, watched, () => 'L6: a watch is not told everything', 50)
     const [settledMs = 0, startedMs = 0, electedMs = 0, agreedMs = 0, repairedMs = 0, ...rest] = times
@@ -194,11 +201,12 @@ export class Liveness {
     return { ...sizes, ...first, servedMs, convergedMs, watchedMs }
   }
 
-  /** No new harm. Everybody is well, as far as it can be. */
+  /** Ends all faults and heals all members as far as possible. */
   #heal(): void {
     const { network, world, members, membership } = this.#options
     network.faulty = false
-    // Of the ill too: one that leads while it reaches some of the others and not all would starve the rest for ever.
+    // Heals faulty members, too: a leader that reaches only some members would starve the rest for
+    // ever.
     network.heal()
     // All founders are needed until it is founded.
     if (!membership.any && this.#isFounded) return
@@ -211,7 +219,7 @@ export class Liveness {
     return this.#options.members.some(({ clusterId }) => clusterId !== null)
   }
 
-  /** Who stays well, of those that belong to the cluster now. */
+  /** Chooses the current members that stay healthy. */
   #choose(): void {
     const { members, random, world } = this.#options
     const { configuration } = this.#options.oracle.memberships.decided
@@ -221,7 +229,7 @@ export class Liveness {
     for (const member of shuffled(random, members)) {
       const permanentFault = random.chance(0.4) ? 'well' : random.pick(permanentFaults)
       if (!this.#belongs(member)) continue
-      // Whose database is damaged has to heal, but what it lost must be somewhere else among the healthy.
+      // A member with a damaged database has to heal, and healthy members must have its data.
       const heals = member.recoverable && !member.sound
       const needed = member.sound && this.#votes(member) && votes < majority
       if (needed) votes++
@@ -237,7 +245,7 @@ export class Liveness {
       world.note(`m${member.id} is ${member.recoverable ? permanentFault : 'damaged'} for ever`)
       if (member.recoverable) applyPermanentFault(member, permanentFault, this.#options)
       else {
-        // What it has is damaged, so it finds that out now, and does not lead others meanwhile.
+        // Restarts the damaged member, so that it detects its damage and does not lead until then.
         member.healDisks()
         member.crash('power')
         member.start()
@@ -254,7 +262,7 @@ export class Liveness {
     return voters.includes(nodeId(id))
   }
 
-  /** Whom every healthy voter follows, in one term. */
+  /** Returns whether all healthy voters follow one leader in one term. */
   #hasLeader(): boolean {
     return this.#options.members.some(
       ({ instance }) => instance?.node.status.role === 'leader' && this.#followed(instance.node.status),
@@ -296,11 +304,14 @@ export class Liveness {
     return this.#healthy.filter(({ instance, isWrong }) => isWrong || instance?.machine?.quarantine !== null)
   }
 
-  /** An operator looks again and again: what a member reported before it was lost may count a little later. */
+  /**
+   * An operator looks again and again: what a member reported before it was lost may count a little
+   * later.
+   */
   #repair(): void {
     this.#options.world.schedule(repairEveryMs, 'an operator looks again', null, () => this.#repair())
     const ailing = this.#ailing()
-    // Where a majority is right, whoever else is right is trusted by itself.
+    // With a right majority other right members recover trust without a repair.
     const member = ailing.find(({ isWrong }) => isWrong) ?? ailing.find(({ isSuspect }) => isSuspect)
     if (member === undefined) return
     const from = sourceOf(this.#healthy, member)
@@ -319,7 +330,7 @@ export class Liveness {
     return new Set(places).size === 1 && !places.includes(null)
   }
 
-  /** What `/readyz` would say. @returns why not; empty when it says yes */
+  /** Returns a function that evaluates `/readyz`. @returns the failures; empty when ready */
   #watchHealth(member: Member): () => readonly string[] {
     const health = new Map<unknown, Health>()
     return () => {

@@ -7,22 +7,23 @@ import { groupMagic, isZero, sectorBytes } from '../../raft/log/layout.ts'
 import { Wal } from '../../raft/log/wal.ts'
 import type { SimulatedDisk } from './disk.ts'
 
-/** What may happen to the files of a log while nobody looks. */
+/** Kinds of silent damage to the files of a log. */
 export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
 export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
 
 /**
- * Of the fault, not of the log: `harmless` damage left everything readable as it was written; `repaired` took nothing that
- * counts; `wounded` leaves it to the member's database and its peers whether the log comes back.
+ * The outcome of the damage: `harmless` left all entries readable; `repaired` lost nothing that
+ * counts; `wounded` needs the database of the member and its peers to restore the log.
  */
 export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
 
 /**
- * Damages the log of a member that is down, and opens a copy of it: a log that opens must hold what it held, from where
- * it begins. The copy that is damaged had been opened before, so that everything in it was promised to somebody.
+ * Damages the log of a stopped member and opens a copy of it: a log that opens must hold its former
+ * entries from its first one. The log had been opened before, so that all of its entries were
+ * acknowledged.
  *
  * @returns null when there was nothing to damage
- * @throws an error that says what was lost in silence
+ * @throws an error that names the silent loss
  */
 export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): RotOutcome | null {
   disk.crash()
@@ -41,7 +42,10 @@ export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRando
   return 'harmless'
 }
 
-/** Flips a bit of what a running member has written to its log. @returns what was done; null when nothing could be */
+/**
+ * Flips a bit of what a running member has written to its log. @returns what was done; null when
+ * nothing could be
+ */
 export function damageRunningLog(disk: SimulatedDisk, random: SeededRandom): string | null {
   const names = disk.list().filter((name) => name.endsWith('.log') && disk.settled(name))
   if (names.length === 0) return null
@@ -66,7 +70,7 @@ function textOf({ hardState, lastIndex, entries }: Contents, above: LogIndex): s
   return JSON.stringify([hardState, lastIndex, entries.filter(({ index }) => index > above)])
 }
 
-/** Everything a member would believe of itself; opening repairs, as a start does. */
+/** The durable state that a member would read; opening repairs, as at a start. */
 function contentsOf(disk: SimulatedDisk): Contents | LogFailure | 'wounded' | null {
   if (disk.list().length === 0) return null
   try {
@@ -122,8 +126,8 @@ function flipBit(disk: SimulatedDisk, name: string, random: SeededRandom): strin
 }
 
 /**
- * The sectors of one write are found at the place of another. Never at that of the newest one: what was
- * there before it nobody can know, so a disk that loses its very last write looks like a power cut.
+ * One write lands at the place of another. Never at that of the newest one: a disk that loses its
+ * very last write cannot be distinguished from a power cut.
  */
 function misdirect(disk: SimulatedDisk, name: string, random: SeededRandom): string | null {
   const bytes = disk.contents(name)
@@ -142,7 +146,7 @@ function misdirect(disk: SimulatedDisk, name: string, random: SeededRandom): str
   return `the ${length} bytes at ${from} of ${name} were written at ${to} too`
 }
 
-/** Where the newest group of a file begins; its preamble when there is none. */
+/** Returns the start of the newest group of a file, or of its preamble without groups. */
 function lastGroup(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let last = 0

@@ -28,7 +28,7 @@ import type { Owner } from './world.ts'
 
 /** A process that does not stop by then, in ms, is ended. */
 const stopMsMax = 3_000
-/** Whoever runs them starts processes again that ended, and gives up on one that says again that it was removed. */
+/** A supervisor restarts processes that ended, and stops after the second report of a removal. */
 const removalNoticesMax = 2
 
 /** One member: disks that last, and a process of the shipped code that comes and goes. */
@@ -46,9 +46,9 @@ export class Member {
   readonly #checks: MemberChecks
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
-  /** How many processes of it said that it was removed. */
+  /** The number of its processes that reported the removal. */
   #removalNotices = 0
-  /** The process that was told to stop. */
+  /** The process that is stopping. */
   #stopping: ProcessInstance | null = null
   /** Its threads are not held up any more. */
   #calm = false
@@ -103,7 +103,7 @@ export class Member {
     )
   }
 
-  /** Its state is not what the log says. */
+  /** Whether its state differs from the result of the log. */
   get isWrong(): boolean {
     return this.#state.isWrong
   }
@@ -114,13 +114,13 @@ export class Member {
     return this.instance?.owners.some(({ pausedUntil }) => pausedUntil > now) === true
   }
 
-  /** Of the founded cluster that it belongs to, as it durably knows. */
+  /** The durable id of the bootstrapped cluster that it belongs to. */
   get clusterId(): string | null {
     const record = this.#clusterRecord.read()
     return record?.founded === true ? record.clusterId : null
   }
 
-  /** Whether it durably agreed to a cluster, founded or not. */
+  /** Whether it durably accepted a cluster id, bootstrapped or not. */
   get agreed(): boolean {
     return this.#clusterRecord.read() !== null
   }
@@ -153,7 +153,7 @@ export class Member {
     }
     this.instance = startProcess({
       ...{ world, network, swarm, node, wrapDisk, disk },
-      // One that lost its log is somebody else; that nobody listens to it is all there is to judge.
+      // A member that lost its log must only be rejected: nothing else of it is checked.
       watcher: this.#impairments.has('wiped') ? ignoringObserver : watcher,
       ...{ database: this.#database, peerBook: this.#peerBook, time: this.time },
       clusterRecord: this.#clusterRecord,
@@ -216,7 +216,7 @@ export class Member {
     if (this.instance === instance) this.crash('process')
   }
 
-  /** As whoever runs it stops it: one whose disk hangs never ends by itself. */
+  /** Stops it with a timeout, as a supervisor does: a process with a hanging disk never exits. */
   stopInTime(): void {
     const { instance } = this
     const { world } = this.#options
@@ -265,7 +265,7 @@ export class Member {
     this.#database.heal()
   }
 
-  /** No new harm: runs, and on disks that are well. */
+  /** Ends all faults: the member runs on healthy disks. */
   heal(): void {
     this.#calm = true
     this.#state.calm()
@@ -274,7 +274,7 @@ export class Member {
     this.disarm()
     const { instance } = this
     const hangs = instance?.owners.some(({ pausedUntil }) => pausedUntil === Infinity) === true
-    // Who is on its way out leaves now; damage that nobody looked at is found at the next start.
+    // A stopping process ends now; unread damage is found at the next start.
     const isDamaged = !this.recoverable || this.#impairments.has('database-damaged')
     if (hangs || this.#stopping === instance || isDamaged) this.crash('process')
     for (const owner of this.instance?.owners ?? []) this.#options.world.wake(owner)
@@ -295,7 +295,7 @@ export class Member {
     this.#checks.rotDatabase(kind, seed)
   }
 
-  /** What it applies is not what the others apply, once. */
+  /** Makes it apply one command differently from the others. */
   diverge(how: Divergence): void {
     this.#state.spoil(how)
   }
@@ -312,7 +312,7 @@ export class Member {
     return hasState && !this.#state.isSpoiled && !this.isWiped && !this.knowsRemoval
   }
 
-  /** As an operator has it do who knows that the state of `from` is right. */
+  /** Repairs the member as an operator does who knows that the state of `from` is right. */
   repair(from: Member): void {
     const { world } = this.#options
     this.#checks.expectRepair()
@@ -328,7 +328,7 @@ export class Member {
       ...{ clusterRecord: this.#clusterRecord, peerBook: this.#peerBook },
       random: this.#options.world.random.fork(),
     })
-    // Whatever becomes of it is nobody's loss.
+    // Its data does not count.
     this.#impairments.add('wiped')
   }
 
@@ -343,7 +343,7 @@ export class Member {
     this.#clusterRecord = new MemoryClusterRecord()
     if (isNobody) return
     this.#impairments.add('wiped')
-    // Who it was is written nowhere else: a process in its place would have to join anew.
+    // Its identity is stored nowhere else: a new process would have to join again.
     if (this.#options.node.joining !== undefined) this.#lost = 'it does not know who it was'
   }
 
@@ -386,7 +386,7 @@ export class Member {
   }
 }
 
-/** What a log says that cannot be repaired. */
+/** The error of a log that cannot be repaired. */
 const logWasRefused = /it must be replaced by a new member$/
 
 function isMetFault(fault: string): fault is Extract<MetFault, `disk-${string}`> {

@@ -15,7 +15,7 @@ export type MembershipActionsOptions = {
   readonly operator: Operator
   readonly quorumGuard: QuorumGuard
   readonly memberships: Memberships
-  /** Grows by whom `admit` makes. */
+  /** Grows by the members that `admit` creates. */
   readonly members: readonly Member[]
   /** A new one, which the cluster let in. Not started yet. */
   readonly admit: (id: number, joining: Joining) => Member
@@ -25,7 +25,10 @@ export type MembershipActionsOptions = {
 type Join = Extract<MembershipAction, { readonly kind: 'join' }>
 type Replacement = { readonly newcomer: number; readonly replaced: number }
 
-/** Members come, go, and change their part. Each request is said until it is answered, also when harm ends meanwhile. */
+/**
+ * Adds, removes and changes members. Each request is retried until it is answered, also after the
+ * faults.
+ */
 export class MembershipActions {
   readonly #options: MembershipActionsOptions
   readonly #replacements: Replacement[] = []
@@ -46,12 +49,12 @@ export class MembershipActions {
     return this.#requested > 0
   }
 
-  /** Nothing is asked for any more, and whoever was let in is there. */
+  /** Whether all requests are answered and all admitted members started. */
   get settled(): boolean {
     return this.#options.operator.waiting.length === 0 && this.#starting === 0
   }
 
-  /** Somebody took the place of one that could never have come back. */
+  /** Whether a member was replaced that could not have recovered. */
   get ruinedReplaced(): boolean {
     const { memberships, members } = this.#options
     return this.#replacements.some(({ newcomer, replaced }) => {
@@ -78,7 +81,10 @@ export class MembershipActions {
     return this.#options.members.filter(({ knowsRemoval }) => !knowsRemoval)
   }
 
-  /** A request that was repeated or delayed: the member came and was removed. `Memberships` fails if it comes again. */
+  /**
+   * A request that was repeated or delayed: the member came and was removed. `Memberships` fails if
+   * it comes again.
+   */
   #repeatAddition(id: number): void {
     const addition = this.#additions.get(id)
     if (addition === undefined) return
@@ -95,7 +101,7 @@ export class MembershipActions {
     const change = { kind: 'add', member: this.#newcomer(id, fault, replaced), basedOn } as const
     this.#additions.set(id, change)
     const isAsked = this.#request(change, (outcome) => {
-      // The members changed meanwhile: as a server does, it draws another id.
+      // The members changed in between: draws another id, as a server does.
       if (outcome.kind === 'refused') {
         if (outcome.reason === 'id-taken' && drawsLeft > 1) this.#join(fault, drawsLeft - 1)
         return
@@ -157,7 +163,7 @@ export class MembershipActions {
 /** Ids that are drawn for one process at most. */
 const drawsMax = 3
 
-/** What the logs of all founders begin with. */
+/** The initial members, with which the logs of all founders begin. */
 export function foundersOf(voters: number, learners: number): readonly MemberInfo[] {
   return Array.from({ length: voters + learners }, (_, at): MemberInfo => {
     const role = at < voters ? 'voter' : 'learner'

@@ -2,14 +2,17 @@ import type { SeededRandom } from '../../base/random.ts'
 import type { MemberRole } from '../../raft/index.ts'
 import type { Target } from './plan.ts'
 
-/** A wish about who belongs to the cluster, said to any member, and again until one answers. */
+/** A membership change, requested of any member and retried until one responds. */
 export type MembershipAction =
-  /** A process on an empty disk, `startMs` after it was told that it is let in. */
+  /** A process on an empty disk, started `startMs` after its admission. */
   | {
       readonly kind: 'join'
       /** `learner`: pinned. `voter`: its leader promotes it once it has caught up. */
       readonly role: MemberRole
-      /** Whose place it takes with its promotion; `dead`: of one that does not run, if there is one, else of the target. */
+      /**
+       * The member that it replaces at its promotion; `dead`: one that does not run, if any, else
+       * the target.
+       */
       readonly replaces: 'nobody' | 'dead' | 'target'
       readonly target: Target
       /** Called as the last one that was removed, if its name is free. */

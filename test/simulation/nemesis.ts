@@ -20,19 +20,19 @@ export type NemesisOptions = {
   readonly network: Network
   /** Grows when some join. */
   readonly members: readonly Member[]
-  /** Who voted first. */
+  /** The initial voters. */
   readonly founders: readonly number[]
   readonly quorumGuard: QuorumGuard
   readonly membership: MembershipActions
   readonly plan: readonly ScheduledFault[]
-  /** Of all members: who comes there first ends. */
+  /** Crash points of all members: the first to reach one ends there. */
   readonly allCrashPoints: CrashPoints
   readonly coverage: Coverage
-  /** What was left of an earlier founding in the place of this member. Not started yet. */
+  /** Returns a member of an earlier cluster at the address of this one. Not started yet. */
   readonly makeEarlierMember: (member: Member) => Member
   /** Some member sends what cannot be true from now on. */
   readonly sentByzantine: () => void
-  /** So many clients come to a member at once. */
+  /** Sends a burst of client calls to a member. */
   readonly burst: (member: number, what: 'read' | 'write', calls: number) => void
 }
 
@@ -41,7 +41,7 @@ const aloneMs = 3_000
 /** How long a member stays down that ended by a late consequence of some fault. */
 const defaultDownMs = 500
 
-/** Does what the plan says, when it says so, until it is told to stop. */
+/** Executes the planned faults until it is stopped. */
 export class Nemesis {
   readonly #options: NemesisOptions
   readonly #downMs = new Map<number, number>()
@@ -62,7 +62,7 @@ export class Nemesis {
     }
   }
 
-  /** No new harm, and nobody is brought back any more. */
+  /** Stops new faults and restarts. */
   stop(): void {
     this.#active = false
     for (const leave of this.#leaving) leave()
@@ -219,7 +219,7 @@ export class Nemesis {
     return true
   }
 
-  /** What a member does not come back from. */
+  /** Damage from which a member does not recover. */
   #ruin(fault: Extract<FaultAction, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>): boolean {
     const member = this.#target(fault.target)
     if (member.lost !== null || !this.#options.quorumGuard.canLose(member.id)) return false
@@ -245,8 +245,9 @@ export class Nemesis {
   }
 
   /**
-   * One founder keeps its directory: all of them together may found another cluster. While they agree to one, each has
-   * to keep it, and from when it said which: the others may agree to that while it is down.
+   * One founder keeps its directory: otherwise all of them could bootstrap another cluster. During
+   * the bootstrap each has to keep it from its first proposal on: the others may accept that while
+   * it is down.
    */
   #canForget(member: Member): boolean {
     const { members, founders, membership, network } = this.#options
@@ -267,7 +268,9 @@ export class Nemesis {
     return true
   }
 
-  /** All are down but this one and one other: the fewest who could found a cluster of three once more. */
+  /**
+   * Stops all members but this and one other: the minimum to bootstrap a cluster of three again.
+   */
   #leaveAloneWith(member: Member, forMs: number): void {
     const others = this.#options.members.filter((other) => other !== member)
     const companion = others.find(({ running }) => running) ?? others[0]
@@ -284,7 +287,7 @@ export class Nemesis {
     forMs,
   }: Extract<FaultAction, { readonly kind: 'earlier-cluster' }>): boolean {
     const { members, founders, makeEarlierMember } = this.#options
-    // One that is not founded yet believes those whom it should found with: it has nothing to lose.
+    // A member without a cluster trusts its configured peers: it has nothing to lose.
     if (!members.every(({ id, clusterId }) => clusterId !== null || !founders.includes(id))) return false
     const seats = members.filter(
       ({ id, addressTaken }) => targets.includes(id) && this.#options.founders.includes(id) && !addressTaken,
@@ -400,7 +403,7 @@ export class Nemesis {
     return true
   }
 
-  /** What a leader takes into its log that nobody hears of is in its way when it comes back. */
+  /** Entries that a leader could not replicate conflict with the log when it returns. */
   #burst(id: number, calls: number, forMs: number): void {
     const { burst } = this.#options
     for (let atMs = 0; atMs < forMs; atMs += burstEveryMs) {
@@ -472,9 +475,9 @@ const deposeSteps = 5
 /** Below an election timeout. */
 const deposeStepMs = 250
 const burstEveryMs = 80
-/** Whoever is to end within a write ends without one after so long. */
+/** A process that should crash within a write crashes without one after this time. */
 const writeMsMax = 500
-/** A sync that never ends is noticed by somebody after this long. */
+/** A sync that never ends is noticed by an operator after this time. */
 const endlessStallMs = 4_000
 
 const crashKinds: Readonly<Record<'kill' | 'power-cut', CrashKind>> = {
@@ -486,7 +489,7 @@ function reversed(pairs: readonly Pair[]): readonly Pair[] {
   return pairs.map(([from, to]) => [to, from])
 }
 
-/** On a ring; of three, where a ring would be everybody, on a line. */
+/** Neighbours on a ring; on a line of three, where a ring would connect all. */
 function neighbours(order: readonly number[], a: number, b: number): boolean {
   const distance = Math.abs(order.indexOf(a) - order.indexOf(b))
   return distance === 1 || (order.length > 3 && distance === order.length - 1)

@@ -63,8 +63,8 @@ export class Network {
   }
 
   /**
-   * Real links call all peers before there is anything to send, and again when they are refused: so a
-   * member that has nothing to send is told too that it is refused, and why.
+   * Real connections are opened before there is anything to send, and again after a refusal: so a
+   * member with nothing to send learns of its refusal, too.
    */
   calls(from: SimTransport): void {
     const { world, options } = this.#parts
@@ -105,7 +105,7 @@ export class Network {
     return this.#link(from, to).isOpen
   }
 
-  /** Whether it said which cluster it would found, and others may have agreed to that. */
+  /** Whether it proposed a cluster id that others may have accepted. */
   hasNamedCluster(id: NodeId): boolean {
     return this.#namedCluster.has(id)
   }
@@ -116,7 +116,7 @@ export class Network {
     this.inject(message, from, to)
   }
 
-  /** What no member of the shipped code said. */
+  /** Sends a message that no shipped code sends. */
   inject(message: PeerMessage, from: NodeId, to: NodeId): void {
     const { world } = this.#parts
     const link = this.#link(from, to)
@@ -133,7 +133,7 @@ export class Network {
     if (toldUnreachable) this.#reportUnreachable(from, to)
     for (const arrival of arrivals) {
       world.scheduleAt(arrival, `net ${from}>${to} ${nameOf(message)}`, port.owner, () => {
-        // The same process still runs there, and the link was not cut meanwhile.
+        // Whether the same process still runs, and the link was not cut since.
         if (this.#ports.get(to) === port && link.isOpen) this.#arrived(message, sender, port)
       })
     }
@@ -143,7 +143,7 @@ export class Network {
     return this.#streams.send(from, header, next)
   }
 
-  /** The first word of a process is who it is and which log it has; what it says meanwhile waits. */
+  /** The first message of a process is its identity and log id; others wait for it. */
   #arrived(message: PeerMessage, from: SimTransport, to: SimTransport): void {
     const { receiver, greetings } = to
     if (receiver === null) return
@@ -163,7 +163,7 @@ export class Network {
     if (this.#admits(from, to) && !to.greetings.has(from)) this.#greet(from, to, receiver)
   }
 
-  /** @returns false: it was told so */
+  /** @returns false: the sender was rejected */
   #admits(from: SimTransport, to: SimTransport): boolean {
     if (to.welcomes(from)) return true
     if (to.isApartFrom(from)) this.#parts.met('other-cluster')
@@ -171,7 +171,7 @@ export class Network {
     return false
   }
 
-  /** Who is no member is told as of which decision. */
+  /** A removed member gets the index of its removal. */
   #disown(from: SimTransport, to: SimTransport): void {
     const { decidedIndex } = to
     if (decidedIndex === noIndex || to.peers.has(from.id)) return
@@ -261,7 +261,7 @@ type Greeting = {
   readonly waiting: PeerMessage[]
 }
 
-/** What a member is known by. */
+/** The identity of a member. */
 export type SimIdentity = {
   readonly cluster: string
   readonly id: NodeId
@@ -273,7 +273,7 @@ export type SimIdentity = {
   readonly violated: (peer: NodeId, violation: string) => void
 }
 
-/** Of a process that ended while its hello was on its way. */
+/** The hello of a process that ended before it arrived. */
 const nobody = { logId: '', clusterId: '', phase: 'gathering' } as const
 
 /** One member's end. */
@@ -310,7 +310,7 @@ export class SimTransport implements Transport {
     return this.peers.get(id)?.name === identity.name
   }
 
-  /** As a handshake finds out before it says anything of the members. */
+  /** As the handshake checks first. */
   isApartFrom({ receiver }: SimTransport): boolean {
     return (
       receiver !== null && this.receiver !== null && areApart(receiver.identity(), this.receiver.identity())
@@ -340,7 +340,7 @@ export class SimTransport implements Transport {
     if (this.receiver !== null) this.#network.send(message, from, to)
   }
 
-  /** Of honest members nobody may ever say so. */
+  /** Called when a peer sent an impossible message, which honest members never do. */
   refuse(peer: NodeId, violation: string): void {
     this.#self.violated(peer, violation)
   }

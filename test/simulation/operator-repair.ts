@@ -15,8 +15,8 @@ export async function repairFrom(member: Member, from: Member): Promise<void> {
 }
 
 /**
- * Whom an operator, who knows which states are right, would repair another member from; undefined: nobody is right and can
- * lead.
+ * Returns the member that an operator, who knows the right states, would repair others from;
+ * undefined: no right member can lead.
  *
  * @param target null: any
  */

@@ -26,16 +26,16 @@ import type { World } from './world.ts'
 export type OracleOptions = {
   readonly world: World
   readonly swarm: Swarm
-  /** What the logs of all founders begin with. */
+  /** The initial members, with which the logs of all founders begin. */
   readonly founding: Configuration
-  /** `skipped`: reads are served without asking anybody, to show that the checkers notice. */
+  /** `skipped`: reads are served without the read barrier, to show that the checkers detect it. */
   readonly barrier: 'used' | 'skipped'
 }
 
 export type OracleReport = {
   readonly reigns: number
   readonly committed: number
-  /** What clients asked while there was harm, and how much of it was answered by what the store decided. */
+  /** The calls of clients during the faults, and how many got a definite response. */
   readonly asked: number
   readonly answered: number
   readonly acknowledged: number
@@ -49,12 +49,13 @@ export type OracleReport = {
   readonly undecided: number
 }
 
-/** Members are compared with the truth, object by object, once in so many batches they apply. */
+/** Compares members with the reference, object by object, every `n` applied batches. */
 const wholeLookEvery = 50
 
 /**
- * Clients, and all that looks on: what the members, the network and the clients do passes here. What can be judged at
- * once is; what needs a whole history is judged in `final`. A finding ends the run.
+ * Clients, and all that looks on: what the members, the network and the clients do passes here.
+ * What can be judged at once is; what needs a whole history is judged in `final`. A finding ends
+ * the run.
  */
 export class Oracle implements Watcher {
   readonly #consensus: ConsensusCheckers
@@ -81,7 +82,7 @@ export class Oracle implements Watcher {
     this.#clientPool = new ClientPool({ world, swarm, barrier, history: this.#history, newest })
   }
 
-  /** Who belongs to the cluster, as it was decided. */
+  /** The committed membership. */
   get memberships(): Memberships {
     return this.#consensus.memberships
   }
@@ -96,7 +97,7 @@ export class Oracle implements Watcher {
     return this.#clientPool.served
   }
 
-  /** Watches that went on, from what they had been told elsewhere, at one of these members. */
+  /** The number of watches that were resumed at one of these members. */
   resumedAt(members: ReadonlySet<number>): number {
     const { watches } = this.#history
     return watches.filter(({ member, start, events }) => {
@@ -104,7 +105,7 @@ export class Oracle implements Watcher {
     }).length
   }
 
-  /** So many calls at one member, right now. */
+  /** Sends a burst of calls to one member. */
   burst(member: number, what: 'read' | 'write', calls: number): void {
     this.#clientPool.burst(member, what, calls)
   }
@@ -115,21 +116,24 @@ export class Oracle implements Watcher {
     this.#clientPool.start()
   }
 
-  /** There is no more harm. */
+  /** Called when the faults end. */
   calm(): void {
     this.#clientPool.calm()
-    // Those who burst do so where nobody can answer.
+    // Bursts go to members that may not respond.
     const calls = this.#history.calls.filter(({ client }) => client < hastyFrom)
     const answered = calls.filter(({ answer }) => answer.kind !== 'unknown' && !isUnavailable(answer)).length
     this.#duringHarm = { asked: calls.length, answered }
   }
 
-  /** No more load; what is under way may end, and watchers go on. */
+  /** Stops new calls; calls in flight may end, and watchers continue. */
   stop(): void {
     this.#clientPool.stop()
   }
 
-  /** One write and one most recent read through a member. @returns whether both were answered, each in `timeoutMs` */
+  /**
+   * One write and one most recent read through a member. @returns whether both were answered, each
+   * in `timeoutMs`
+   */
   proves(member: Member, timeoutMs: number): Promise<boolean> {
     return this.#clientPool.proves(member.id, timeoutMs)
   }
@@ -139,7 +143,7 @@ export class Oracle implements Watcher {
     this.#clientPool.only(healthy.map(({ id }) => id))
   }
 
-  /** Every watcher has been told all there is on these members, which are well and equal. */
+  /** Whether every watcher received all events of these healthy and equal members. */
   caughtUp(healthy: readonly Member[] = this.#members): boolean {
     const revision = healthy[0]?.instance?.machine?.state.revision
     return revision === this.#consensus.truth.revision && this.#clientPool.caughtUp(revision)
@@ -170,7 +174,7 @@ export class Oracle implements Watcher {
       throw new Finding('I22 reliable', 'a watcher was never told the last changes')
   }
 
-  /** What happened to the storage. */
+  /** Events of the storage quota. */
   get storageMet(): ReadonlySet<StorageEvent> {
     return this.#consensus.truth.storage.met
   }
@@ -184,7 +188,7 @@ export class Oracle implements Watcher {
     ]
   }
 
-  /** What clients were told. @throws Finding */
+  /** Checks the histories of clients. @throws Finding */
   judge(): void {
     this.#undecided = judge(this.#history, this.#consensus.truth).undecided
   }
@@ -246,12 +250,12 @@ export class Oracle implements Watcher {
     this.#consensus.toApi(member, message)
   }
 
-  /** Whether the state of a member is that of the log. */
+  /** Returns whether the state of a member is the result of the log. */
   isRight(machine: StoreMachine): boolean {
     return this.#consensus.reference.agrees(machine.appliedMemory, lastDigest(machine))
   }
 
-  /** Whether each fingerprint that a member tells others of is that of the log. */
+  /** Returns whether each digest that a member reports is the result of the log. */
   tellsRight(machine: StoreMachine): boolean {
     const { reference } = this.#consensus
     return machine.samples.every(({ index, digest }) => reference.agrees(index, digest))
@@ -266,12 +270,12 @@ export class Oracle implements Watcher {
   }
 }
 
-/** Of a state that is not served, too. */
+/** Applies to a quarantined state, too. */
 export function lastDigest({ lastState }: Pick<StoreMachine, 'lastState'>): string {
   return hashText(digestOf(lastState))
 }
 
-/** Nobody could decide it in time. */
+/** The search was not finished in time. */
 function isUnavailable(answer: Answer): boolean {
   return answer.kind === 'refused' && unavailable.has(answer.reason)
 }

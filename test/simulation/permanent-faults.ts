@@ -3,7 +3,7 @@ import type { Network } from './network.ts'
 import type { Member } from './member.ts'
 import type { World } from './world.ts'
 
-/** What becomes of a member that is not needed, for the rest of the run. */
+/** A fault of an unneeded member for the rest of the run. */
 export type PermanentFault = 'well' | 'down' | 'isolated' | 'deaf' | 'mute' | 'slow' | 'flapping'
 export const permanentFaults: readonly PermanentFault[] = [
   'well',

@@ -11,8 +11,8 @@ import { crashSteps } from './crash-points.ts'
 import type { CrashStep } from './crash-points.ts'
 
 /**
- * Whom it hits: a member by its id, or whoever leads when the time comes (else the member). In place of one that is none
- * any more, or not yet, another one.
+ * The target: a member by its id, or the leader at that time (else the member). Another one
+ * replaces a former or future member.
  */
 export type Target = { readonly member: number; readonly preferLeader: boolean }
 
@@ -38,7 +38,10 @@ export type FaultAction =
     }
   | {
       readonly kind: 'crash-step'
-      /** Whoever gets there first, whenever that is; else the target, and not for ever. */
+      /**
+       * The first member that reaches it, without a time limit; else the target, for a limited
+       * time.
+       */
       readonly anyMember: boolean
       readonly target: Target
       readonly step: CrashStep
@@ -84,12 +87,15 @@ export type FaultAction =
       readonly seed: number
       readonly downMs: number
     }
-  /** `alone`: all others but one are down meanwhile. */
+  /** `alone`: all others but one are down at the same time. */
   | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number; readonly alone: boolean }
-  /** In place of members comes what was left of an earlier founding under the same names, for so long. */
+  /**
+   * In place of members comes what was left of an earlier founding under the same names, for so
+   * long.
+   */
   | { readonly kind: 'earlier-cluster'; readonly targets: readonly number[]; readonly forMs: number }
   | { readonly kind: 'diverge'; readonly target: Target; readonly how: Divergence }
-  /** An operator repairs a member that is suspect, else the target, from one whose state is right. */
+  /** An operator repairs a suspect member, else the target, from one with a right state. */
   | { readonly kind: 'repair'; readonly target: Target }
   | {
       readonly kind: 'isolate'
@@ -99,7 +105,7 @@ export type FaultAction =
     }
   /** Bit n: on which side member n + 1 is. */
   | { readonly kind: 'halves'; readonly sides: number; readonly forMs: number }
-  /** Everybody talks to their two neighbours only; who joined later stands behind the others. */
+  /** Each member reaches its two neighbours only; later members follow at the end. */
   | { readonly kind: 'ring'; readonly order: readonly number[]; readonly forMs: number }
   | { readonly kind: 'one-way'; readonly from: number; readonly to: number; readonly forMs: number }
   | {
@@ -131,8 +137,8 @@ export type FaultAction =
       readonly forMs: number
     }
   /**
-   * Whoever leads hears its followers later and later, then is not result any more: they choose another while it still
-   * has their old words to go by. Clients burst to it meanwhile, and to the others.
+   * The leader receives messages with growing delay and is then cut off: the others elect a new
+   * leader while the old one still has their delayed responses. Clients send bursts to all of them.
    */
   | {
       readonly kind: 'depose'
@@ -143,7 +149,7 @@ export type FaultAction =
     }
   | { readonly kind: 'wall-jump'; readonly target: Target; readonly byMs: number }
   | { readonly kind: 'transfer'; readonly to: number }
-  /** Its program goes mad: so many messages that cannot be true, to everybody. Its keys are good. */
+  /** A Byzantine member with valid keys sends impossible messages to all others. */
   | {
       readonly kind: 'byzantine'
       readonly target: Target
@@ -169,7 +175,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...membershipActionKinds,
 ]
 
-/** Each harms somebody for good, so that more than a few would only end the run. */
+/** Each is permanent, so that more than a few would only end the run. */
 const perMember: ReadonlySet<FaultKind> = new Set(['log-rot', 'wipe', 'database-rot', 'diverge'])
 
 function countMax(kind: FaultKind, members: number): number {
@@ -177,7 +183,7 @@ function countMax(kind: FaultKind, members: number): number {
   return perMember.has(kind) ? members : Infinity
 }
 
-/** All that will be done to a cluster that begins with so many `members`, in order of time. */
+/** Returns all faults of a cluster that begins with `members` members, in order of time. */
 export function drawPlan(options: {
   readonly random: SeededRandom
   readonly faultRates: FaultRates
@@ -187,7 +193,7 @@ export function drawPlan(options: {
 }): readonly ScheduledFault[] {
   const { random, faultRates, forMs, downMsMax } = options
   const actions: ScheduledFault[] = []
-  // Those that join are harmed too.
+  // New members are targets, too.
   const members = options.members + (faultRates.has('join') ? joinsMax / 2 : 0)
   for (const [kind, meanMs] of faultRates) {
     const own = random.fork()
@@ -273,13 +279,13 @@ function drawFault(
   }
 }
 
-/** What a log and a database only do at their beginning. */
+/** Steps of a new log or database only. */
 const youngSteps: readonly CrashStep[] = [
   ...(['configuration', 'vote', 'log-rename', 'database-open'] as const),
   ...(['cluster-record', 'cluster-recorded'] as const),
 ]
 
-/** What happens a few times in a run, and not in every run. */
+/** Steps that occur a few times in some runs. */
 const rareSteps: readonly CrashStep[] = [
   ...(['fetch', 'catch-up-read', 'log-truncate', 'log-remove', 'log-rename', 'database-destroy'] as const),
   ...([
@@ -292,7 +298,7 @@ const rareSteps: readonly CrashStep[] = [
   ...(['snapshot-taken', 'snapshot-record', 'snapshot-install', 'snapshot-installed'] as const),
 ]
 
-/** Of those the rarest. */
+/** The rarest of the rare steps. */
 const rarestSteps: readonly CrashStep[] = ['log-truncate', 'snapshot-complete', 'snapshot-install']
 
 function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung: boolean): FaultAction {

@@ -10,16 +10,16 @@ import type { SimClock } from './clock.ts'
 import type { SimTransport } from './network.ts'
 import type { Owner } from './world.ts'
 
-/** What checkers are told of one member, as it happens. */
+/** Callbacks to the checkers about one member. */
 export interface Watcher {
   opened(member: number, log: LogStore): void
   toLog(member: number, message: RaftToLog): void
   fromLog(member: number, message: LogToRaft): void
   toApi(member: number, message: RaftToApi): void
   applied(member: number, machine: StoreMachine): void
-  /** Of a machine that has a state, served or not. */
+  /** Returns whether a state, served or not, is right. */
   isRight(machine: StoreMachine): boolean
-  /** Whether all that such a one tells others to compare was right where it was taken. */
+  /** Returns whether all digests that it reports were right at their index. */
   tellsRight(machine: StoreMachine): boolean
   /** The store can be asked. */
   serving(member: number, instance: ProcessInstance): Serving
@@ -29,7 +29,7 @@ export interface Watcher {
 export interface Serving {
   /** As a server that drains: answers under way are given. */
   close(): void
-  /** Nothing that it says is result any more. */
+  /** Drops all of its further responses. */
   cut(): void
 }
 
@@ -46,7 +46,7 @@ export type ProcessInstance = {
   serving: Serving | null
 }
 
-/** Of whom nothing is to be judged. */
+/** Checks nothing. */
 export const ignoringObserver: Watcher = {
   opened: () => undefined,
   toLog: () => undefined,

@@ -13,8 +13,9 @@ export type QuorumGuardOptions = {
 }
 
 /**
- * Who may vote from now on, by whatever configuration, and whether a majority of them is sound in any case. FaultRates stays
- * below that: no cluster survives the loss of what most of its voters promised, nor one who takes the sound ones out.
+ * Keeps a majority of sound voters in every configuration that may commit. Faults stay below that:
+ * no cluster survives the loss of the durable state of most voters, nor the removal of the sound
+ * ones.
  */
 export class QuorumGuard {
   readonly #options: QuorumGuardOptions
@@ -24,8 +25,9 @@ export class QuorumGuard {
   }
 
   /**
-   * Whether the cluster can do without what this member promised. A wrong state is sent on to others before anybody
-   * notices, so members whose state alone is lost may be many; their votes are needed all the same.
+   * Returns whether the cluster can lose the durable state of this member. A wrong state may be
+   * copied before it is detected, so many members may lose their state alone; their votes are still
+   * needed.
    */
   canLose(id: number): boolean {
     const { configurations, changes, isSound, canVote } = this.#options
@@ -34,7 +36,7 @@ export class QuorumGuard {
     return keepsSoundMajority(configurations(), changes(), (other) => other !== id && isLeft(other))
   }
 
-  /** Whether this may be asked for too. */
+  /** Returns whether this change may be requested, too. */
   canChange(change: MemberChange): boolean {
     const { configurations, changes, isSound } = this.#options
     return keepsSoundMajority(configurations(), [...changes(), change], isSound)
@@ -42,8 +44,8 @@ export class QuorumGuard {
 }
 
 /**
- * The worst of all majorities that can come of it: whoever may go or come counts where that makes it worse. Each voter that
- * is sound counts one, each other one less than nothing.
+ * Checks the worst possible majority: each uncertain member counts in the way that makes it worse.
+ * A sound voter counts 1, any other -1.
  */
 export function keepsSoundMajority(
   configurations: readonly Configuration[],
@@ -63,7 +65,7 @@ export function keepsSoundMajority(
   )
 }
 
-/** Whose vote it may give or take. */
+/** Returns the members whose vote the change may give or take. */
 function varying(change: MemberChange): readonly number[] {
   switch (change.kind) {
     case 'add':
@@ -77,7 +79,7 @@ function varying(change: MemberChange): readonly number[] {
   }
 }
 
-/** A learner on its way to a vote, and whose place it takes. */
+/** Returns a learner that will be promoted, and the member that it replaces. */
 function inWaiting({ id, role, wantedRole, replaces }: Configuration['members'][number]): readonly number[] {
   if (role === 'voter' || wantedRole === 'learner') return []
   return replaces === null ? [id] : [id, replaces]

@@ -3,8 +3,8 @@ import type { RunOptions, RunReport } from './cluster.ts'
 import type { ScheduledFault } from './plan.ts'
 
 /*
- * One process of a fleet: runs the seeds it is sent, one at a time, and says what became of each. Its own
- * process, so that a core is used, and so that a run that never ends can be ended.
+ * A worker process: runs the received seeds one at a time and reports each outcome. A process of
+ * its own uses another core, and can be killed when a run never ends.
  */
 
 export type SeedJob = Omit<RunOptions, 'trace'>
@@ -20,7 +20,7 @@ export type SeedOutcome =
       readonly lastLines: readonly string[]
     }
 
-/** What became of one seed, as plain data. */
+/** The outcome of one seed, as plain data. */
 export async function outcomeOf(job: SeedJob, trace: RunOptions['trace'] = null): Promise<SeedOutcome> {
   try {
     return { kind: 'survived', report: await runSeed({ ...job, trace }) }

@@ -3,8 +3,9 @@ import type { Member } from './member.ts'
 import type { Oracle } from './oracle.ts'
 
 /**
- * Why who belongs to the cluster is not settled, though everybody is well: all that was asked for is answered, what is in
- * force is decided, learners on their way to a vote have it (L4), and whoever is none any more has result so (I8).
+ * Returns the reasons why the membership is not settled although all members are healthy:
+ * unanswered requests, uncommitted configurations, learners that are not promoted (L4), and removed
+ * members that do not know it (I8).
  *
  * @param members all there ever were
  * @returns one line each; empty when all is settled
@@ -26,7 +27,7 @@ export function unsettledMembership(
   const here = new Set<number>(configuration.members.map(({ id }) => id))
   for (const member of members) {
     if (!memberships.isGone(member.id) || !member.recoverable) continue
-    // Of those that it knows too many may be gone: then nobody can prove it.
+    // Too many of its known peers may be gone to confirm its removal.
     const known = [...(member.instance?.transport.peers.values() ?? [])]
     const peers = known.flatMap(({ id, role }) => (role === 'voter' ? [id] : []))
     const { voters = [] } = member.instance?.node.status.decided ?? {}

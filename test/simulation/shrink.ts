@@ -14,8 +14,8 @@ export type Shrunk = {
 }
 
 /**
- * Looks for less harm that still breaks the same promise: leaves out halves of the plan, then quarters, down to
- * single actions (delta debugging), then what goes wrong by itself, then time.
+ * Looks for fewer faults that still violate the same guarantee: leaves out halves of the plan, then
+ * quarters, down to single actions (delta debugging), then background noise, then time.
  *
  * @param msMax of real time; what was found by then counts
  */
@@ -24,7 +24,7 @@ export async function shrink(job: SeedJob, failed: Failed, msMax: number): Promi
   await search.actions()
   await search.noise()
   await search.time()
-  // What was noise for many actions may not be for few.
+  // An action without effect among many may matter among few.
   await search.actions()
   return search.found
 }
@@ -98,7 +98,9 @@ function kindOf({ message }: Failed): string {
   return line.replace(/:.*$/, '').replace(/\d+/g, '#')
 }
 
-/** For people: what broke, what had been done, how the last moments went, and how to see it again. */
+/**
+ * For people: what broke, what had been done, how the last moments went, and how to see it again.
+ */
 export function report({ job, failed }: { readonly job: SeedJob; readonly failed: Failed }): string {
   const { plan, lastLines, message, stack } = failed
   const trace = stack

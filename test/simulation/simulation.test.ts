@@ -1,10 +1,10 @@
 /*
- * Goal: whole clusters of the shipped code keep every promise under any order of faults, one history per
- * seed.
- * Method: seeds 1 to SEEDS (300 unless the environment says otherwise) on all cores, each judged by all
- * checkers and a final phase in which a majority that is well has to come together. Every fault and every crash
- * step has to be met in some of them, or in some further ones. Deliberate mistakes show that the checkers notice,
- * and that a failure is made small.
+ * Goal: whole clusters of the shipped code keep every promise under any order of faults, one
+ * history per seed.
+ * Method: seeds 1 to SEEDS (300 by default) on all cores, each checked by all checkers and by a
+ * final phase in which a healthy majority has to converge. Every fault and crash step has to take
+ * effect in some of them, or in some further ones. Deliberate bugs show that the checkers detect
+ * them, and that failures are shrunk.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ import { faultProfiles } from './swarm.ts'
 
 const defaultSeeds = 300
 const seeds = Number(process.env['SEEDS'] ?? defaultSeeds)
-/** Crashes at steps that are seldom taken: so many more runs may be needed to meet each of them. */
+/** The maximum number of additional runs to cover crashes at rare steps. */
 const furtherSeedsMax = 100
 const mutantSeedsMax = 40
 const divergentRuns = 5
@@ -65,7 +65,8 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   const further = seedsOfSteps(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
   assert.deepEqual(coverage.missing(), [], 'every fault and every crash step happens in some seed')
-  // L1: a timeout to notice, another to elect, each up to twice the least; the rest had their votes split.
+  // L1: a timeout to notice, another to elect, each up to twice the least; the rest had their votes
+  // split.
   const { timing, network } = swarmOf(1)
   const patienceMs = 2 * 2 * timing.electionMs + 2 * network.delayMsMax
   assert.ok(times.within('electedMs', 0.9) <= patienceMs, 'L1: nine elections of ten are quick')
@@ -108,7 +109,7 @@ void test('a member that silently diverged is suspected, and an operator repairs
     assert.ok(seed <= 100, `${suspected} of ${diverged} were suspected, ${repaired} repaired`)
     const { profile, voters, faultRates } = swarmOf(seed)
     if (profile !== 'calm' || voters < 3) continue
-    // Whoever is removed or replaced takes its state along.
+    // A removed or replaced member takes its state with it.
     if (membershipActionKinds.some((kind) => faultRates.has(kind))) continue
     const how = divergences[seed % divergences.length] ?? 'skipped'
     const target = { member: 1 + (seed % voters), preferLeader: seed % 3 === 0 }
@@ -118,14 +119,16 @@ void test('a member that silently diverged is suspected, and an operator repairs
     })
     const met = (item: 'divergence' | 'divergence-suspected' | 'divergence-repaired'): boolean =>
       (coverage[`met ${item}`] ?? 0) > 0
-    // Nothing came of what was changed; or a leader that is wrong sent its state to whoever lagged before anybody compared.
+    // The divergence had no effect, or a diverged leader sent its state to followers before any
+    // comparison.
     if (!met('divergence') || liveness === null) continue
     diverged++
-    // It was let go, or its process was down to the end: the checkers of the run see to it that the others are equal.
+    // It was let go, or its process was down to the end: the checkers of the run see to it that the
+    // others are equal.
     if (!met('divergence-suspected')) continue
     suspected++
-    // A wrong value may be overwritten before the operator looks: a majority then has this state, and it is
-    // trusted again. The checkers of the run prove that all members are equal in the end.
+    // A wrong value may be overwritten before the operator looks: a majority then has this state,
+    // and it is trusted again. The checkers of the run prove that all members are equal in the end.
     if (met('divergence-repaired')) repaired++
   }
   assert.ok(2 * suspected > diverged, `${suspected} of ${diverged} were suspected`)
@@ -141,7 +144,7 @@ void test('a disk that loses synced writes is detected with a small plan', async
   assert.ok(smallest.plan.length <= 3, `${smallest.plan.length} actions are left`)
   assert.equal(smallest.message.split(' ')[0], failed.message.split(' ')[0])
   assert.match(replayCommand(job), /^make sim SEED=\d+ ACTIONS=/)
-  // What is left fails again, the same way.
+  // The reduced run fails again, in the same way.
   const again = await outcomeOf(job)
   assert.ok(again.kind === 'failed')
   assert.equal(again.message, smallest.message)

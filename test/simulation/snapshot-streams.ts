@@ -12,7 +12,10 @@ export type SnapshotStreamsParts = {
   readonly options: NetworkOptions
   readonly met: (fault: StreamFault) => void
   readonly link: (from: NodeId, to: NodeId) => Link
-  /** @throws TransportFailure `unreachable` when nobody listens there, `refused` when this sender is not welcome */
+  /**
+   * @throws TransportFailure `unreachable` without a listener, `refused` when the sender is
+   *   rejected
+   */
   readonly receiver: (from: NodeId, to: NodeId) => Promise<TransportReceiver>
   readonly faulty: () => boolean
 }
@@ -23,16 +26,22 @@ export type Stream = {
   readonly broken: Deferred<never>
   /** On a half-open link. */
   hangs: boolean
-  /** Of bytes that follow at once. */
+  /** The delay of bytes that follow at once. */
   window: number
 }
 
 /** A connection on which nothing moves is given up after this long, in ms. */
 const silentStreamMs = 8_000
-/** What fits is under way together, as on a real connection: a state of many frames does not take as many delays. */
+/**
+ * Chunks within the window travel together, as on a real connection: a state of many frames does
+ * not take as many delays.
+ */
 const windowBytes = 65_535
 
-/** States on their way between members, each on a connection of its own that may break, or end early. */
+/**
+ * States on their way between members, each on a connection of its own that may break, or end
+ * early.
+ */
 export class SnapshotStreams {
   readonly #parts: SnapshotStreamsParts
   readonly #streams = new Set<Stream>()
@@ -73,7 +82,7 @@ export class SnapshotStreams {
     const receiver = await whole(this.#parts.receiver(from, to))
     const opening = receiver.receiveSnapshot(header)
     const sink = await whole(opening).catch((cause: unknown) => {
-      // Broken before the answer: whoever opened it has to hear that nothing will come.
+      // Broken before the response: the opener has to get an error.
       opening.then((late) => late.abort(cause)).catch(() => undefined)
       throw cause
     })

@@ -48,7 +48,7 @@ export type ProcessParts = {
   readonly watcher: Watcher
   readonly swarm: Swarm
   readonly node: NodeOptions
-  /** What the log sees of its disk: for disks that lie. */
+  /** Wraps the disk of the log, for disks that lie. */
   readonly wrapDisk: (disk: LogDisk) => LogDisk
   readonly disk: SimulatedDisk
   readonly database: SimKeyValueDisk
@@ -66,11 +66,11 @@ export type ProcessParts = {
   readonly crashed: () => void
   /** One of its threads ended by an error. @returns whether that was to be expected */
   readonly threw: (cause: unknown) => boolean
-  /** It cannot go on, and says why in one line. */
+  /** Called when the process cannot continue, with a one-line reason. */
   readonly gaveUp: (cause: unknown) => void
   /** A peer sent it what cannot be true. */
   readonly violated: (peer: number, violation: string) => void
-  /** It is told, once, that it belongs to the cluster no more. */
+  /** Called once when it learns of its removal. */
   readonly removed: (cause: string) => void
   /** Its damaged log is whole again. */
   readonly logRepaired: () => void
@@ -78,7 +78,10 @@ export type ProcessParts = {
   readonly logWhole: () => void
 }
 
-/** Builds one process of the shipped code: three actors, their channels and their ports, and lets them begin. */
+/**
+ * Builds one process of the shipped code: three actors, their channels and their ports, and lets
+ * them begin.
+ */
 export function startProcess(parts: ProcessParts): ProcessInstance {
   const { world, network, swarm, node, watcher, time } = parts
   const caught = (cause: unknown): boolean => {
@@ -143,14 +146,14 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
   actor.begin()
   world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))
   openMachine(parts, instance, api).catch((cause: unknown) => {
-    // HistoryBuilder to stop while it began; or why it cannot go on was told already.
+    // It was stopped during its start, or its failure was reported already.
     if (cause instanceof ConsensusFailure && cause.code === 'stopped') return
     if (api.alive) parts.gaveUp(cause)
   })
   return instance
 }
 
-/** As those know it who founded the cluster with it, or let it in. */
+/** Returns its name in the initial or the admitted members. */
 function nameOf({ id, members, joining }: NodeOptions): string {
   const known = [...members, ...(joining?.members ?? [])]
   return present(
@@ -251,7 +254,7 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
     parts.looks(machine)
     serveWhileRight(parts, instance, machine)
   }
-  // The first that is told: nobody is shown what is wrong.
+  // Registered first, so that no client gets a wrong state.
   machine.onApplied(look)
   instance.machine = machine
   instance.store = new Store({
@@ -266,14 +269,17 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
   look()
 }
 
-/** What the library drives: this machine, on which a command may have another effect than on all others. */
+/**
+ * The state machine of the library, on which a command may have a different effect than on other
+ * members.
+ */
 function spoiled(machine: StoreMachine, state: StateCondition, look: () => void): StateMachine<Outcome> {
   return new Proxy<StateMachine<Outcome>>(machine, {
     get: (_, name) => {
       if (name === 'apply') {
         const apply: StateMachine<Outcome>['apply'] = (entries, session) => {
           const settled = machine.apply(state.entries(entries, machine.appliedMemory), session)
-          // A suspect state is told of to nobody.
+          // A suspect state does not notify its listeners.
           if (machine.quarantine !== null) look()
           return settled
         }
@@ -303,7 +309,9 @@ function guardState(instance: ProcessInstance, machine: StoreMachine, { storeLim
 
 const silent = pino({ level: 'silent' })
 
-/** Clients come once there is something to serve, and are sent away when it turns out to be wrong. */
+/**
+ * Clients come once there is something to serve, and are sent away when it turns out to be wrong.
+ */
 function serveWhileRight(
   { watcher, node, state }: ProcessParts,
   instance: ProcessInstance,

@@ -11,13 +11,13 @@ import { faultKinds } from './plan.ts'
 import type { FaultKind, FaultRates } from './plan.ts'
 
 /**
- * How much faultRates there is: none, one kind again and again, a handful of kinds, crashes at chosen steps only, or
- * nearly all kinds at once.
+ * How much faultRates there is: none, one kind again and again, a handful of kinds, crashes at
+ * chosen steps only, or nearly all kinds at once.
  */
 export type FaultProfile = 'calm' | 'single' | 'mixed' | 'steps' | 'storm'
 export const faultProfiles: readonly FaultProfile[] = ['calm', 'single', 'mixed', 'steps', 'storm']
 
-/** What goes wrong all the time without being anybody's fault. */
+/** Background faults that occur all the time. */
 export type Noise = 'loss' | 'duplicates' | 'reordering' | 'heavy-tail' | 'streams' | 'channels' | 'drift'
 export const noises: readonly Noise[] = [
   ...(['loss', 'duplicates', 'reordering', 'heavy-tail', 'streams', 'channels', 'drift'] as const),
@@ -48,7 +48,10 @@ export type Swarm = {
   readonly downMsMax: number
 }
 
-/** Each kind of fault is left out of some runs: faults hide one another when all happen all the time. */
+/**
+ * Each kind of fault is left out of some runs: faults hide one another when all happen all the
+ * time.
+ */
 export function drawSwarm(random: SeededRandom): Swarm {
   const profile = drawProfile(random)
   const [voters, learners] = drawMembers(random)
@@ -129,7 +132,7 @@ function drawFaultRates(random: SeededRandom, profile: FaultProfile): FaultRates
       break
     case 'steps':
       often('crash-step', 500)
-      // Whoever was away comes back to what it missed.
+      // A member that was down has to catch up.
       often('power-cut', 2_500)
       break
     case 'mixed':
@@ -198,7 +201,8 @@ function drawLimits(random: SeededRandom, profile: FaultProfile): NodeLimits {
     // A log that is cut at once makes snapshots of every absence.
     retentionEntries: profile === 'steps' ? random.pick([0, 0, 5, 5_000]) : random.pick([0, 0, 5, 50, 5_000]),
     resendMs: random.pick([50, 500]),
-    // Above a round trip on a slow link: a round that is given up before its answer can come is asked in vain.
+    // Above a round trip on a slow link: a round that is given up before its answer can come is
+    // asked in vain.
     readRetryMs: random.pick([100, 250]),
   }
 }
@@ -210,7 +214,7 @@ function drawStoreLimits(random: SeededRandom): StoreLimits {
     batchGatherMs: random.pick([1, 20, 200]),
     backlogBytesMax: random.pick([20_000, 1_000_000]),
     historyMemoryEventsMax: random.pick([3, 100, 10_000]),
-    // Of the smallest, a state is a hundred frames or so.
+    // With the smallest size a state has about a hundred frames.
     snapshotFrameBytesMax: random.pick([1_000, 5_000, 100_000]),
     scrubFirstMs: random.pick([500, 4_000, 300_000]),
     scrubPeriodMs: random.pick([1_500, 300_000]),

@@ -1,7 +1,7 @@
 import type { Target } from './plan.ts'
 import type { Member } from './member.ts'
 
-/** @param members those that belong to the cluster, or did not hear otherwise; somebody does */
+/** @param members current members, and former ones that do not know of their removal; not empty */
 export function findTarget(members: readonly Member[], { member, preferLeader }: Target): Member {
   const leader = preferLeader ? leaderOf(members) : undefined
   return leader ?? members.find(({ id }) => id === member) ?? (members[member % members.length] as Member)

@@ -7,17 +7,17 @@ import type { SeedJob, SeedOutcome } from './seed-worker.ts'
 export type WorkerPoolOptions = {
   /** Processes at once. */
   readonly jobs?: number
-  /** The next seed to run; null: no more. */
+  /** Returns the next seed to run; null at the end. */
   readonly next: () => SeedJob | null
   readonly onOutcome: (outcome: SeedOutcome) => void
-  /** Of real time, in ms: a run that takes longer is taken for one that never ends. */
+  /** Real time in ms after which a run counts as endless. */
   readonly seedMsMax?: number
 }
 
 const entry = fileURLToPath(new URL('seed-worker.js', import.meta.url))
 const seedMsMax = 180_000
 
-/** Runs seeds on all cores, each process one at a time. Resolves when there are no more. */
+/** Runs seeds on all cores, one at a time per process. Resolves when all are done. */
 export async function runSeeds(options: WorkerPoolOptions): Promise<void> {
   const jobs = options.jobs ?? availableParallelism()
   await Promise.all(Array.from({ length: jobs }, () => drive(options)))

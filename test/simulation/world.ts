@@ -9,13 +9,13 @@ type Event = {
   readonly action: () => void
 }
 
-/** Whose events these are: those of a dead owner never happen, those of a paused one wait. */
+/** The owner of events: those of a dead owner never happen, those of a paused one wait. */
 export type Owner = {
   readonly name: string
   alive: boolean
-  /** Virtual ms; Infinity: until somebody wakes it. */
+  /** Virtual ms; Infinity: until `wake`. */
   pausedUntil: number
-  /** What one of its events threw; false: a fault of the program. null: always a fault. */
+  /** Handles an error of its events; false: a bug of the program. null: always a bug. */
   readonly caught: ((cause: unknown) => boolean) | null
   /** Came while it was paused, in order. */
   readonly waiting: Event[]
@@ -23,20 +23,22 @@ export type Owner = {
 
 export type WorldOptions = {
   readonly seed: number
-  /** Called with each event as it happens; null: nobody listens. */
+  /** Called with each event; null: no trace. */
   readonly trace: ((line: string) => void) | null
 }
 
-/** Lines of the past that are kept for whoever has to explain a failure. */
+/** The number of past lines that are kept to explain a failure. */
 const memoryLines = 4_000
-/** Of the event loop, without an event: then nothing will come any more. */
+/** Idle turns of the event loop after which no event will come. */
 const idleTurnsMax = 3 * 64
-/** Events for which one turn of the event loop is asked at once: a turn costs more than an event. */
+/**
+ * Events for which one turn of the event loop is asked at once: a turn costs more than an event.
+ */
 const eventsPerTurn = 64
 
 /**
- * All time and all order of a simulated cluster. One event at a time, earliest first, equal times in the
- * order they were asked for; promises run dry between events, so one seed has one history.
+ * All time and all order of a simulated cluster. One event at a time, earliest first, equal times
+ * in the order they were asked for; promises run dry between events, so one seed has one history.
  */
 export class World {
   readonly random: SeededRandom
@@ -95,7 +97,7 @@ export class World {
     this.scheduleAt(this.#now + Math.max(0, delayMs), label, owner, action)
   }
 
-  /** For whoever promises an order: adding a difference to now again may miss by a rounding. */
+  /** Schedules at an absolute time: adding a difference to now may differ by a rounding error. */
   scheduleAt(at: number, label: string, owner: Owner | null, action: () => void): void {
     this.#push({ at: Math.max(at, this.#now), order: this.#order++, label, owner, action })
   }
@@ -123,7 +125,7 @@ export class World {
         left--
         if (over) return
         try {
-          // What happens outside of this world may take turns of the event loop before it asks for more.
+          // Real asynchronous work may take turns of the event loop before it schedules more.
           if (this.#heap.length === 0 && idleTurns < idleTurnsMax && !enough()) {
             idleTurns++
             if (left === 0) begin()
@@ -147,7 +149,7 @@ export class World {
     })
   }
 
-  /** One event. @returns false when there is none before `end`, or enough happened */
+  /** Runs one event. @returns false when there is none before `end`, or the limit is reached */
   #step(end: number, enough: () => boolean): boolean {
     if (this.#failure !== null) throw this.#failure
     // Asking may begin something, so it comes first.
@@ -182,7 +184,7 @@ export class World {
     }
   }
 
-  /** A pause may have been prolonged meanwhile, or ended early. */
+  /** A pause may have been extended or ended early. */
   #wakeLater(owner: Owner): void {
     if (!Number.isFinite(owner.pausedUntil)) return
     this.scheduleAt(owner.pausedUntil, `${owner.name} wakes`, null, () => {
@@ -191,7 +193,7 @@ export class World {
     })
   }
 
-  /** What waited happens at once, in its old order. */
+  /** Waiting events run at once, in their order. */
   #release(owner: Owner): void {
     for (const event of owner.waiting.splice(0)) {
       this.#push({ ...event, at: this.#now, order: this.#order++ })

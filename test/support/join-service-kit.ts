@@ -21,13 +21,15 @@ import { recordFields, recordOf } from '../../src/membership/join-record.ts'
 import type { JoinRequest } from '../../src/membership/join-request.ts'
 import { memberInfo } from '../../fixtures/fake-consensus.ts'
 
-/** A configuration that changes by the shipped plan, at once, with everybody in touch. */
+/** A configuration that changes by the shipped plan at once, with all members reachable. */
 export class PlannedMembers {
   configuration: Configuration
   readonly changes: MemberChange[] = []
-  /** What a leader knows of the others. */
+  /** The progress of the followers. */
   followers: readonly FollowerStatus[] = []
-  /** The next calls that do nothing and throw this; then, with `after`, one that is done and throws. */
+  /**
+   * The next calls that do nothing and throw this; then, with `after`, one that is done and throws.
+   */
   readonly failures: { readonly when: 'before' | 'after'; readonly cause: Error }[] = []
   #index = 10
 
@@ -74,7 +76,7 @@ export class PlannedMembers {
 /** Records that are kept as the store would keep them. */
 export class MemoryJoinRecords implements JoinRecords {
   readonly kept = new Map<string, { readonly fields: string; readonly version: number }>()
-  /** Called before each write, for whoever writes at the same time. */
+  /** Called before each write, to simulate concurrent writers. */
   onSave: () => void = () => undefined
   #version = 0
 

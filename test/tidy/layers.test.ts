@@ -57,7 +57,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'src/auth': ['base', 'src/api', 'src/registry', 'src/pki', 'src/config'],
   'src/admission': ['base', 'src/api', 'src/store', 'src/registry'],
   'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
-  // The files of a data directory, shared by the server and by `orchctl snapshot restore` and `recover`.
+  // The files of a data directory, shared by the server and by `orchctl snapshot restore` and
+  // `recover`.
   'src/data-dir': ['base', 'raft/index', 'src/api', 'src/config', 'src/pki'],
   'src/state-agreement': ['base', 'raft/index', 'src/store'],
   'src/health': ['base', 'raft/index', 'src/config', 'src/host', 'src/store', 'src/state-agreement'],
@@ -124,7 +125,8 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'tools/verify': ['base', 'src/api'],
   // A client as well; its threads have clocks of their own.
   'bench/tool': ['base', 'src/api', 'src/host', 'tools/verify'],
-  // Harms clusters from outside, and one thread's view of disk and clock from within: the host's hook.
+  // Harms clusters from outside, and one thread's view of disk and clock from within: the host's
+  // hook.
   'tools/chaos': ['base', 'src/host'],
   'src/cli': [
     'base',
@@ -158,8 +160,8 @@ const composers: Readonly<Record<string, readonly string[]>> = {
   fixtures: ['src/cli', 'tools/', 'bench/', ...tests],
 }
 /**
- * The folders inside a module, lowest first, and the folders that each may import. Files directly in the module are
- * its top: they may import every folder, and no folder imports them.
+ * The folders inside a module, lowest first, and the folders that each may import. Files directly
+ * in the module are its top: they may import every folder, and no folder imports them.
  */
 const maySeeWithin: Readonly<Record<string, readonly string[]>> = {
   'src/registry/shared': [],

@@ -1,4 +1,7 @@
-/* The parts of Markdown that the tests of the documents need: headings with their anchors, links, and blocks of commands. */
+/*
+ * The parts of Markdown that the tests of the documents need: headings with their anchors, links,
+ * and blocks of commands.
+ */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,8 +28,8 @@ export function readDocument(path: string): string {
 }
 
 /**
- * Returns the anchors of all headings, by the rules that GitHub uses: a repeated heading gets `-1`, `-2` and so on. Explicit
- * ones (`<a id="x">`) count too.
+ * Returns the anchors of all headings, by the rules that GitHub uses: a repeated heading gets `-1`,
+ * `-2` and so on. Explicit ones (`<a id="x">`) count too.
  */
 export function anchorsOf(markdown: string): ReadonlySet<string> {
   const seen = new Map<string, number>()

@@ -1,4 +1,7 @@
-/** Returns a text as one cell of a Markdown table. Options such as `<file>` would otherwise disappear as HTML. */
+/**
+ * Returns a text as one cell of a Markdown table. Options such as `<file>` would otherwise
+ * disappear as HTML.
+ */
 export function cell(text: string): string {
   return text
     .replace(/\s+/g, ' ')

@@ -1,4 +1,6 @@
-/* The reference of metrics: what a real member registers, as `docs/reference/metrics.md` shows it. */
+/*
+ * The reference of metrics: what a real member registers, as `docs/reference/metrics.md` shows it.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +24,10 @@ type Declared = {
 
 const auditPolicy = 'apiVersion: audit.orch.io/v1\nkind: Policy\nrules: [{ level: Metadata }]\n'
 
-/** Returns the whole document. Starts a durable member with an audit log, since some metrics exist only there. */
+/**
+ * Returns the whole document. Starts a durable member with an audit log, since some metrics exist
+ * only there.
+ */
 export async function metricsReference(): Promise<string> {
   const declared = await registeredMetrics()
   const own = declared.filter(({ name }) => !/^(process|nodejs)_/.test(name))

@@ -1,10 +1,12 @@
 /**
- * Prints which statements of `docs/specification.md` no test is named after. Informational: exits with 0.
+ * Prints which statements of `docs/specification.md` no test is named after. Informational: exits
+ * with 0.
  *
  *   node dist/test/tidy/spec-coverage.js
  *
- * A test proves a statement if its title begins with `spec NUMBER: ` (several numbers with commas) and contains the
- * statement's label, or the words of the comment `<!-- test: words -->` at its end.
+ * A test proves a statement if its title begins with `spec NUMBER: ` (several numbers with commas)
+ * and contains the statement's label, or the words of the comment `<!-- test: words -->` at its
+ * end.
  */
 import { namedTests, proves, readSpecification } from './specification.ts'
 import type { Standing } from './specification.ts'

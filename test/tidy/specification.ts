@@ -34,7 +34,10 @@ export type Specification = {
   readonly statements: readonly Statement[]
 }
 
-/** Reads `docs/specification.md`. @throws Error for a statement that has contradictory marks or no label */
+/**
+ * Reads `docs/specification.md`. @throws Error for a statement that has contradictory marks or no
+ * label
+ */
 export function readSpecification(): Specification {
   const text = readFileSync(join(root, documentPath), 'utf8')
   const headings: Heading[] = []

@@ -1,7 +1,8 @@
 /*
- * Goal: no test of real processes takes a number of looks for a time, nor the end of a log for all of it: on a machine with much
- * to do both are too short, and the test fails by chance.
- * Method: reads the tests of the suites that start processes; `support/until` waits, `MemberProcess.said` has the whole log.
+ * Goal: no test of real processes takes a number of looks for a time, nor the end of a log for all
+ * of it: on a machine with much to do both are too short, and the test fails by chance.
+ * Method: reads the tests of the suites that start processes; `support/until` waits,
+ * `MemberProcess.said` has the whole log.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'

@@ -1,7 +1,8 @@
 /*
- * Goal: one bit that changes in a member's memory, on its wire or in its log, past whatever checks these have of their
- * own, is never applied by anybody and never keeps a cluster from going on.
- * Method: three members whose parts hand each other copies; one bit of a command is changed in one copy, at each hop.
+ * Goal: one bit that changes in a member's memory, on its wire or in its log, past whatever checks
+ * these have of their own, is never applied by anybody and never keeps a cluster from going on.
+ * Method: three members whose parts hand each other copies; one bit of a command is changed in one
+ * copy, at each hop.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,9 @@
 /*
- * Goal: while clients write, a cluster grows from three to five, replaces a dead member, shrinks to three, loses its
- * leader to a removal, and keeps every acknowledged line; whoever is removed learns it.
- * Method: members of this process; inline ones over memory, threaded ones over gRPC and real files. The longest time
- * between two acknowledgements is printed.
+ * Goal: while clients write, a cluster grows from three to five, replaces a dead member, shrinks to
+ * three, loses its leader to a removal, and keeps every acknowledged line; whoever is removed
+ * learns it.
+ * Method: members of this process; inline ones over memory, threaded ones over gRPC and real files.
+ * The longest time between two acknowledgements is printed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -154,7 +155,8 @@ void test('members that were away while all peers they know were replaced come b
     await fleet.join(5, { by: 4, replaces: 2 })
     await until('5 votes', () => String(votersAt(fleet.member(5))) === '3,4,5')
     await fleet.stop(2)
-    // One that was let in before all that and is started only now, and one whose own log names the former ones.
+    // One that was let in before all that and is started only now, and one whose own log names the
+    // former ones.
     await fleet.start(six, joining)
     await fleet.start(away)
     const current = async (): Promise<MemberList> => {

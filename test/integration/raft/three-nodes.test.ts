@@ -1,7 +1,8 @@
 /*
- * Goal: members made by the library's two constructors keep a replicated list, hand leadership on, and lose
- * nothing.
- * Method: three of them in this process; inline ones over memory, threaded ones over gRPC and real files.
+ * Goal: members made by the library's two constructors keep a replicated list, hand leadership on,
+ * and lose nothing.
+ * Method: three of them in this process; inline ones over memory, threaded ones over gRPC and real
+ * files.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -5,8 +5,9 @@ import { pointOf } from './real-time.ts'
 import type { Truth } from './truth.ts'
 
 /**
- * I21: what is said to be at most so many ms behind is. Whatever anybody was told before that moment of virtual time is
- * within the state of the answer, or of what a watch begins with; and what was asked for with a bound names no larger one.
+ * I21: what is said to be at most so many ms behind is. Whatever anybody was told before that
+ * moment of virtual time is within the state of the answer, or of what a watch begins with; and
+ * what was asked for with a bound names no larger one.
  *
  * @throws Finding
  */

@@ -11,11 +11,12 @@ export function isQuorum(configuration: Configuration, has: (member: number) => 
 }
 
 /**
- * I5: what is called committed is durable on a quorum of the configuration in force when it was committed, as the member
- * knows it that says so. I15: where one member is the quorum, on its own disk.
+ * I5: what is called committed is durable on a quorum of the configuration in force when it was
+ * committed, as the member knows it that says so. I15: where one member is the quorum, on its own
+ * disk.
  *
- * In force was the one at the entry, or the one written behind it: a next one would have needed this entry to be committed.
- * One that is an entry itself counts alone.
+ * In force was the one at the entry, or the one written behind it: a next one would have needed
+ * this entry to be committed. One that is an entry itself counts alone.
  *
  * @param description of the entry
  * @throws Finding

@@ -41,10 +41,11 @@ export function checkCreatedOnce(history: History, truth: Truth): void {
 }
 
 /**
- * I17: a uid is given once, and stays with its object from creation to deletion. Objects written below the verbs carry
- * what their clients made up.
+ * I17: a uid is given once, and stays with its object from creation to deletion. Objects written
+ * below the verbs carry what their clients made up.
  *
- * @param spoiled keys that a member wrote to whose own state was wrong: its conditions may hold by chance
+ * @param spoiled keys that a member wrote to whose own state was wrong: its conditions may hold
+ *   by chance
  * @throws Finding
  */
 export function checkUids(truth: Truth, spoiled: ReadonlySet<string> = new Set()): void {
@@ -73,9 +74,9 @@ export function spoiledKeys(history: History): ReadonlySet<string> {
 }
 
 /**
- * I17: a call has one effect at most, one that was acknowledged has it where it was told, and one that was refused has
- * none. HistoryBuilder by the token that each write leaves. A member whose own state did not do what it was told, of which it cannot
- * know, may try once more.
+ * I17: a call has one effect at most, one that was acknowledged has it where it was told, and one
+ * that was refused has none. HistoryBuilder by the token that each write leaves. A member whose own
+ * state did not do what it was told, of which it cannot know, may try once more.
  *
  * @throws Finding
  */

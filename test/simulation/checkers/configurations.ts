@@ -3,8 +3,8 @@ import { Finding } from './finding.ts'
 import type { ConfigurationEntry, Placed } from './shadow-log.ts'
 
 /**
- * I7: one change of the configuration at a time, and each leads to the next by a step that keeps majorities together:
- * one voter more or less, or through a joint configuration.
+ * I7: one change of the configuration at a time, and each leads to the next by a step that keeps
+ * majorities together: one voter more or less, or through a joint configuration.
  *
  * @param before what was in force in that log until this entry
  * @param isDecided whether `before` is committed

@@ -16,7 +16,10 @@ import { describe } from './shadow-log.ts'
 import type { Placed } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
-/** Everything that is claimed of the consensus, judged as messages pass, and the true history that comes of it. */
+/**
+ * Everything that is claimed of the consensus, judged as messages pass, and the true history that
+ * comes of it.
+ */
 export class ConsensusCheckers {
   readonly truth = new Truth()
   readonly reference = new Reference()
@@ -36,7 +39,9 @@ export class ConsensusCheckers {
     return this.#elections.reigns
   }
 
-  /** The decided configuration, and those that may still be, as they stand in some log behind it. */
+  /**
+   * The decided configuration, and those that may still be, as they stand in some log behind it.
+   */
   get configurations(): readonly Configuration[] {
     const { decided } = this.memberships
     const later = [...this.#logs.logs.values()].flatMap((log) => log.configurations())
@@ -118,7 +123,10 @@ export class ConsensusCheckers {
   }
 }
 
-/** Every outcome is the one that the rules say: what was refused left no version, and what it holds is counted right. */
+/**
+ * Every outcome is the one that the rules say: what was refused left no version, and what it holds
+ * is counted right.
+ */
 function checkStorage({ index }: Entry, { storage, revision }: Truth, reference: Reference): void {
   const { level, usedBytes, alarm } = storage
   const [right, found] = [{ level, usedBytes, alarm, revision }, reference.storage].map((one) =>

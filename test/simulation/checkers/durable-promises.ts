@@ -6,9 +6,9 @@ import type { ShadowLog } from './shadow-log.ts'
 type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
 
 /**
- * What a member promises with a message is on its disk when the message leaves: its term and vote (I6), the entries it
- * acknowledges (I5). Candidates are voters of a configuration they go by (I8), and nobody leads without a
- * quorum of durable votes (I1).
+ * What a member promises with a message is on its disk when the message leaves: its term and vote
+ * (I6), the entries it acknowledges (I5). Candidates are voters of a configuration they go by (I8),
+ * and nobody leads without a quorum of durable votes (I1).
  */
 export class DurablePromises {
   readonly #logs: ReadonlyMap<number, ShadowLog>
@@ -34,7 +34,8 @@ export class DurablePromises {
             `${message.from} asks for votes in ${message.term} without its own on disk`,
           )
         }
-        // It may have waited long for its disk: with a later term, or a leader of this one, that campaign is over.
+        // It may have waited long for its disk: with a later term, or a leader of this one, that
+        // campaign is over.
         if (hardState.term === message.term && !this.#reigns.has(message.term)) {
           this.#checkVoter('I8 campaigns', message.from, message.term)
         }
@@ -53,7 +54,8 @@ export class DurablePromises {
         break
       case 'append-accepted':
         this.#checkTerm(message)
-        // One of a former term was true when its disk had it, and comes late: another leader replaced it since.
+        // One of a former term was true when its disk had it, and comes late: another leader
+        // replaced it since.
         if (hardState.term === message.term && log.durable.last < message.index) {
           const has = `has ${log.durable.last} on its disk`
           throw new Finding('I5 acknowledged', `${message.from} acknowledges ${message.index}, ${has}`)
@@ -90,8 +92,9 @@ export class DurablePromises {
   }
 
   /**
-   * It may have been removed without knowing; what counts are the configurations it knows that are decided, or may be:
-   * where the newest is not, whoever is no voter in it may still have to commit it (thesis §4.2.2).
+   * It may have been removed without knowing; what counts are the configurations it knows that are
+   * decided, or may be: where the newest is not, whoever is no voter in it may still have to commit
+   * it (thesis §4.2.2).
    */
   #checkVoter(claim: string, member: number, term: number): void {
     const log = this.#logs.get(member)

@@ -124,8 +124,8 @@ export class LogSafety {
   }
 
   /**
-   * A leader only appends, and has all that was committed before: nobody in its term is told to drop an entry of that
-   * term, nor one that was committed in it or before.
+   * A leader only appends, and has all that was committed before: nobody in its term is told to
+   * drop an entry of that term, nor one that was committed in it or before.
    */
   #checkKept(member: number, log: ShadowLog, { snapshot, entries, hardState }: Write): void {
     const [first] = entries
@@ -155,7 +155,10 @@ export class LogSafety {
   }
 }
 
-/** A later write that was under way when the power went may be there too, and may have replaced entries. */
+/**
+ * A later write that was under way when the power went may be there too, and may have replaced
+ * entries.
+ */
 function checkDurable(member: number, durable: ShadowLog, found: ShadowLog): void {
   const [had, has] = [durable.hardState, found.hardState]
   if (has.term < had.term) {
@@ -168,7 +171,8 @@ function checkDurable(member: number, durable: ShadowLog, found: ShadowLog): voi
     if (index <= found.base || index <= durable.base) continue
     const own = found.descriptions.get(index)
     if (own === entry) continue
-    // Replaced by a later term's entry at or before this index, or by a state that ends in a later term.
+    // Replaced by a later term's entry at or before this index, or by a state that ends in a later
+    // term.
     const atBase = durable.descriptions.get(found.base)
     if (atBase !== undefined && found.baseTerm > termOf(atBase)) continue
     let replaced = own !== undefined && termOf(own) > termOf(entry)

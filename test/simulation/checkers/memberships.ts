@@ -13,9 +13,9 @@ export const membershipEvents = [
 export type MembershipEvent = (typeof membershipEvents)[number]
 
 /**
- * I8: once it is decided that a member goes, it is none for ever: no reign of it begins once it knows, its id never comes
- * back; and nobody believes to be removed of whom that was not decided. I7, as far as it takes all members to tell, is
- * in `configurations`.
+ * I8: once it is decided that a member goes, it is none for ever: no reign of it begins once it
+ * knows, its id never comes back; and nobody believes to be removed of whom that was not decided.
+ * I7, as far as it takes all members to tell, is in `configurations`.
  */
 export class Memberships {
   #decided: Placed
@@ -66,12 +66,14 @@ export class Memberships {
   }
 
   /**
-   * The first that is seen of a reign. Not every reign of whoever has no vote by what is decided is wrong: that it is
-   * decided may have reached neither the member nor those who elect it. A later configuration in their logs may give it
-   * a vote; and where the one that takes its vote is in its log, it has to stand, as it may be the only one that has it
-   * (thesis §4.2.2): it commits it once more, and steps down. It may not have less than what is decided, nor know it.
+   * The first that is seen of a reign. Not every reign of whoever has no vote by what is decided is
+   * wrong: that it is decided may have reached neither the member nor those who elect it. A later
+   * configuration in their logs may give it a vote; and where the one that takes its vote is in its
+   * log, it has to stand, as it may be the only one that has it (thesis §4.2.2): it commits it once
+   * more, and steps down. It may not have less than what is decided, nor know it.
    *
-   * @param goesBy what it knows to be decided, and what is later in its log; the newest first, empty: not known
+   * @param goesBy what it knows to be decided, and what is later in its log; the newest first,
+   *   empty: not known
    * @throws Finding
    */
   leads(member: number, term: number, goesBy: readonly Placed[]): void {
@@ -85,7 +87,10 @@ export class Memberships {
     throw new Finding('I8 leads', `${member} begins to lead in term ${term}; ${decided}`)
   }
 
-  /** A member says that an entry, or one before it, removed it. @param knows whether its log does. @throws Finding */
+  /**
+   * A member says that an entry, or one before it, removed it. @param knows whether its log does.
+   * @throws Finding
+   */
   left(member: number, index: number, knows: boolean): void {
     this.#met.add(knows ? 'removed-by-own-log' : 'removed-by-hearsay')
     // Whoever leads knows what is committed before it tells anybody.

@@ -10,10 +10,12 @@ export type ObjectHistoryReport = { readonly objects: number; readonly undecided
 const stepsMax = 100_000
 
 /**
- * I16: writes and most recent reads of each object can be put in one order that explains every answer and keeps real
- * time. Judged from what clients saw alone; only whose generated name is whose comes from the log.
+ * I16: writes and most recent reads of each object can be put in one order that explains every
+ * answer and keeps real time. Judged from what clients saw alone; only whose generated name is
+ * whose comes from the log.
  *
- * @param keyOfToken the object that a write whose answer was lost is about; null: it never took effect
+ * @param keyOfToken the object that a write whose answer was lost is about; null: it never took
+ *   effect
  * @throws Finding
  */
 export function checkLinearizable(
@@ -36,7 +38,10 @@ export function checkLinearizable(
   return { objects: byKey.size, undecided }
 }
 
-/** What each call says about each object. Calls about whole ranges say something about every object in them. */
+/**
+ * What each call says about each object. Calls about whole ranges say something about every object
+ * in them.
+ */
 export function registerCalls(
   calls: readonly Call[],
   keyOfToken: (token: string) => string | null,
@@ -133,7 +138,10 @@ export function isMissing({ answer }: Call): boolean {
   return answer.kind === 'refused' && answer.reason === 'NotFound' && answer.of === 'configmaps'
 }
 
-/** What deletes whole ranges may delete each object in it, once, while it runs; a namespace's end may come later. */
+/**
+ * What deletes whole ranges may delete each object in it, once, while it runs; a namespace's end
+ * may come later.
+ */
 function removals(call: Call, key: string): RegisterCall[] {
   const { request, answer } = call
   const namespace = key.slice(0, key.indexOf('/'))

@@ -2,17 +2,19 @@ import type { Entry, NodeId, PeerMessage } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 
 /**
- * I9: a leader answers no read round before an entry of its own term is committed, and none at an index before it. Only
- * then does it know all that was committed before its reign.
+ * I9: a leader answers no read round before an entry of its own term is committed, and none at an
+ * index before it. Only then does it know all that was committed before its reign.
  *
- * I10: reads by a lease ask no quorum, and are held to the same as those that do: `real-time.ts`. I21: `bounds.ts`.
+ * I10: reads by a lease ask no quorum, and are held to the same as those that do: `real-time.ts`.
+ * I21: `bounds.ts`.
  */
 export class ReadIndexes {
   /** By term: the first committed entry of it. */
   readonly #first = new Map<number, number>()
   /**
-   * An answer that was not due when it was sent. A leader that needs nobody else commits and answers in one turn, and
-   * may tell the latter first; once another member speaks, that turn is over.
+   * An answer that was not due when it was sent. A leader that needs nobody else commits and
+   * answers in one turn, and may tell the latter first; once another member speaks, that turn is
+   * over.
    */
   #early: Answer | null = null
 

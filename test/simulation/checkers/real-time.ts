@@ -10,8 +10,9 @@ export function storeKey(key: string): string {
 }
 
 /**
- * I16, the order of revisions: one number line explains all. Each write took effect at its revision, each most recent
- * answer is right at some revision, and none of them lies before what had been told, to anybody, when the call began.
+ * I16, the order of revisions: one number line explains all. Each write took effect at its
+ * revision, each most recent answer is right at some revision, and none of them lies before what
+ * had been told, to anybody, when the call began.
  *
  * @throws Finding
  */
@@ -20,7 +21,8 @@ export function checkRealTime(history: History, truth: Truth): void {
 }
 
 /**
- * I20: what one client reads at one process never goes back, whatever it asked for but an exact revision.
+ * I20: what one client reads at one process never goes back, whatever it asked for but an exact
+ * revision.
  *
  * @throws Finding
  */
@@ -113,8 +115,8 @@ function moments(history: History, withSights: boolean): Moment[] {
 }
 
 /**
- * The first revision from `floor` on, up to the newest at the call's end, at which its answer is right; a write's is
- * the one it made, and so behind `floor`.
+ * The first revision from `floor` on, up to the newest at the call's end, at which its answer is
+ * right; a write's is the one it made, and so behind `floor`.
  */
 export function pointOf(call: Call, truth: Truth, floor: number): number | 'none' | 'says-nothing' {
   const { request, answer, newest } = call

@@ -8,8 +8,9 @@ import { emptyState } from '../../../src/store/machine/state.ts'
 const nobody = -1
 
 /**
- * The fingerprint that every state has to have: the committed entries, each applied once, in one piece, without disk,
- * restart or snapshot. Unlike `Truth` it trusts the rules of the store, so it tells only who applied something else.
+ * The fingerprint that every state has to have: the committed entries, each applied once, in one
+ * piece, without disk, restart or snapshot. Unlike `Truth` it trusts the rules of the store, so it
+ * tells only who applied something else.
  */
 export class Reference {
   readonly #machine = new Machine(emptyState())

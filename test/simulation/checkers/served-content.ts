@@ -6,7 +6,8 @@ import { storeKey } from './real-time.ts'
 import type { Truth, Version } from './truth.ts'
 
 /**
- * I14: every object that was ever served is, byte for byte, the version that was written at its revision.
+ * I14: every object that was ever served is, byte for byte, the version that was written at its
+ * revision.
  *
  * @throws Finding
  */
@@ -22,8 +23,8 @@ export function checkServed(history: History, truth: Truth): void {
 }
 
 /**
- * A list shows the whole state at its revision: no object missed, none twice, none of another revision. Pages are put
- * together elsewhere.
+ * A list shows the whole state at its revision: no object missed, none twice, none of another
+ * revision. Pages are put together elsewhere.
  *
  * @throws Finding
  */

@@ -45,8 +45,8 @@ export class ShadowLog {
   }
 
   /**
-   * What a member goes by that knows so much to be committed: the newest that it knows to be decided, and all later ones,
-   * which may be. The newest first.
+   * What a member goes by that knows so much to be committed: the newest that it knows to be
+   * decided, and all later ones, which may be. The newest first.
    */
   goesBy(commit: number): readonly Placed[] {
     const { at } = this.configurationsAt(commit)

@@ -93,7 +93,10 @@ export class StorageModel {
     else if (this.#usedBytes > quota) this.#ring(true)
   }
 
-  /** How many events stay however old they are, of those that the settings keep: none where little room is left. */
+  /**
+   * How many events stay however old they are, of those that the settings keep: none where little
+   * room is left.
+   */
   eventsKept(eventsMin: number): number {
     const { objectBytesMax, storageBytesMax } = this.#limits
     return this.#alarm || this.#usedBytes + objectBytesMax > (storageBytesMax ?? Infinity) ? 0 : eventsMin

@@ -10,7 +10,9 @@ import { atRevision, docOf, observedObject } from '../clients/observed-object.ts
 import type { Doc, ObservedObject } from '../clients/observed-object.ts'
 import { StorageModel } from './storage-model.ts'
 
-/** One version of one object. The store's key: group, plural, namespace and name between slashes. */
+/**
+ * One version of one object. The store's key: group, plural, namespace and name between slashes.
+ */
 export type Version = {
   readonly key: string
   readonly revision: number
@@ -27,8 +29,9 @@ export type Version = {
 }
 
 /**
- * What really happened: the committed entries, replayed by the shortest program that can. It keeps every version there
- * ever was, forgets no session and trims nothing, so that whatever clients were told can be compared with it.
+ * What really happened: the committed entries, replayed by the shortest program that can. It keeps
+ * every version there ever was, forgets no session and trims nothing, so that whatever clients were
+ * told can be compared with it.
  */
 export class Truth {
   readonly storage = new StorageModel()

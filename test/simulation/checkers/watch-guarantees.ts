@@ -34,8 +34,8 @@ export function checkOrdered(history: History): void {
 }
 
 /**
- * I22 Unique: no watcher is told of a revision twice, on however many members it watched, unless it asked for the state
- * again.
+ * I22 Unique: no watcher is told of a revision twice, on however many members it watched, unless it
+ * asked for the state again.
  *
  * @throws Finding
  */
@@ -56,8 +56,8 @@ export function checkUnique(history: History): void {
 }
 
 /**
- * I22 Reliable and Resumable: behind its start, whatever member it is on, a watch tells every change of its range, up to
- * the last it told.
+ * I22 Reliable and Resumable: behind its start, whatever member it is on, a watch tells every
+ * change of its range, up to the last it told.
  *
  * @throws Finding
  */
@@ -79,8 +79,8 @@ export function checkReliable(history: History, truth: Truth): void {
 }
 
 /**
- * I22 Filtered: what enters a selection is ADDED, what leaves it DELETED as it last belonged, at the revision at which
- * it left; and what is told is what was written.
+ * I22 Filtered: what enters a selection is ADDED, what leaves it DELETED as it last belonged, at
+ * the revision at which it left; and what is told is what was written.
  *
  * @throws Finding
  */
@@ -128,8 +128,8 @@ export function checkBookmarks(history: History, truth: Truth): void {
 }
 
 /**
- * I22, the state first: it is the whole state at one revision, which is the one that was said, and a most recent one,
- * however it was proven, is not older than what was told before.
+ * I22, the state first: it is the whole state at one revision, which is the one that was said, and
+ * a most recent one, however it was proven, is not older than what was told before.
  *
  * @throws Finding
  */
@@ -196,7 +196,9 @@ export function checkAtomic(history: History, truth: Truth): void {
   }
 }
 
-/** Everything that a watcher was to be told is told. @param position up to where it knows everything */
+/**
+ * Everything that a watcher was to be told is told. @param position up to where it knows everything
+ */
 export function isComplete(truth: Truth, of: { readonly position: number | null }): boolean {
   return of.position !== null && of.position >= truth.revision
 }
@@ -207,7 +209,9 @@ type Begin = {
   readonly objects: number
 }
 
-/** Where the events of a watch begin; null: its state did not arrive whole, or cannot be told apart. */
+/**
+ * Where the events of a watch begin; null: its state did not arrive whole, or cannot be told apart.
+ */
 function beginOf(watch: WatchRecord, truth: Truth): Begin | null {
   if (watch.start.kind === 'after') return { revision: watch.start.revision, objects: 0 }
   const objects = objectEvents(watch)
@@ -219,8 +223,8 @@ function beginOf(watch: WatchRecord, truth: Truth): Begin | null {
       ? { revision: end.revision, objects: count }
       : null
   }
-  // Not marked off: the newest revision whose state they begin with, and whose events they go on with.
-  // A bookmark comes behind the state.
+  // Not marked off: the newest revision whose state they begin with, and whose events they go on
+  // with. A bookmark comes behind the state.
   const mark = watch.events.find((event) => event.kind === 'BOOKMARK')
   const newest = mark?.kind === 'BOOKMARK' ? mark.revision : truth.revision
   const most = mark === undefined ? objects.length : watch.events.indexOf(mark)

@@ -83,7 +83,9 @@ function isSo({ store }: Served, change: PlannedChange): boolean {
     : JSON.stringify(store.settings) === JSON.stringify(change.settings)
 }
 
-/** Settings only in place of those that are known: what was asked for long ago shall not come back. */
+/**
+ * Settings only in place of those that are known: what was asked for long ago shall not come back.
+ */
 function commandOf({ store, instance }: Served, change: PlannedChange): Command {
   if (change.kind === 'settings')
     return { kind: 'change-settings', settings: change.settings, expected: store.settings }

@@ -14,8 +14,9 @@ export type CallResult<T> =
 const patienceMs = 400
 
 /**
- * One request over the wire: it takes a while to arrive, waits while the process is paused, is lost with the process,
- * and its answer is lost when the process ends or the client has given up meanwhile.
+ * One request over the wire: it takes a while to arrive, waits while the process is paused, is lost
+ * with the process, and its answer is lost when the process ends or the client has given up
+ * meanwhile.
  */
 export function ask<T>(
   world: World,

@@ -20,7 +20,9 @@ export type CursorWatcherOptions = {
   readonly serving: () => readonly Served[]
 }
 
-/** Pulls events below the verbs, where whole commands come at once, on one member after the other. */
+/**
+ * Pulls events below the verbs, where whole commands come at once, on one member after the other.
+ */
 export class CursorWatcher {
   readonly #options: CursorWatcherOptions
   readonly #random: SeededRandom

@@ -26,13 +26,19 @@ export type Proof = {
   readonly atMs: number
 }
 
-/** A version some client was shown, named by what only the cluster and what only its writer could know. */
+/**
+ * A version some client was shown, named by what only the cluster and what only its writer could
+ * know.
+ */
 export type KnownVersion = { readonly revision: number; readonly token: string }
 
 /** What is listed or watched: one namespace or all, objects of one color or all. */
 export type Range = { readonly namespace: string | null; readonly color: string | null }
 
-/** What a client asked. Keys are `namespace/name`; each write carries a token that no other write has. */
+/**
+ * What a client asked. Keys are `namespace/name`; each write carries a token that no other write
+ * has.
+ */
 export type Request =
   | { readonly kind: 'create'; readonly key: string; readonly token: string }
   | { readonly kind: 'generate'; readonly namespace: string; readonly prefix: string; readonly token: string }
@@ -100,7 +106,10 @@ export type Call = {
   end: number
   /** In virtual ms. */
   endMs: number
-  /** The state of that member turned wrong meanwhile, so it was cut off: what it took for lost it may have done again. */
+  /**
+   * The state of that member turned wrong meanwhile, so it was cut off: what it took for lost it
+   * may have done again.
+   */
   wasCut: boolean
   answer: Answer
   /** Of a get or list that said so; null: of none. */

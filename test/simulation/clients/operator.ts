@@ -28,7 +28,10 @@ const againMs = 150
 /** A try whose answer was lost waits at some leader, or on its way, for at most this long. */
 const lateMsMax = 8_000
 
-/** Whoever runs the cluster changes its members: asks any of them, and again elsewhere until one answers. */
+/**
+ * Whoever runs the cluster changes its members: asks any of them, and again elsewhere until one
+ * answers.
+ */
 export class Operator {
   readonly #options: OperatorOptions
   readonly #random: SeededRandom
@@ -39,7 +42,10 @@ export class Operator {
     this.#random = options.world.random.fork()
   }
 
-  /** Changes that may be made from now on: those that wait, and those that an old word of them may still make. */
+  /**
+   * Changes that may be made from now on: those that wait, and those that an old word of them may
+   * still make.
+   */
   get changes(): readonly MemberChange[] {
     const since = this.#options.world.now - lateMsMax
     this.#requests = this.#requests.filter(({ answeredMs }) => answeredMs === null || answeredMs > since)

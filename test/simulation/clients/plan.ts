@@ -60,7 +60,8 @@ function drawStorage(
     raises.push({ kind: 'raise', atMs: raisedMs, level })
   }
   const rulesMs = raises.find(({ level }) => level === storageRulesLevel)?.atMs ?? 0
-  // Another than the one that begins with the rules: what asked for the small one cannot come after it.
+  // Another than the one that begins with the rules: what asked for the small one cannot come after
+  // it.
   const lastSettings = { ...settings, storageBytesMax: storageBytesDefault + 1 }
   if (!random.chance(0.4)) return { featureLevel, changes: raises, lastSettings }
   const objectBytes = usualBytes + payloadBytesMax / 2

@@ -30,7 +30,7 @@ export type ServedOptions = {
   /** The rules that the cluster begins with. */
   readonly featureLevel: number
   readonly storeLimits: StoreLimits
-  /** `skipped`: reads are served without asking anybody, to show that the checkers notice. */
+  /** `skipped`: reads are served without the read barrier, to show that the checkers detect it. */
   readonly barrier: 'used' | 'skipped'
 }
 
@@ -44,7 +44,9 @@ const limits: RegistryLimits = Object.freeze({
 /** Longer than any request of a client, short enough to happen. */
 const sessionIdleMs = 8_000
 
-/** What a running process offers its clients: the shipped verbs, and the shipped upkeep behind them. */
+/**
+ * What a running process offers its clients: the shipped verbs, and the shipped upkeep behind them.
+ */
 export class Served {
   readonly member: number
   /** Of all processes there ever were. */

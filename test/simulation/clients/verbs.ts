@@ -244,7 +244,10 @@ function listed(bytes: Uint8Array): Performed {
   return { answer, continueToken }
 }
 
-/** Below the verbs, because none of them writes two objects at once. No conditions: who comes last wins. */
+/**
+ * Below the verbs, because none of them writes two objects at once. No conditions: who comes last
+ * wins.
+ */
 async function writeTogether(
   served: Served,
   context: RequestContext,

@@ -32,8 +32,8 @@ type Connection = {
 }
 
 /**
- * A client that follows a range for ever: it begins with the state or behind a revision, and goes on at any member from
- * what it saw last. What it was told it writes down.
+ * A client that follows a range for ever: it begins with the state or behind a revision, and goes
+ * on at any member from what it saw last. What it was told it writes down.
  */
 export class Watcher {
   readonly #options: WatcherOptions

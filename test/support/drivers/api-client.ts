@@ -1,7 +1,7 @@
 import { Agent, request as httpsRequest } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 
-/** Who calls: PEM texts, or a bearer token. */
+/** The credentials of a caller: PEM texts, or a bearer token. */
 export type Credentials = {
   readonly ca: string
   readonly cert?: string
@@ -31,7 +31,7 @@ export class NoReply extends Error {
   override readonly name = 'NoReply'
 }
 
-/** Longer than a server takes for a request at most, so that it says itself what it waited for. */
+/** Longer than the request timeout of a server, so that the server reports the cause of a wait. */
 const callMsMax = 70_000
 
 /** A plain HTTPS client of one member, over HTTP/1.1 with kept connections. */
@@ -96,7 +96,10 @@ export class ApiClient {
     return this.call('DELETE', path, options)
   }
 
-  /** Follows a watch; events come to `onEvent` in order. The promise settles when the stream has ended. */
+  /**
+   * Follows a watch; events come to `onEvent` in order. The promise settles when the stream has
+   * ended.
+   */
   watch(path: string, onEvent: (event: WatchEvent) => void): WatchHandle {
     let response: IncomingMessage | null = null
     let closed = false

@@ -64,7 +64,7 @@ export class KindClient {
     return this.#read(reply, encoding, listSchema(items))
   }
 
-  /** The next so many events. @param query says from where on */
+  /** Returns the next `count` events. @param query selects the start */
   async watch(
     query: string,
     encoding: 'json' | 'protobuf',
@@ -83,7 +83,7 @@ export class KindClient {
     return eventsAs(encoding, () => this.schema, bytes)
   }
 
-  /** Of the whole server, as it is now. */
+  /** Returns the current metrics of the server. */
   async revision(): Promise<string> {
     return textMember(objectMember(await this.list('?limit=1', 'json'), 'metadata'), 'resourceVersion')
   }
@@ -124,7 +124,7 @@ export function versionOf(object: JsonObject): string {
   return textMember(objectMember(object, 'metadata'), 'resourceVersion')
 }
 
-/** Items say neither kind nor version in every encoding: the list does. */
+/** Items omit kind and version in some encodings; the list has them. */
 export function itemsOf(list: JsonObject): readonly JsonObject[] {
   return objectsMember(list, 'items').map(withoutType)
 }

@@ -13,11 +13,14 @@ export type KubectlResult = { readonly code: number; readonly stdout: string; re
 export type Followed = {
   readonly lines: readonly string[]
   readonly child: ChildProcess
-  /** All of it, for whoever wonders why something did not come. */
+  /** The whole output, for the message of a failed test. */
   readonly told: () => string
 }
 
-/** A real kubectl. Where none is on the machine, Debian's package is installed; without one the tests fail. */
+/**
+ * A real kubectl. Where none is on the machine, Debian's package is installed; without one the
+ * tests fail.
+ */
 export class Kubectl {
   readonly program: string
   readonly version: string
@@ -32,7 +35,10 @@ export class Kubectl {
     return new Kubectl(program, versionOf(program) ?? installed(program))
   }
 
-  /** @returns what it printed. @throws AssertionError with all it said, when it ended with anything but 0 */
+  /**
+   * @returns the standard output. @throws AssertionError with the whole output unless the exit
+   *   code is 0
+   */
   async ok(kubeconfig: string, args: readonly string[], input?: string): Promise<string> {
     const { code, stdout, stderr } = await this.run(kubeconfig, args, input)
     assert.equal(code, 0, `kubectl ${args.join(' ')}\n${stderr}${stdout}`)
@@ -43,7 +49,7 @@ export class Kubectl {
     const words = [...asked(kubeconfig), ...args]
     try {
       const child = run(this.program, words, { maxBuffer: 64 * 1024 * 1024, timeout: patienceMs })
-      // One that refuses what it was asked need not read what it was given: what it says of that is what counts.
+      // kubectl may refuse its arguments without reading its input: only its output counts.
       child.child.stdin?.on('error', () => undefined)
       if (input !== undefined) child.child.stdin?.end(input)
       const { stdout, stderr } = await child
@@ -59,7 +65,7 @@ export class Kubectl {
     }
   }
 
-  /** Runs on beside the test, such as `get -w`; its lines so far are in `lines`. */
+  /** Starts a command that keeps running, such as `get -w`; `lines` holds its output so far. */
   follow(kubeconfig: string, args: readonly string[]): Followed {
     const child = spawn(this.program, [...asked(kubeconfig), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,7 +83,7 @@ export class Kubectl {
   }
 }
 
-/** What it learns of a cluster goes away with that: another one at the same address may be of another kind. */
+/** The discovery cache is removed with its cluster: another cluster may get the same address. */
 function asked(kubeconfig: string): readonly string[] {
   return ['--kubeconfig', kubeconfig, '--cache-dir', join(dirname(kubeconfig), 'kubectl-cache')]
 }
@@ -95,9 +101,10 @@ function versionOf(program: string): string | null {
 }
 
 /**
- * Files of tests that run at the same time all want it: one installs, the others wait for that and find it.
+ * Files of tests that run at the same time all want it: one installs, the others wait for that and
+ * find it.
  *
- * @throws Error with what was said last
+ * @throws Error with the last output
  */
 function installed(program: string): string {
   console.log("# kubectl is not on this machine: installing Debian's kubernetes-client")

@@ -15,11 +15,11 @@ export type CommandEnd = { readonly code: number | null; readonly out: string; r
 export type Begun = {
   readonly child: ChildProcess
   readonly end: Promise<CommandEnd>
-  /** What it said of its progress until now. */
+  /** The progress output so far. */
   readonly noted: () => string
 }
 
-/** A cluster that the shipped `orchctl` made in a directory of its own, and the shipped `orchctl` beside it. */
+/** A cluster created by the shipped `orchctl` in its own directory, with that `orchctl`. */
 export class OrchctlCluster {
   readonly directory: string
   readonly kubeconfig: string
@@ -33,7 +33,8 @@ export class OrchctlCluster {
   /** Ready; it goes away with the test. @param flags of `orchctl cluster up` */
   static async up(t: TestContext, nodes: number, ...flags: readonly string[]): Promise<OrchctlCluster> {
     const cluster = new OrchctlCluster(mkdtempSync(join(tmpdir(), 'orchctl-cluster-')))
-    // With room for a member more behind the clients' ports, and behind those at which members listen for proxies.
+    // Leaves a free port for one more member after the client ports and after the proxied peer
+    // ports.
     const first = await freePortRange(3 * nodes + 4)
     const ports = ['--client-port', String(first), '--peer-port', String(first + nodes + 2)]
     t.after(async () => {
@@ -58,13 +59,13 @@ export class OrchctlCluster {
     return cluster
   }
 
-  /** Waits for it, and nothing else happens in this process meanwhile. */
+  /** Runs the command synchronously. */
   run(...args: readonly string[]): CommandEnd {
     const result = spawnSync(process.execPath, [program, ...args], { cwd: this.directory, encoding: 'utf8' })
     return { code: result.status, out: result.stdout, err: result.stderr }
   }
 
-  /** Beside whatever this process does. */
+  /** Runs the command asynchronously. */
   begin(...args: readonly string[]): Begun {
     const stdio = ['ignore', 'pipe', 'pipe'] as const
     const child = spawn(process.execPath, [program, ...args], { cwd: this.directory, stdio: [...stdio] })

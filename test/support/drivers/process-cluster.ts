@@ -32,11 +32,14 @@ export type ClusterOptions = {
   readonly domain?: 'orch.io' | 'k8s.io'
   /** More lines for every member's configuration file. */
   readonly config?: Readonly<Record<string, unknown>>
-  /** What Node itself is told. */
+  /** Options of Node itself. */
   readonly nodeFlags?: readonly string[]
   /** Another program than the shipped one, for tests of the tests. */
   readonly program?: string
-  /** A module loaded into every thread of every member before the server; it finds `ORCH_STALL_DIRECTORY`. */
+  /**
+   * A module loaded into every thread of every member before the server; it finds
+   * `ORCH_STALL_DIRECTORY`.
+   */
   readonly preload?: string
   /** Peers talk through the proxies of `orchctl chaos`, see `openLinks`. */
   readonly links?: boolean
@@ -54,7 +57,7 @@ export type ClusterStatus = {
   readonly ready: boolean
 }
 
-/** For one question of many, in ms: who is paused is not waited for, who is slow gets to answer. */
+/** The timeout of one status request, in ms: skips paused members and suffices for slow ones. */
 const askMs = 5000
 
 /** One real server process, and a client that asks it as cluster admin. */
@@ -97,7 +100,7 @@ export class MemberProcess {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** @param flags added behind the configuration file */
+  /** @param flags appended to those of the configuration file */
   start(flags: readonly string[] = []): void {
     this.#saidFrom = statSync(this.#logPath, { throwIfNoEntry: false })?.size ?? 0
     const log = openSync(this.#logPath, 'a')
@@ -110,7 +113,7 @@ export class MemberProcess {
       },
     )
     closeSync(log)
-    // The proxies between peers ask who has which process.
+    // The proxies between peers ask for the process of each member.
     writeFileSync(join(this.directory, 'pid'), String(this.#child.pid ?? 0))
   }
 
@@ -158,7 +161,7 @@ export class MemberProcess {
     }
   }
 
-  /** @param timeoutMs short for whoever asks again and again, and may ask one that is paused */
+  /** @param timeoutMs short for pollers that may reach a paused member */
   async status(timeoutMs?: number): Promise<ClusterStatus> {
     const call = timeoutMs === undefined ? {} : { timeoutMs }
     const reply = await this.client.get('/cluster/v1/status', call)
@@ -173,12 +176,12 @@ export class MemberProcess {
     await until(`the database of ${this.name} holds all up to ${appliedMemory}`, isThere)
   }
 
-  /** All that it said since its last start. */
+  /** The log of the member since its last start. */
   said(): string {
     return readFileSync(this.#logPath).subarray(this.#saidFrom).toString('utf8')
   }
 
-  /** The last it said, for people: whoever looks for a line takes `said`, as nobody knows how many more come behind it. */
+  /** The end of the log, for messages. To find a line use `said`: more lines may follow it. */
   logTail(): string {
     return readFileSync(this.#logPath, 'utf8').split('\n').slice(-25).join('\n')
   }
@@ -192,7 +195,9 @@ export class MemberProcess {
   }
 }
 
-/** Real processes, real disks, real certificates, in a folder of their own that goes away with them. */
+/**
+ * Real processes, real disks, real certificates, in a folder of their own that goes away with them.
+ */
 export class ProcessCluster {
   readonly members: readonly MemberProcess[]
   readonly directory: string
@@ -313,7 +318,8 @@ export class ProcessCluster {
   }
 
   /**
-   * The leader that a majority says it has, in one term, asked anew: whom only some name may be the last one, or paused.
+   * Returns the leader that a majority currently names in one term. A leader that a minority names
+   * may be deposed or paused.
    *
    * @param except do not ask this one, and do not take it
    */
@@ -364,7 +370,10 @@ export class ProcessCluster {
     }
   }
 
-  /** Ends every process and removes every file. What does not go is told and no error, as that would hide what a test found. */
+  /**
+   * Ends all processes and removes all files. Failures are printed, not thrown: they would hide the
+   * result of the test.
+   */
   async remove(): Promise<void> {
     this.#links?.close()
     const links = this.#linksProcess
@@ -383,7 +392,7 @@ export class ProcessCluster {
   }
 }
 
-/** @returns null: it has none, or does not answer */
+/** @returns null: it has none, or does not respond */
 async function leaderAsToldBy(member: MemberProcess): Promise<string | null> {
   if (!member.running) return null
   try {

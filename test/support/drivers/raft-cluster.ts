@@ -1,4 +1,7 @@
-/* Members of the consensus library in this process that come and go: over memory, or threads with gRPC and files. */
+/*
+ * Members of the consensus library in this process that come and go: over memory, or threads with
+ * gRPC and files.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,9 +44,9 @@ export type FleetMember = {
   readonly info: MemberInfo
   readonly node: RaftNode<number>
   readonly machine: ListMachine
-  /** Why it belongs to the cluster no more. */
+  /** The reason of its removal. */
   readonly removed: string[]
-  /** What it said of its log. */
+  /** The reports of its log. */
   readonly logNotices: string[]
 }
 
@@ -59,11 +62,11 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
   }
 }
 
-/** Everybody who runs, by number. */
+/** The running members by number. */
 export class RaftFleet {
   readonly members = new Map<number, FleetMember>()
   readonly network = new MemoryNetwork()
-  /** Of members over memory, as they were started last. */
+  /** In-memory logs of members, as last started. */
   readonly logs = new Map<number, MemoryLog>()
   readonly #kind: 'inline' | 'threads'
   readonly #limits: NodeLimits
@@ -83,7 +86,7 @@ export class RaftFleet {
     await Promise.all(this.#founders.map((info) => this.start(info)))
   }
 
-  /** Of a member to be, at an address that is free. */
+  /** Returns a new member at a free address. */
   async infoOf(number: number): Promise<MemberInfo> {
     const address = this.#kind === 'inline' ? `memory:${number}` : await freeAddress()
     return memberInfo({ id: nodeId(number), name: `m${number}` }, address)
@@ -110,7 +113,7 @@ export class RaftFleet {
     return member
   }
 
-  /** Adds a member that is started with what it was told, as a process that joins is. */
+  /** Adds a member and starts it with the response, as a joining process does. */
   async join(
     number: number,
     part: { readonly by: number; readonly replaces?: number },
@@ -119,7 +122,7 @@ export class RaftFleet {
     return this.start(info, this.joining(await this.#added(part, info)))
   }
 
-  /** Begins anew where another change came between the barrier and the addition, such as a promotion. */
+  /** Retries when another change, such as a promotion, committed after the barrier. */
   async #added(
     part: { readonly by: number; readonly replaces?: number },
     info: MemberInfo,
@@ -134,7 +137,7 @@ export class RaftFleet {
     }
   }
 
-  /** @param part.by who is asked which entries are committed */
+  /** @param part.by the member that is asked for committed entries */
   async addition(
     part: { readonly by: number; readonly replaces?: number },
     info: MemberInfo,
@@ -146,7 +149,7 @@ export class RaftFleet {
     return { kind: 'add', member: { id, name, wantedRole: 'voter', ...facts, replaces }, basedOn }
   }
 
-  /** What a member that joins is told. */
+  /** The response to a joining member. */
   joining({ configuration, index }: MembersChanged): Joining {
     const [known] = [...this.members.values()].flatMap(({ node }) => node.clusterId ?? [])
     assert.ok(known !== undefined, 'some member knows its cluster')
@@ -157,7 +160,10 @@ export class RaftFleet {
     return this.member(by).node.changeMembers(change, soon(60_000))
   }
 
-  /** Asks again where members that are there look silent, as they do once a machine stood still for a moment. */
+  /**
+   * Asks again where members that are there look silent, as they do once a machine stood still for
+   * a moment.
+   */
   async changed(by: number, change: MemberChange): ReturnType<RaftNode<number>['changeMembers']> {
     for (const limit = soon(60_000); ;) {
       try {
@@ -194,7 +200,7 @@ export class RaftFleet {
     rmSync(this.#directory, { recursive: true })
   }
 
-  /** Of a member with threads. */
+  /** Options of a member with threads. */
   logDirectory({ name }: MemberInfo): string {
     return join(this.#directory, name)
   }

@@ -27,8 +27,8 @@ import type { MemberProcess, ProcessCluster } from './process-cluster.ts'
 export type LinkEnd = { readonly welcomed: boolean; readonly code: number; readonly details: string }
 
 /**
- * Speaks the peer protocol in the name of one stopped member of a process cluster, with its certificate
- * and its ids, and says whatever the test wants.
+ * A peer protocol client with the certificate and ids of a stopped member of a process cluster. It
+ * sends any bytes of a test.
  */
 export class RawPeer {
   readonly name: string
@@ -110,12 +110,15 @@ export class RawPeer {
     }
   }
 
-  /** Ends the links that were not refused: the member itself is kept out as long as another process speaks as it. */
+  /** Closes the accepted links: the real member is rejected as long as they are open. */
   hangUp(): void {
     for (const client of this.#clients) client.close()
   }
 
-  /** Bytes in place of HTTP/2 behind a handshake with the member's certificate; resolves when the connection is closed. */
+  /**
+   * Sends bytes instead of HTTP/2 after a TLS handshake with the certificate of the member.
+   * Resolves when the connection is closed.
+   */
   async tlsNoise(to: MemberProcess, bytes: Uint8Array): Promise<void> {
     const { authorityPem: ca, certificatePem: cert, keyPem: key } = this.#keys
     const [host, port] = hostAndPort(peerAddressOf(to))
@@ -125,8 +128,8 @@ export class RawPeer {
   }
 
   /**
-   * Connections without a word, some at a time, as the kernel forgets what nobody accepts in time; resolves when all are
-   * connected, with what resolves when all are closed.
+   * Opens silent connections in batches, as the kernel drops those not accepted in time. Resolves
+   * when all are connected, with a function that waits until all are closed.
    */
   async silence(to: MemberProcess, count: number): Promise<{ readonly closed: Promise<unknown> }> {
     const [host, port] = hostAndPort(peerAddressOf(to))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoReply } from './api-client.ts'
 import type { ApiClient, Body, WatchHandle } from './api-client.ts'
 
-/** What an informer keeps of an object. */
+/** The cached state of an object. */
 export type Known = { readonly resourceVersion: string; readonly data: string }
 
 type Listed = Body & {
@@ -10,10 +10,10 @@ type Listed = Body & {
   readonly data?: unknown
 }
 
-/** Lists, follows, goes on from its version where a watch ended, and lists anew only when it is told 410. */
+/** Lists, watches, resumes at its version when a watch ends, and lists again only after a 410. */
 export class RelistingInformer {
   readonly objects = new Map<string, Known>()
-  /** Times it was told that its version is gone. */
+  /** The number of 410 responses. */
   gone = 0
   readonly #clients: readonly ApiClient[]
   readonly #path: string

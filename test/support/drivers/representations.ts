@@ -8,7 +8,10 @@ import type { JsonObject } from '../../../src/api/json.ts'
 import { listMetaSchema } from '../../../src/api/schema/shared.ts'
 import type { ObjectSchema } from '../../../src/api/schema/schema.ts'
 
-/** An answer as a client reads it that asked for this encoding. @param schema for protobuf: of what it is to be */
+/**
+ * An answer as a client reads it that asked for this encoding. @param schema for protobuf: of what
+ * it is to be
+ */
 export function readAs(encoding: Encoding, schema: ObjectSchema, bytes: Uint8Array): JsonObject {
   const text = (): string => Buffer.from(bytes).toString('utf8')
   switch (encoding) {
@@ -21,7 +24,7 @@ export function readAs(encoding: Encoding, schema: ObjectSchema, bytes: Uint8Arr
   }
 }
 
-/** Of a list of such items. */
+/** Returns the schema of a list of such items. */
 export function listSchema(items: ObjectSchema): ObjectSchema {
   return {
     type: 'object',
@@ -82,7 +85,7 @@ function fields(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
   return found
 }
 
-/** What a message says, with what JSON always says: a message has no word for nothing. */
+/** Converts a message to JSON with the empty members that JSON always has and protobuf omits. */
 function asJson(schema: ObjectSchema, said: JsonObject): JsonObject {
   return applyDefaults(schema, said)
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoReply } from './api-client.ts'
 import type { ApiClient, Reply } from './api-client.ts'
 
-/** A request that failed on one member, and what another said at once. */
+/** A request that failed on one member, and the immediate response of another. */
 export type Repetition = {
   readonly what: string
   readonly failure: string
@@ -11,8 +11,9 @@ export type Repetition = {
 }
 
 /**
- * Creates objects and reads them back most recent, member after member. What fails is repeated at once on the next one, as a client
- * does that has several addresses: a creation that says "it is there already" then succeeded the first time.
+ * Creates objects and reads them back most recent, one member after another. A failed request is
+ * retried at once on the next member, as a client with several addresses does: a creation that
+ * conflicts on the retry succeeded before.
  */
 export class RepeatingClient {
   readonly created: string[] = []

@@ -52,7 +52,7 @@ export class WebSocketClient {
     return this.frames.filter(({ opcode }) => opcode === 1).map(({ payload }) => payload.toString())
   }
 
-  /** Of the close frame; null: none came. */
+  /** The code of the close frame; null without one. */
   get closedWith(): number | null {
     return this.frames.find(({ opcode }) => opcode === 8)?.payload.readUInt16BE(0) ?? null
   }

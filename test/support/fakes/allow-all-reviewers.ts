@@ -1,6 +1,6 @@
 import type { AccessReviewer } from '../../../src/registry/kinds/access-reviewer.ts'
 
-/** Every caller may do everything, and no token means anybody. */
+/** Allows all requests, and accepts no token. */
 export const allowsEverything: AccessReviewer = {
   authorize: () => ({ allowed: true, denied: false, reason: '' }),
   rulesOf: () => ({ resourceRules: [], nonResourceRules: [], missing: '' }),

@@ -2,9 +2,9 @@ import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../
 import type { Store } from '../../../src/store/store.ts'
 
 /*
- * The shipped verbs, each with one promise broken on purpose, now and then, so that short traffic on a busy machine meets
- * it too: whoever checks histories has to notice, and to say which promise it was. Only ConfigMaps, so that the server
- * itself works on.
+ * The shipped verbs, each with one guarantee broken on purpose at short intervals, so that short
+ * traffic on a busy machine meets it. The checkers must detect it and name the guarantee. Only
+ * ConfigMaps are affected, so that the server itself keeps working.
  */
 
 /** Every other most recent get shows what the one before it was shown. */
@@ -31,7 +31,7 @@ export function droppedEvent(registry: Registry): Registry {
   return leavingOut(registry, false, (line) => line.startsWith('{"type":"MODIFIED"') && ++events % 20 === 0)
 }
 
-/** Whoever selects is not told what leaves the selection. */
+/** Watches with a selector miss objects that leave the selection. */
 export function forgottenDepartures(registry: Registry): Registry {
   return leavingOut(registry, true, (line) => line.startsWith('{"type":"DELETED"'))
 }

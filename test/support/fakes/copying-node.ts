@@ -25,7 +25,7 @@ import { ChannelLogReader } from '../../../raft/threads/log-reader.ts'
 import type { ApiToRaft, RaftToApi } from '../../../raft/protocol/thread-messages.ts'
 import { RaftActor } from '../../../raft/driver/raft-actor.ts'
 
-/** What goes from one memory to another within a member, or comes from a peer. */
+/** A message between the threads of a member, or from a peer. */
 export type Hop =
   | { readonly at: 'api to raft'; readonly message: ApiToRaft }
   | { readonly at: 'peer to raft'; readonly message: PeerMessage }
@@ -49,7 +49,10 @@ export type CopyingNodeOptions = {
   readonly onPeerEvent: (event: TransportEvent) => void
 }
 
-/** A member on one thread whose parts get copies of each other's words, as on threads of their own and over wires. */
+/**
+ * A member on one thread whose parts exchange copies of messages, as between threads and over the
+ * network.
+ */
 export function copyingNode<Outcome>(options: CopyingNodeOptions): RaftNode<Outcome> {
   const { self, members, network, clock, random, log, onHop, onKept, onFatal, onPeerEvent } = options
   const [apiToRaft, raftToApi] = directChannel<ApiToRaft, RaftToApi>()

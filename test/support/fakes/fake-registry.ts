@@ -4,7 +4,7 @@ import type { VerbResponse, Registry, VerbRequest, WatchStream } from '../../../
 import { Catalog } from '../../../src/registry/kinds/catalog.ts'
 import type { ResourceDefinition } from '../../../src/registry/kinds/definition.ts'
 
-/** What a verb was called with, and what it is to answer: the server's side of the contract, nothing more. */
+/** Records the calls of the verbs and returns prepared answers. */
 export class FakeRegistry {
   readonly calls: { readonly verb: string; readonly request: VerbRequest }[] = []
   /** Decides what is answered; by default the body, or a small object. */

@@ -10,7 +10,9 @@ import type {
   StateMachine,
 } from '../../../raft/index.ts'
 
-/** The smallest replicated state: all payloads in order, as text. The outcome is how many there are. */
+/**
+ * The smallest replicated state: all payloads in order, as text. The outcome is how many there are.
+ */
 export class ListMachine implements StateMachine<number> {
   #lines: string[] = []
   /** Per session: outcome by sequence. */

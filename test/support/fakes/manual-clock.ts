@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../base/clock.ts'
 
-/** Time that stands still until told. `soon` comes with the next `advance` or `settle`. */
+/** A clock that advances only on request. `soon` runs with the next `advance` or `settle`. */
 export class ManualClock implements Clock {
   #nowMs = 1000
   #wallAheadMs = 1_700_000_000_000
@@ -15,7 +15,7 @@ export class ManualClock implements Clock {
     return this.#wallAheadMs + this.#nowMs
   }
 
-  /** Somebody sets the wall clock; nothing else notices. */
+  /** Sets the wall clock alone. */
   jumpWall(ms: number): void {
     this.#wallAheadMs += ms
   }

@@ -83,7 +83,7 @@ export class MemoryAuditLog implements LogFiles {
     return go
   }
 
-  /** Resolves once somebody waits to be written. */
+  /** Resolves once a writer waits. */
   async heldUp(): Promise<void> {
     for (let attempt = 0; this.waiting === 0; attempt++) {
       assert.ok(attempt < 6000, 'nothing is to be written')
@@ -95,7 +95,7 @@ export class MemoryAuditLog implements LogFiles {
     return eventsIn(this.text)
   }
 
-  /** Those of a request, once there are so many. */
+  /** Resolves with the events of a request, once there are `count`. */
   async of(auditId: string, count: number): Promise<readonly LoggedEvent[]> {
     for (let attempt = 0; attempt < 6000; attempt++) {
       const found = this.events.filter(({ auditID }) => auditID === auditId)
@@ -118,7 +118,7 @@ export function eventsIn(text: string): readonly LoggedEvent[] {
     .map((line) => JSON.parse(line) as LoggedEvent)
 }
 
-/** @param rules of the policy, as its file says them */
+/** @param rules of the policy, in the form of its file */
 export async function memoryTrail(of: {
   readonly rules: readonly object[]
   readonly domain?: ApiDomain
@@ -128,7 +128,7 @@ export async function memoryTrail(of: {
   readonly trail: AuditTrail
   readonly log: MemoryAuditLog
   readonly metrics: MetricsRegistry
-  /** What the operator was told. */
+  /** The messages to the operator. */
   readonly told: readonly string[]
   readonly close: () => Promise<void>
 }> {

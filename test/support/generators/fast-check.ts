@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 
-/** What is drawn is the same in every run, unless SEED says otherwise: nothing fails by chance, and each failure comes again. */
+/**
+ * Random values are the same in every run unless SEED is set, so that failures are reproducible.
+ */
 export const drawn = Number(process.env['SEED'] ?? 1)
 
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: drawn })

@@ -5,7 +5,7 @@ type Hint = (maker: FullObjects, variant: number) => Json | undefined
 
 const shape = 'apiextensions.v1'
 
-/** A definition whose schemas say all that schemas may say. */
+/** A definition whose schemas use all features of schemas. */
 export const definitionHints: { readonly [member: string]: Hint } = {
   [`${shape}.CustomResourceDefinitionSpec.group`]: (maker) => `${maker.word()}.example.com`,
   [`${shape}.CustomResourceDefinitionSpec.scope`]: (_, variant) =>

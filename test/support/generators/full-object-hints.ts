@@ -12,15 +12,16 @@ import { hostileTexts } from './hostile-texts.ts'
 import { TestAuthority } from '../../../fixtures/server-fixture.ts'
 
 /**
- * What schemas cannot say, so that full objects are valid ones: values of a form of their own, members that must be equal
- * or different, and which members exclude each other. By the name of a shape, and the member.
+ * Rules that schemas cannot express and that make full objects valid: values of a special form,
+ * members that must be equal or different, and members that exclude each other. Keyed by definition
+ * and member.
  */
 export type Hint = (maker: FullObjects, variant: number) => Json | undefined
 type Hints = { readonly [member: string]: Hint }
-/** What members are to each other, once all are drawn. */
+/** Adjusts members that depend on each other, after all are drawn. */
 export type Mend = (draft: JsonObjectDraft, variant: number) => void
 
-/** Of these members one is said. */
+/** Exactly one of these members is set. */
 export const unions: { readonly [shape: string]: readonly string[] } = {
   'core.v1.Volume': volumeSources,
   'core.v1.PersistentVolumeSpec': persistentVolumeSources,
@@ -73,7 +74,7 @@ const volumeHints: Hints = {
   'core.v1.PodTemplateSpec.metadata': metadataOfTemplate,
 }
 
-/** Of what is made by it. */
+/** The name of the object that it creates. */
 function metadataOfTemplate(maker: FullObjects): JsonObject {
   const [labels, annotations] = [{ [maker.word()]: maker.word() }, { [maker.word()]: maker.word() }]
   return { creationTimestamp: null, labels, annotations }
@@ -99,7 +100,7 @@ const storageHints: Hints = {
   'storage.v1.CSIDriverSpec.volumeLifecycleModes': one(['Persistent', 'Ephemeral']),
 }
 
-/** Of the members of a volume's spec only some may stand in an attachment. */
+/** Only some members of a volume spec are allowed in an attachment. */
 function inlineVolume(maker: FullObjects): JsonObject {
   const reference = (): JsonObject => ({ name: maker.word(), namespace: maker.word() })
   return {
@@ -210,14 +211,14 @@ const eventHints: Hints = {
   'events.v1beta1.Event.regarding': happenedInDefault,
   'events.v1.Event.type': one('Warning'),
   'events.v1.EventSeries.count': one(3),
-  // Nobody says these of a new event of v1; what they become is tried in v1beta1.
+  // Clients of events v1 do not set these; v1beta1 covers their conversion.
   'events.v1.Event.deprecatedSource': one({}),
   'events.v1.Event.deprecatedFirstTimestamp': leftOut,
   'events.v1.Event.deprecatedLastTimestamp': leftOut,
   'events.v1.Event.deprecatedCount': leftOut,
 }
 
-/** What objects are called whose name follows from what they say. */
+/** Names that are derived from the content of an object. */
 export const namesOfKinds: { readonly [kind: string]: (object: JsonObject) => string } = {
   CustomResourceDefinition: (definition) => {
     const spec = objectMember(definition, 'spec')

@@ -16,11 +16,11 @@ import { hints, mends, namesOfKinds, unions } from './full-object-hints.ts'
 import { hostileTexts } from './hostile-texts.ts'
 
 /**
- * Draws objects that a server takes and in which every member is said, none with its zero. The schema says most of what
- * that needs; what it cannot say stands in `full-object-hints.ts`.
+ * Draws valid objects in which every member is set to a non-zero value. The schema gives most of
+ * the rules; `full-object-hints.ts` holds the others.
  *
- * Where only one of several can be said, the variant tells which: elements of a list are one of each, and a whole kind has
- * as many variants as its largest choice that lies in no list.
+ * The variant selects one member of a union: the elements of a list cover all members, and a kind
+ * has as many variants as its largest union outside lists.
  */
 export class FullObjects {
   readonly names: Names
@@ -148,7 +148,7 @@ export class FullObjects {
   }
 }
 
-/** What stands for something that is done to another object has the name of that. */
+/** An object that represents an operation on another object has the name of that object. */
 function unstoredMetadata({ scope, aliasOfSubresource }: ResourceDefinition): JsonObject {
   return {
     ...(aliasOfSubresource === undefined ? {} : { name: STOOD_FOR }),
@@ -156,10 +156,10 @@ function unstoredMetadata({ scope, aliasOfSubresource }: ResourceDefinition): Js
   }
 }
 
-/** Which object such kinds mean; who sends them makes it. */
+/** The target of such kinds, which the test creates. */
 export const STOOD_FOR = 'stood-for'
 
-/** What a client may say of a new object, and the server does not listen to. */
+/** Fields that the server ignores in new objects. */
 export const ownedByServer: JsonObject = {
   selfLink: '/somewhere',
   uid: '00000000-0000-4000-8000-000000000000',
@@ -176,7 +176,7 @@ export const ownedByServer: JsonObject = {
   ],
 }
 
-/** How many variants of a kind say all that it can say. */
+/** The number of variants that cover all members of a kind. */
 export function variantsOf({ schema }: ResourceDefinition): number {
   return choicesOf(schema)
 }
@@ -201,7 +201,7 @@ function chosenOf(schema: ObjectSchema, variant: number): Chosen | null {
 
 const known = new Map<Schema, number>()
 
-/** Of how many one is to be chosen, at most. In a list all are, each by an element. */
+/** The size of the largest union. A list covers all members of a union. */
 function choicesOf(schema: Schema): number {
   const before = known.get(schema)
   if (before !== undefined) return before

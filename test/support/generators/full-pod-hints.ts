@@ -108,7 +108,7 @@ export const podMends: { readonly [shape: string]: Mend } = {
     eachOf(spec['initContainers'], (container) =>
       without(container, 'lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'),
     )
-    // With a system, what belongs to others may not be said.
+    // The fields of other operating systems are excluded.
     if (variant % 3 === 0) delete spec['os']
     if (variant % 3 === 1) eachContext(spec, (context) => without(context, 'windowsOptions'))
     if (variant % 3 === 2) forWindows(spec)
@@ -144,7 +144,7 @@ function eachOf(list: Json | undefined, act: (item: JsonObject) => void): void {
   for (const item of list) if (isJsonObject(item)) act(item)
 }
 
-/** What was drawn is nobody else's yet. */
+/** The drawn object is not shared yet. */
 function without(object: Json | undefined, ...names: readonly string[]): void {
   if (!isJsonObject(object)) return
   const draft: JsonObjectDraft = object

@@ -1,4 +1,4 @@
-/** What some reader of some representation could take for something else. */
+/** Texts that a parser of some encoding could misread. */
 export const hostileTexts: readonly string[] = [
   ...[
     '',

@@ -63,7 +63,7 @@ function writeAsAnother(writer: BinaryWriter, number: number, member: Schema): v
   else writer.tag(number, WireType.Varint).int32(1)
 }
 
-/** What no message can be, as the content of an object. */
+/** Bytes that are no valid message, as the content of an object. */
 export const malformedContents: readonly (readonly [what: string, hex: string, words: string])[] = [
   ['a length of eleven bytes', '0affffffffffffffffffff01', 'a number has more than 64 bits'],
   ['a length beyond the end', '0a7f00', 'it is cut short'],

@@ -3,7 +3,7 @@ import { isJsonList, isJsonObject } from '../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../src/api/json.ts'
 import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../../src/api/schema/schema.ts'
 
-/** A value that is wrong in one place, and what has to be said of it. */
+/** A value with one error, and the expected error message. */
 export type Broken = {
   readonly what: string
   readonly object: JsonObject
@@ -19,10 +19,10 @@ type Step = string | number
 type Place = { readonly steps: readonly Step[]; readonly field: string }
 
 /**
- * Breaks each thing that a schema says once, at the first place of an object where it holds: required members, closed
- * lists, types, ranges, lengths, rules, and that there are no other members.
+ * Violates each rule of a schema once, at its first place in an object: required members, closed
+ * lists, types, ranges, lengths, rules and unknown members.
  *
- * @param object valid, and full: what it does not say is not broken
+ * @param object valid and full: absent members are not broken
  * @param seen what was broken already, in other objects of the kind
  * @param isForgiven where the server does not look at what is wrong
  */
@@ -45,7 +45,7 @@ export function brokenObjects(
 }
 
 type Fault = Pick<Broken, 'what' | 'reason' | 'words'> & {
-  /** What to say instead; undefined: nothing. */
+  /** The replacement; undefined removes the member. */
   readonly value: Json | undefined
   /** Unset: there. */
   readonly at?: Place
@@ -84,7 +84,7 @@ function lookInside(type: Schema, value: Json, place: Place, { shape, report }: 
   }
 }
 
-/** What is filled in cannot be missing. */
+/** A member with a default cannot be missing. */
 function missing(type: Schema): readonly Fault[] {
   if (type.default !== undefined || type.always === true) return []
   const fault = { reason: 'FieldValueRequired', words: 'Required value' }
@@ -114,7 +114,7 @@ function faultsOf(type: Schema): readonly Fault[] {
     case 'int-or-string':
       return [mismatch(true, 'int32'), mismatch(2 ** 31, 'int32')]
     case 'object':
-      // Whether something else may stand there is not told by its type alone.
+      // The type alone does not decide which other values are allowed.
       return type.instead === undefined ? [mismatch([], 'object')] : [mismatch(7, 'object')]
     case 'list':
       return [mismatch({}, 'list')]

@@ -5,7 +5,7 @@ import { replaced } from './invalid-objects.ts'
 import type { FullObjects } from './full-object.ts'
 import { unions } from './full-object-hints.ts'
 
-/** A union that says nothing, or two things. */
+/** A union with no member, or with two. */
 export type BrokenUnion = { readonly what: string; readonly object: JsonObject; readonly field: string }
 
 /** Such that nothing may stand there, or that something is put there. */
@@ -16,7 +16,7 @@ const mayBeEmpty = [
   'core.v1.VolumeProjection',
   'core.v1.ContainerState',
 ]
-/** The server lets its writer say what it likes. */
+/** The server does not check this union. */
 const mayBeTwo = ['core.v1.ContainerState']
 
 /**

@@ -5,9 +5,9 @@ import type { Json, JsonObject, JsonObjectDraft } from '../../../src/api/json.ts
 import type { IntegerSchema, ObjectSchema, Schema, StringSchema } from '../../../src/api/schema/schema.ts'
 
 /**
- * How much of an object is there. `full`: every member, none of them its zero. `zero`: whatever may be a zero is one,
- * with a list of one zero and a map of one. `random`: some members, some of them zeros. `least`: only what is always
- * there, with its zero.
+ * How much of an object is there. `full`: every member, none of them its zero. `zero`: whatever may
+ * be a zero is one, with a list of one zero and a map of one. `random`: some members, some of them
+ * zeros. `least`: only what is always there, with its zero.
  */
 export type Fill = 'full' | 'zero' | 'random' | 'least'
 
@@ -15,8 +15,8 @@ export type Fill = 'full' | 'zero' | 'random' | 'least'
 const depthMax = 14
 
 /**
- * An object of the schema's types in their canonical form, so that whoever reads it from what was written of it has
- * exactly this. It follows closed lists and ranges, no other rules: those are for whoever needs it valid.
+ * Returns an object of the types of the schema in canonical form, so that decoding its encoding
+ * gives exactly this object. It respects closed lists and ranges, and no other rules.
  *
  * @param schema of the whole object or of a struct; apiVersion and kind are texts as any other
  */
@@ -147,7 +147,7 @@ function string(type: StringSchema, random: SeededRandom): string {
   }
 }
 
-/** Of the years 1 to 9999; the very first second is no time to upstream. */
+/** In the years 1 to 9999; the first second is the zero time of upstream. */
 function isoSeconds(random: SeededRandom): string {
   const seconds = random.chance(0.8)
     ? random.below(2 ** 32)

@@ -8,14 +8,14 @@ const TEXTS = ['', 'a', 'ab', 'abc', '\u{1f600}', '2026-01-02', 'constructor'] a
 const NUMBERS = [0, 1, 2, 3, -1, 1.5, 2n ** 53n, 2n ** 63n] as const
 
 /**
- * A schema as a definition may give it, mostly structural, with rules, junctors, defaults and markers of orch.io. Whether
- * all its rules are kept is for `checkStructural` to say.
+ * Returns a schema of a definition, mostly structural, with rules, junctors, defaults and markers
+ * of orch.io. `checkStructural` decides whether it is valid.
  */
 export function randomStructural(random: SeededRandom): JsonObject {
   return { ...structOf(random, 3), type: 'object' }
 }
 
-/** Of any kind: what is no schema at all stands in places of one. */
+/** Returns any value, also in place of a schema. */
 export function randomGarbage(random: SeededRandom, depth = 4): Json {
   const words = [...SCHEMA_WORDS, ...NAMES]
   switch (random.below(depth > 0 ? 5 : 3)) {
@@ -63,7 +63,7 @@ export function randomValue(random: SeededRandom, depth = 4): Json {
   }
 }
 
-/** A value that is mostly of the types its schema says. */
+/** Returns a value that mostly has the types of its schema. */
 export function randomValueOf(schema: JsonObject, random: SeededRandom, depth = 6): Json {
   if (depth === 0 || random.chance(0.08)) return randomValue(random, 1)
   const inside = (of: Json | undefined): Json => randomValueOf((of ?? {}) as JsonObject, random, depth - 1)

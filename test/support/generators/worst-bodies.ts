@@ -7,7 +7,9 @@ import { replaced } from './invalid-objects.ts'
 import { variantsOf } from './full-object.ts'
 import type { FullObjects } from './full-object.ts'
 
-/** A list, map or string of a kind's schema that a body can fill, and an object in which it stands. */
+/**
+ * A list, map or string of a kind's schema that a body can fill, and an object in which it stands.
+ */
 export type Place = {
   readonly definition: ResourceDefinition
   /** Such as `core.v1.PodSpec.containers`. */
@@ -56,7 +58,7 @@ export function placesOf(maker: FullObjects, definition: ResourceDefinition, see
   return found
 }
 
-/** Returns the place's object with so many elements, members or characters there. */
+/** Returns the object with `count` elements, members or characters at the place. */
 export function filledBy(maker: FullObjects, place: Place, filling: Filling, count: number): JsonObject {
   return replaced(place.object, place.steps, valueFor(maker, place.schema, filling, count))
 }
@@ -74,7 +76,7 @@ function valueFor(maker: FullObjects, schema: Place['schema'], filling: Filling,
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`${key}${at}`, element(at)]))
 }
 
-/** No value of such a schema says all that it can. @param around structs that it stands in */
+/** Returns whether no value of the schema can be full. @param around the enclosing structs */
 function holdsItself(schema: Schema, around: readonly string[]): boolean {
   if (schema.type === 'list') return holdsItself(schema.items, around)
   if (schema.type === 'map') return holdsItself(schema.values, around)
@@ -85,7 +87,7 @@ function holdsItself(schema: Schema, around: readonly string[]): boolean {
   return Object.values(schema.properties).some((type) => holdsItself(type, inside))
 }
 
-/** Of objects only the texts and numbers at the top differ: what tells one element from another stands there. */
+/** Objects differ in their top-level texts and numbers only, which hold the keys of elements. */
 function distinctValue(maker: FullObjects, schema: Schema, at: number): Json {
   if (schema.type === 'string' && schema.enum === undefined) return distinctText(maker, schema, at)
   if (schema.type === 'integer') return (at % 60_000) + 1
@@ -100,7 +102,10 @@ function distinctValue(maker: FullObjects, schema: Schema, at: number): Json {
   return draft
 }
 
-/** One of many forms that rules have: words, addresses, ranges, domains; whichever the place wants, some are right. */
+/**
+ * One of many forms that rules have: words, addresses, ranges, domains; whichever the place wants,
+ * some are right.
+ */
 function distinctText(maker: FullObjects, schema: StringSchema, at: number): string {
   if (schema.format !== undefined) return maker.value(schema, at) as string
   const bytes = `${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}`

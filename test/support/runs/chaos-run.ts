@@ -12,8 +12,8 @@ export type ChaosRun = { readonly members: number; readonly seconds: number; rea
 const restMs = 5000
 
 /**
- * A real cluster that the shipped `orchctl chaos` harms in every way it knows, under traffic that is recorded and judged as
- * `orchctl verify` does. Another seed: CHAOS_SEED.
+ * Runs `orchctl chaos` with all faults against a real cluster, under traffic that is recorded and
+ * checked as by `orchctl verify`. CHAOS_SEED selects another seed.
  */
 export async function chaosRun(t: TestContext, { members, seconds, seed: usual }: ChaosRun): Promise<void> {
   const seed = Number(process.env['CHAOS_SEED'] ?? usual)

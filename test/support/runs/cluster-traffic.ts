@@ -3,10 +3,10 @@ import type { ApiClient, Body, WatchEvent, WatchHandle } from '../drivers/api-cl
 import { NoReply } from '../drivers/api-client.ts'
 
 /*
- * Traffic whose truth can be checked afterwards: every writer counts what was acknowledged and what may or may
- * not have happened, every watcher keeps what it saw. Judgement is in `traffic-checks.ts`.
+ * Traffic that can be checked afterwards: each writer records acknowledged and unknown writes, each
+ * watcher its events. `traffic-checks.ts` checks them.
  *
- * No call is given up before the server gives it up: one that was, and took effect later, would be a change that nobody waits for.
+ * No call times out before the server does: an abandoned call could take effect after the checks.
  */
 
 export type Gap = { longestMs: number; lastMs: number }
@@ -39,7 +39,7 @@ export class GapMeter {
 }
 
 export type WriterRecord = {
-  /** Objects whose creation was acknowledged, with the version told. */
+  /** Objects whose creation was acknowledged, with the returned version. */
   readonly created: Map<string, string>
   /** Creations without an answer: they may exist. */
   readonly uncertain: Set<string>
@@ -47,11 +47,14 @@ export type WriterRecord = {
   increments: number
   /** Increments without an answer. */
   uncertainIncrements: number
-  /** Versions told by acknowledged writes, in order. */
+  /** The versions returned by acknowledged writes, in order. */
   readonly revisions: number[]
 }
 
-/** Creates objects and increments one counter by compare-and-swap, member after member, until told to stop. */
+/**
+ * Creates objects and increments one counter by compare-and-swap, rotating over the members, until
+ * it is stopped.
+ */
 export class Writer {
   readonly record: WriterRecord = {
     created: new Map(),
@@ -160,7 +163,7 @@ export function versionOf(text: string): string {
   return (JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata.resourceVersion
 }
 
-/** Reads the collection most recent, member after member; revisions told must never go back. */
+/** Reads the collection most recent, rotating over the members; revisions must never go back. */
 export class Reader {
   readonly revisions: number[] = []
   readonly #clients: readonly ApiClient[]
@@ -203,7 +206,10 @@ export class Reader {
   }
 }
 
-/** Lists once, then follows: on one member until it ends, then on from the last version on the next one. */
+/**
+ * Lists once, then follows: on one member until it ends, then on from the last version on the next
+ * one.
+ */
 export class Watcher {
   readonly events: { readonly type: string; readonly name: string; readonly revision: number }[] = []
   readonly #clients: readonly ApiClient[]
@@ -238,7 +244,7 @@ export class Watcher {
     await this.#done
   }
 
-  /** Moves on to the next member, as a client does whose connection broke. */
+  /** Moves on to the next member, like a client after a broken connection. */
   breakOff(): void {
     this.#handle?.close()
   }

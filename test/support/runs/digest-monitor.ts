@@ -4,10 +4,13 @@ import { NoReply } from '../drivers/api-client.ts'
 import type { MemberProcess } from '../drivers/process-cluster.ts'
 import { until } from '../tools/until.ts'
 
-/** For one question, in ms: who stands still is asked again. */
+/** The timeout of one request, in ms: a stalled member is asked again. */
 const askMs = 5000
 
-/** Asks all members for their digest all the time, and holds those of equal indexes against each other. */
+/**
+ * Asks all members for their digest all the time, and holds those of equal indexes against each
+ * other.
+ */
 export class DigestWatch {
   readonly #members: readonly MemberProcess[]
   readonly #seen = new Map<number, { readonly digest: string; readonly who: string }>()

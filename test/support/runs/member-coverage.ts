@@ -2,7 +2,10 @@ import { isJsonList, isJsonObject } from '../../../src/api/json.ts'
 import type { Json, JsonObject } from '../../../src/api/json.ts'
 import type { ObjectSchema, Schema } from '../../../src/api/schema/schema.ts'
 
-/** Which members of which shapes objects said, and so which were never tried. Not of metadata, which all kinds share. */
+/**
+ * Records which members of which definitions objects set, to find those never tested. Metadata,
+ * which all kinds share, is left out.
+ */
 export class SaidMembers {
   readonly #said = new Set<string>()
 

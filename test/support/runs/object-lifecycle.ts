@@ -8,7 +8,10 @@ import type { KindClient } from '../drivers/kind-client.ts'
 import { nameOf } from '../fixtures/kind-path.ts'
 import { checkServersPart, clientsPart, storedObject, storedPart } from '../fixtures/stored-object.ts'
 
-/** What becomes of one object: each step is looked at in every encoding, and all of them once more by watches. */
+/**
+ * The lifecycle of one object: each step is read in every encoding, and all of them again by
+ * watches.
+ */
 export class ObjectLife {
   readonly #client: KindClient
   readonly #path: string
@@ -153,7 +156,7 @@ export class ObjectLife {
     return this.#client.send(method, path, object, { body, accept, code })
   }
 
-  /** What was answered is what there is, however it is read. */
+  /** Checks that the response equals the stored object in every representation. */
   async #isNow(object: JsonObject): Promise<void> {
     for (const encoding of this.#client.encodings) {
       assert.deepEqual(await this.#client.get(this.#path, encoding), object, encoding)

@@ -1,4 +1,6 @@
-/* One ConfigMap whose number only grows: who reads less than was acknowledged reads something stale. */
+/*
+ * One ConfigMap with a number that only grows: a read of less than the acknowledged value is stale.
+ */
 import { NoReply } from '../drivers/api-client.ts'
 import type { ApiClient } from '../drivers/api-client.ts'
 import { until } from '../tools/until.ts'
@@ -36,11 +38,14 @@ export async function writeRegister(client: ApiClient, value: number): Promise<v
 
 export type RegisterSeen = {
   readonly value: number
-  /** By what the answer says that it was made. */
+  /** The proof of freshness in the response. */
   readonly mode: string
 }
 
-/** @param mode of `Orch-Consistency`; unset: no such header @returns null: no answer, or none that shows it */
+/**
+ * @param mode of `Orch-Consistency`; unset: no such header @returns null: no answer, or none that
+ *   shows it
+ */
 export async function readRegister(client: ApiClient, mode?: string): Promise<RegisterSeen | null> {
   const headers: Readonly<Record<string, string>> = mode === undefined ? {} : { 'orch-consistency': mode }
   try {

@@ -21,8 +21,8 @@ export type RotRunOptions = {
 }
 
 /**
- * `harmless`: it started as if nothing were. `healed`: it said that it repaired or fetched something, and was whole
- * again. `refused`: it ended with one line that names what is wrong and what to do.
+ * `harmless`: it started normally. `healed`: it logged a repair or a fetch, and was intact again.
+ * `refused`: it exited with one line that names the damage and the remedy.
  */
 export type RotVerdict = 'harmless' | 'healed' | 'refused'
 
@@ -33,8 +33,9 @@ const everything = '/api/v1/configmaps?resourceVersion=0'
 const electionMs = 1500
 
 /**
- * Three processes; one is stopped after traffic and a snapshot, its directory kept. Again and again the directory is
- * brought back, spoiled in one place, and the member started: it must refuse, or become ready with what the leader has.
+ * Three processes; one is stopped after traffic and a snapshot, its directory kept. Again and again
+ * the directory is brought back, spoiled in one place, and the member started: it must refuse, or
+ * become ready with what the leader has.
  */
 export async function runRot(options: RotRunOptions): Promise<{ changes: RotTable; losses: RotTable }> {
   const cluster = await ProcessCluster.start({
@@ -44,7 +45,7 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
       'log-retention-bytes': 1024 * 1024 * 1024,
       // Nothing may move by itself: a directory brought back must be what the member had.
       'election-timeout': `${electionMs}ms`,
-      // From level 3 on a leader writes down who is well, with each start and end of the victim.
+      // From level 3 on a leader records the health of members at each start and end of the target.
       'feature-level-max': 2,
       'initial-history-window': '1h',
     },
@@ -65,7 +66,10 @@ export async function runRot(options: RotRunOptions): Promise<{ changes: RotTabl
   }
 }
 
-/** Traffic: small objects while the victim is away, until it needs a snapshot; then large ones, updates, deletions. */
+/**
+ * Traffic: small objects while the victim is away, until it needs a snapshot; then large ones,
+ * updates, deletions.
+ */
 async function prepare(
   leader: MemberProcess,
   victim: MemberProcess,
@@ -86,7 +90,7 @@ async function prepare(
   const largeBytes = 900_000
   const large = Math.ceil((traffic * 1024 * 1024) / largeBytes)
   await inParallel(large, 4, (n) => create(leader, `large-${n}`, largeBytes))
-  // What is gone from the lists is still in the log and in the tables.
+  // Deleted objects are still in the log and in the tables.
   await inParallel(large - 2, 4, async (n) => {
     const reply = await leader.client.call('DELETE', `${path}/large-${n}`)
     assert.equal(reply.status, 200, reply.text)
@@ -141,7 +145,8 @@ class RotBench {
     for (const [at, rot] of rots.entries()) {
       if (at > 0 && at % 50 === 0) console.log(`# ${at} of ${rots.length} places`)
       const verdict = await this.#try(rot)
-      // The others have the state: only what may have been a promise of this member is beyond repair.
+      // The others have the state: only what may have been a promise of this member is beyond
+      // repair.
       const mayRefuse = !rot.kind.startsWith('database') && rot.kind !== 'lease promise'
       assert.ok(verdict !== 'refused' || mayRefuse, `seed ${this.#seed}: ${describeRot(rot)}: it heals`)
       const row = table.get(rot.kind) ?? { harmless: 0, healed: 0, refused: 0 }
@@ -183,7 +188,8 @@ class RotBench {
     const [mine, theirs] = [await this.#contents(this.#victim), await this.#contents(this.#leader)]
     if (mine !== theirs) assert.fail(`${what}: ${difference(mine, theirs)}`)
     const { appliedMemory } = await this.#victim.status()
-    // An election may have brought an entry: a directory from before it would be a log that lost it.
+    // An election may have brought an entry: a directory from before it would be a log that lost
+    // it.
     if (appliedMemory > this.#keptApplied) await this.keep()
     else await this.#victim.stop('SIGKILL')
     const said = readFileSync(log, 'utf8')

@@ -42,7 +42,7 @@ export type Rot = {
     | { readonly kind: 'swap'; readonly with: string }
 }
 
-/** @returns null for what a start makes anew: locks, the process id */
+/** @returns null for files that each start recreates: locks, the process id */
 function kindOf(path: string): FileKind | null {
   const name = basename(path)
   if (name === 'member.json' || name === 'peers.json' || name === 'cluster.json') return name
@@ -72,7 +72,10 @@ export function findFiles(directory: string): readonly Found[] {
   return found.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** Changes of one byte, spread over the kinds, over the files of each, over heads, middles and tails. */
+/**
+ * Changes of one byte, spread over the kinds, over the files of each, over heads, middles and
+ * tails.
+ */
 export function drawChanges(directory: string, count: number, random: SeededRandom): readonly Rot[] {
   const byKind = groupByKind(findFiles(directory))
   const drawn: Rot[] = []
@@ -156,7 +159,10 @@ function groupByKind(files: readonly Found[]): ReadonlyMap<FileKind, readonly Fo
   return groups
 }
 
-/** In the head, anywhere, or close before the end of what was written: zeros written ahead are mostly skipped. */
+/**
+ * In the head, anywhere, or close before the end of what was written: zeros written ahead are
+ * mostly skipped.
+ */
 function place(path: string, bytes: number, round: number, random: SeededRandom): number {
   const used = readFileSync(path).findLastIndex((byte) => byte !== 0) + 1
   const near = Math.min(600, used)

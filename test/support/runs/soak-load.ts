@@ -21,7 +21,9 @@ type Asked = {
 }
 
 const MiB = 1024 * 1024
-/** Of what takes longest to read for its size: nearly as many as a body may have, each counts twice. */
+/**
+ * The value that takes longest to parse for its size, with nearly the maximum number of elements.
+ */
 const DENSE_OBJECTS = Math.floor(bodyLimits.valuesMax * 0.48)
 const things = '/apis/example.com/v1/namespaces/default/things'
 const configMaps = '/api/v1/namespaces/default/configmaps'
@@ -34,8 +36,8 @@ const accepts = [
 ]
 
 /**
- * One user who asks for anything that a server takes, as much of it as it gets: each kind of request in a few loops of its own,
- * until it is told to stop. What it is answered is counted and means nothing.
+ * One user who sends requests of every kind at full rate, each kind in a few loops, until it is
+ * stopped. Responses are counted and not checked.
  */
 export class SoakLoad {
   /** By kind of request, how often it was answered with what. */
@@ -83,7 +85,7 @@ export class SoakLoad {
     for (const session of this.#sessions) session.destroy()
   }
 
-  /** Answers that say of a good request that it is bad. */
+  /** Responses that reject a valid request as invalid. */
   get wrongAnswers(): readonly string[] {
     return [...this.answers].flatMap(([what, counts]) => (counts.has('400') ? [what] : []))
   }
@@ -118,7 +120,7 @@ export class SoakLoad {
     return Buffer.from(`${head}${data.join(',')}}}`)
   }
 
-  /** What is wrong is told: of what it is that a request may be called bad. */
+  /** The kinds of requests that may be rejected as invalid. */
   async #refused(): Promise<string> {
     const labels = Array.from({ length: 5000 }, (_, at) => `"-${at}":"-"`).join(',')
     const [body, isBad] = [
@@ -170,7 +172,7 @@ export class SoakLoad {
     })
   }
 
-  /** A socket that says `head`, and reads nothing. */
+  /** Opens a socket that sends `head` and reads nothing. */
   async #socket(head: string): Promise<TLSSocket> {
     const { host, port, ca } = this.#target
     const socket = connect({ host, port, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] })

@@ -18,7 +18,7 @@ type SoakOptions = {
 }
 
 type SoakOutcome = {
-  /** Small requests of a user beside the one with the load: how many, those that failed in words, the slowest in ms. */
+  /** Small requests of a second user: the count, the failures as text, the slowest in ms. */
   readonly others: {
     readonly count: number
     readonly failures: readonly string[]
@@ -26,7 +26,7 @@ type SoakOutcome = {
   }
   /** The most that was resident, in MiB. */
   readonly residentMiB: number
-  /** Of requests, bodies and answers, once the load was gone. */
+  /** The budgets of requests, bodies and responses after the load. */
   readonly left: string
   /** Kinds of good requests that were called bad. */
   readonly wrongAnswers: readonly string[]
@@ -46,12 +46,15 @@ export async function judgedSoak(seconds: number): Promise<void> {
   assert.ok(residentMiB < 2048, `${residentMiB} MiB`)
 }
 
-/** One durable member with a heap of 1 GiB, under any mixture of requests of one user, while another one goes on. */
+/**
+ * One durable member with a heap of 1 GiB, under any mixture of requests of one user, while another
+ * one goes on.
+ */
 async function runSoak(of: SoakOptions): Promise<SoakOutcome> {
   const cluster = await ProcessCluster.prepare({
     members: 1,
     nodeFlags: ['--max-old-space-size=1024'],
-    // What is stored is in memory besides, and disks are not the subject.
+    // The state is in memory, too, and the test does not concern disks.
     config: { 'initial-storage-quota': '256Mi', 'initial-history-window': '5s' },
   })
   try {

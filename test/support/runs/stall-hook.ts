@@ -1,6 +1,7 @@
 /*
- * Loaded into every thread of a shipped server by `--import`, never by the server itself: makes its api thread, or
- * the disk under its log, stand still while a file of the given name lies in ORCH_STALL_DIRECTORY.
+ * Loaded into every thread of a shipped server by `--import`, never by the server itself: makes its
+ * api thread, or the disk under its log, stand still while a file of the given name lies in
+ * ORCH_STALL_DIRECTORY.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -28,7 +29,7 @@ if (directory !== '') {
     fs.fdatasyncSync = (descriptor) => {
       standStillWhileTold('log')
       sync(descriptor)
-      // The device took it and does not say so.
+      // The write completes on the device, and its completion is withheld.
       standStillWhileTold('log')
     }
     syncBuiltinESMExports()

@@ -8,7 +8,7 @@ import type { StallPart } from './stall-hook.ts'
 /** A module that lets `stall` reach into a server; see `ClusterOptions.preload`. */
 export const stallHook = new URL('./stall-hook.js', import.meta.url).href
 
-/** For one question, in ms: who stands still is asked again. */
+/** The timeout of one request, in ms: a stalled member is asked again. */
 const askMs = 5000
 
 /** Makes a part of a member stand still. @returns lets it go on */
@@ -18,7 +18,7 @@ export function stall(member: MemberProcess, part: StallPart): () => void {
   return () => rmSync(file, { force: true })
 }
 
-/** Who led in each term, as any member ever said. */
+/** The leaders of each term that any member reported. */
 export class LeaderRecord {
   readonly #byTerm = new Map<number, string>()
   #stopped = false
@@ -46,7 +46,7 @@ export class LeaderRecord {
           if (leader !== null) this.#note(term, leader.name)
         }
       } catch {
-        // Whoever stands still says nothing; the others do.
+        // A stalled member does not respond; the others do.
       }
       await sleep(20)
     }
@@ -58,7 +58,10 @@ export class LeaderRecord {
   }
 }
 
-/** Writers and readers that each stay with one member, so that a member that stands still holds up only its own. */
+/**
+ * Writers and readers that each stay with one member, so that a member that stands still holds up
+ * only its own.
+ */
 export class SteadyTraffic {
   readonly writes = new GapMeter()
   readonly reads = new GapMeter()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ApiClient, Body } from '../drivers/api-client.ts'
 import type { Reader, Watcher, Writer } from './cluster-traffic.ts'
 
-/* What must be true of recorded traffic, one promise a function, each named as the promise it guards. */
+/* Checks of recorded traffic, one guarantee per function, named after the guarantee. */
 
 type Item = {
   readonly metadata: { readonly name: string; readonly resourceVersion: string }
@@ -20,7 +20,10 @@ export async function contentsOf(
   return (JSON.parse(reply.text) as Body & { items: Item[] }).items
 }
 
-/** No acknowledged write is missing, none took effect twice, and nothing exists that nobody wrote. */
+/**
+ * Asserts that no acknowledged write is missing or took effect twice, and that no unwritten object
+ * exists.
+ */
 export function assertWritesKept(items: readonly Item[], writers: readonly Writer[]): void {
   const byName = new Map(items.map((item) => [item.metadata.name, item]))
   const explained = new Set<string>(['root-ca.crt', 'kube-root-ca.crt'])
@@ -47,7 +50,7 @@ export function assertWritesKept(items: readonly Item[], writers: readonly Write
   for (const name of byName.keys()) assert.ok(explained.has(name), `${name} exists and nobody wrote it`)
 }
 
-/** Versions told to one client, one after another, never go back. */
+/** Asserts that the versions returned to one client never decrease. */
 export function assertNeverBack(revisions: readonly number[], who: string): void {
   for (let at = 1; at < revisions.length; at++) {
     const before = revisions[at - 1] as number
@@ -60,7 +63,10 @@ export function assertReaderNeverBack(reader: Reader): void {
   assertNeverBack(reader.revisions, 'the reader')
 }
 
-/** Ordered and unique: versions strictly ascend in each watcher. Reliable: all watchers saw the same. */
+/**
+ * Ordered and unique: versions strictly ascend in each watcher. Reliable: all watchers saw the
+ * same.
+ */
 export function assertWatchersAgree(watchers: readonly Watcher[]): void {
   const first = watchers[0] as Watcher
   watchers.forEach((watcher, who) => {
@@ -76,7 +82,7 @@ export function assertWatchersAgree(watchers: readonly Watcher[]): void {
   })
 }
 
-/** Reliable: whatever is stored now was told by the watch, at the version it has. */
+/** Reliable: the watch returned each stored object at its current version. */
 export function assertWatchComplete(items: readonly Item[], watcher: Watcher, since: number): void {
   const told = new Map(watcher.events.map((event) => [event.name, event.revision]))
   for (const item of items) {

@@ -17,7 +17,7 @@ export type VerifyTraffic = {
   readonly objects: number
   readonly rate: number
   readonly seed: number
-  /** Of one call. */
+  /** The timeout of one call. */
   readonly timeoutMs?: number
 }
 
@@ -58,7 +58,7 @@ export async function verifyAgainst(
   }
 }
 
-/** All that a judgement says, for people who wonder why a test failed. */
+/** The whole result of the checks, for the message of a failed test. */
 export function allOf(checks: readonly CheckReport[]): string {
   const lines = checks.map(
     ({ check, verdict, examined, note }) => `${check}: ${verdict}, ${examined} ${note}`,
@@ -78,7 +78,10 @@ export function endpointsOf({ members, credentials }: ProcessCluster): readonly 
   }))
 }
 
-/** Kills and pauses the leader of a real cluster while everything is recorded: whatever was promised is kept. */
+/**
+ * Kills and pauses the leader of a real cluster while everything is recorded: whatever was promised
+ * is kept.
+ */
 export async function verifyFailovers(t: TestContext, traffic: VerifyTraffic): Promise<void> {
   const cluster = await ProcessCluster.start({ members: 3 })
   t.after(() => cluster.remove())
@@ -121,7 +124,10 @@ export async function verifyFailovers(t: TestContext, traffic: VerifyTraffic): P
   assert.ok(kills > 0 && acknowledged.length > 0)
 }
 
-/** One follower after the other is paused for longer than a call lasts, in a cluster that may be broken. */
+/**
+ * One follower after the other is paused for longer than a call lasts, in a cluster that may be
+ * broken.
+ */
 export async function verifyPauses(
   t: TestContext,
   cluster: ProcessCluster,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 
 /*
- * The table of spec 4.8.3 and 4.8.4 with a row for each way to ask and a column for each version asked for, and what has
- * to be answered in each cell, whoever answers.
+ * The table of spec 4.8.3 and 4.8.4: a row for each kind of request, a column for each requested
+ * version, and the required answer in each cell, for any member.
  */
 
 /** A server that is asked; whichever client it is asked with. */
@@ -49,21 +49,21 @@ export function watchedOf(answer: Text): Watched {
 }
 
 /**
- * Four objects, made one after the other. The history begins behind the second one, so that the first version is known and
- * no longer kept.
+ * Four objects, created one after the other. The history starts after the second one, so that the
+ * first version is compacted.
  */
 export type Facts = {
   /** Path and query of a list of nothing but these objects. */
   readonly url: string
-  /** Of one of them. */
+  /** The version of one object. */
   readonly object: string
   readonly names: readonly [string, string, string, string]
   readonly compacted: string
   /** A list's when there were three. */
   readonly past: string
-  /** Of the fourth object. */
+  /** The version of the fourth object. */
   readonly now: string
-  /** Behind the first object: of a list at `past`, and of one that is no longer kept. */
+  /** After the first object: continue tokens of a list at `past`, and of a compacted one. */
   readonly token: string
   readonly expiredToken: string
 }
@@ -104,10 +104,13 @@ export async function tableFacts(
 const versions = ['unset', '0', 'past', 'now', 'future', 'compacted', 'malformed'] as const
 type VersionAsked = (typeof versions)[number]
 
-/** What a list has to answer. `then`, `now`: as it was at that version; `2`: the first page of two. */
+/**
+ * The required answer of a list. `then`, `now`: the state at that version; `2`: the first page of
+ * two.
+ */
 type ListCell = 'all' | 'two' | 'then' | 'then2' | 'now' | 'now2' | 'rest' | 400 | 410 | 504
 
-/** What a watch has to tell. `state`: all that is there; `mark`: with the bookmark that closes it. */
+/** The required events of a watch. `state`: the initial state; `mark`: with its final bookmark. */
 type WatchCell = 'state' | 'state, mark' | 'behind past' | 'nothing' | 400 | 410 | 504
 
 type Row<Cell> = readonly [match: string, more: string, ...cells: Cell[]]
@@ -141,7 +144,7 @@ const gets: readonly (200 | 400 | 504)[] = [200, 200, 200, 200, 504, 200, 400]
 
 const marked = 'sendInitialEvents=true&allowWatchBookmarks=true'
 
-/** A version of the future is waited for until the watch times out, unless there is a state to tell first. */
+/** A watch at a future version waits until it times out, unless it starts with a state. */
 const watches: readonly Row<WatchCell>[] = [
   ['', '', 'state', 'state', 'behind past', 'nothing', 'nothing', 410, 400],
   ['', 'continue=TOKEN', ...refused],
@@ -178,7 +181,8 @@ const watches: readonly Row<WatchCell>[] = [
 /**
  * Asks for each cell.
  *
- * @returns by question: what was answered where that is one version, so that members can be compared
+ * @returns by question: what was answered where that is one version, so that members can be
+ *   compared
  * @throws AssertionError naming the cell
  */
 export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyMap<string, string>> {
@@ -206,7 +210,7 @@ export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyM
     })
     for (const [match, more, ...cells] of watches) {
       const path = `${facts.url}&watch=1&${queryOf(facts, match, more, version)}`
-      // Long enough for whatever is there to tell, also on a machine with much to do.
+      // Long enough for all existing events, also on a busy machine.
       const cell = cellAt(cells, at)
       const query = `${path}&timeoutSeconds=2${waitingFor(cell)}`
       const isPatient = cell === 504 || typeof cell === 'string'
@@ -223,12 +227,15 @@ export async function assertTable(asked: Asked, facts: Facts): Promise<ReadonlyM
 
 const atOnce = 32
 
-/** What never comes is not waited for to the end, but for less than the watches are; whatever is there is, on a busy machine too. */
+/**
+ * Shorter than the watches: future versions never arrive, and existing ones do, also on a busy
+ * machine.
+ */
 function waitingFor(wanted: unknown): string {
   return wanted === 504 ? '&timeout=1s' : ''
 }
 
-/** Cells in the table, for those who tell how much was asked. */
+/** The number of cells in the table. */
 export const tableCells = versions.length * (lists.length + watches.length + 1)
 
 function queryOf(facts: Facts, match: string, more: string, version: VersionAsked): string {

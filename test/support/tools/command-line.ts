@@ -1,4 +1,4 @@
-/** What was asked for means nothing; the message says so in one line. */
+/** Invalid arguments; the message is one line. */
 export class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood'
 }
@@ -6,10 +6,10 @@ export class NotUnderstood extends Error {
 export const notUnderstoodCode = 2
 
 /**
- * Runs a command of the test tools. `--help` prints the usage; what cannot be understood ends with one line on standard
- * error.
+ * Runs a command of the test tools. `--help` prints the usage; what cannot be understood ends with
+ * one line on standard error.
  *
- * @param main is given the words behind the program; it throws NotUnderstood, or what `parseArgs` throws
+ * @param main receives the arguments; it throws NotUnderstood, or an error of `parseArgs`
  * @returns the exit code: that of `main`, 0 after help, 2 when not understood
  */
 export async function runCommand(
@@ -36,7 +36,8 @@ function complaint(cause: unknown): string | null {
   if (cause instanceof NotUnderstood) return cause.message
   if (!(cause instanceof Error) || !('code' in cause)) return null
   if (typeof cause.code !== 'string' || !cause.code.startsWith('ERR_PARSE_ARGS')) return null
-  // Behind its first sentence it explains positional arguments, which there are none of.
+  // Only its first sentence is used: the rest explains positional arguments, which these tools
+  // lack.
   return (cause.message.split(/\. |\n/)[0] ?? '').replace(/\.$/, '')
 }
 

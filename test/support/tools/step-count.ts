@@ -16,8 +16,9 @@ const COPIES = ['concat', 'join', 'slice', 'splice', 'toReversed', 'toSorted', '
 type AnyMethod = (this: readonly unknown[], ...values: unknown[]) => unknown
 
 /**
- * Returns how many elements the methods of lists and the names of objects are walked through while something runs: the
- * same number in each run, whatever the machine. What loops over an index, or builds a text, is not counted.
+ * Returns how many elements the methods of lists and the names of objects are walked through while
+ * something runs: the same number in each run, whatever the machine. What loops over an index, or
+ * builds a text, is not counted.
  *
  * @param run must not be entered twice at a time
  */

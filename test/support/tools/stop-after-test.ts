@@ -1,11 +1,11 @@
 import type { TestContext } from 'node:test'
 
-/** Traffic and observers that go on by themselves until they are told to stop. */
+/** Traffic and observers that run until they are stopped. */
 type Going = { stop(): Promise<unknown> }
 
 /**
- * Stops these when the test ends, however it ends: whatever goes on keeps the process, and a test that failed would never be
- * told. What went wrong with them is what the test awaits itself.
+ * Stops these at the end of the test, also after a failure: running ones keep the process alive and
+ * hide the failure. The test itself awaits their errors.
  */
 export function endsWith(t: TestContext, ...going: readonly Going[]): void {
   t.after(() => Promise.allSettled(going.map((one) => one.stop())))

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * How long a test of real processes waits for what has to come, in ms. It is no judgement of how fast that is: on a machine with
- * much to do all takes many times as long, and this is when a test gives up and says what it saw.
+ * How long a test of real processes waits for a condition, in ms. It is no speed limit: on a busy
+ * machine everything takes many times longer, and this is when a test gives up and prints what it
+ * saw.
  */
 export const patienceMs = 120_000
 
@@ -11,7 +12,7 @@ export const patienceMs = 120_000
  * Waits until something holds, for as long as `patienceMs`, however often that allows to look.
  *
  * @param what is awaited
- * @param seen what there was instead, for whoever wonders why it never held
+ * @param seen describes the actual state, for the message of a timeout
  * @param lookMs between two looks
  */
 export async function until(

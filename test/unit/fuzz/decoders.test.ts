@@ -1,8 +1,9 @@
 /*
- * Goal: whatever bytes a decoder is given, it answers with a value or with its own refusal: no other error, no memory for
- * a length that was only claimed, no end that never comes.
- * Method: real encodings, damaged in a few places or replaced by noise, with their checksums made right again, so that
- * what lies behind the checksum is reached. A failure names the one command that repeats it.
+ * Goal: whatever bytes a decoder is given, it answers with a value or with its own refusal: no
+ * other error, no memory for a length that was only claimed, no end that never comes.
+ * Method: real encodings, damaged in a few places or replaced by noise, with their checksums made
+ * right again, so that what lies behind the checksum is reached. A failure names the one command
+ * that repeats it.
  */
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
@@ -278,7 +279,10 @@ function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   return Uint8Array.from(list)
 }
 
-/** As lengths and counts: about 4 Gi, 2 Gi, 31 Mi, and the heads msgpack puts before an array or a map of as many. */
+/**
+ * As lengths and counts: about 4 Gi, 2 Gi, 31 Mi, and the heads msgpack puts before an array or a
+ * map of as many.
+ */
 const largeNumbers: readonly (readonly number[])[] = [
   [255, 255, 255, 255],
   [255, 255, 255, 127],

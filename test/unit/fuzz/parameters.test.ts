@@ -1,8 +1,9 @@
 /*
- * Goal: whatever stands behind the question mark is understood or refused in words; nothing else ever happens.
- * Method: texts of the grammars' own signs, and right ones with a few places changed, given to every parser of
- * parameters. One that looked at its text again and again would not come to the end here: some of them are long.
- * A failure prints how to repeat it alone.
+ * Goal: whatever stands behind the question mark is understood or refused in words; nothing else
+ * ever happens.
+ * Method: texts of the grammars' own signs, and right ones with a few places changed, given to
+ * every parser of parameters. One that looked at its text again and again would not come to the end
+ * here: some of them are long. A failure prints how to repeat it alone.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

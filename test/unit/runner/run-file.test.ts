@@ -1,8 +1,9 @@
 /*
- * Goal: whatever a test file does, it ends within its bound, with all that it started; it is told by name what it did, and
- * the others run.
- * Method: files that were written for it: a test that waits for ever, one that lets nobody else run, a process that goes on
- * behind its tests, servers that are left behind, files that end as they should or before they should.
+ * Goal: whatever a test file does, it ends within its bound, with all that it started; it is told
+ * by name what it did, and the others run.
+ * Method: files that were written for it: a test that waits for ever, one that lets nobody else
+ * run, a process that goes on behind its tests, servers that are left behind, files that end as
+ * they should or before they should.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +20,10 @@ let files = 0
 
 type Ran = FileResult & { readonly said: readonly string[] }
 
-/** @param seconds generous, unless the file is to be ended: starting takes its time on a machine with much to do */
+/**
+ * @param seconds generous, unless the file is to be ended: starting takes its time on a machine
+ *   with much to do
+ */
 async function ran(code: string, seconds = 60, signal = never): Promise<Ran> {
   const file = join(directory, `${files++}.test.mjs`)
   const imports = [

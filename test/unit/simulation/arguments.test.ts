@@ -1,5 +1,6 @@
 /*
- * Goal: the simulator's command does what was asked for or says in one line why not; nothing passes that ran nothing.
+ * Goal: the simulator's command does what was asked for or says in one line why not; nothing passes
+ * that ran nothing.
  * Method: its words, and the command itself as a process.
  */
 import assert from 'node:assert/strict'

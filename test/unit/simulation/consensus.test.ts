@@ -1,7 +1,7 @@
 /*
  * Goal: each claim about consensus is checked by something that can say no.
- * Method: three logs told by hand, as their threads would tell them; for each claim one word that keeps it and one that
- * does not.
+ * Method: three logs told by hand, as their threads would tell them; for each claim one word that
+ * keeps it and one that does not.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
- * Goal: who may be taken out of a simulated cluster is told rightly, and so is who says wrongly that it belongs to it, or
- * does not.
- * Method: configurations by hand. For each claim of the checker one word that keeps it and one that does not; of
- * majorities, those that a change which may still be made would turn.
+ * Goal: who may be taken out of a simulated cluster is told rightly, and so is who says wrongly
+ * that it belongs to it, or does not.
+ * Method: configurations by hand. For each claim of the checker one word that keeps it and one that
+ * does not; of majorities, those that a change which may still be made would turn.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/* Goal: harm that a seed draws leaves a majority of the voters what they promised, and their votes in any case. */
+/*
+ * Goal: harm that a seed draws leaves a majority of the voters what they promised, and their votes
+ * in any case.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, nodeId } from '../../../raft/core/types.ts'

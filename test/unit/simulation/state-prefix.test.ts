@@ -1,5 +1,6 @@
 /*
- * Goal: a member whose state is not that of the log's beginning is found out, and so is one with other bytes.
+ * Goal: a member whose state is not that of the log's beginning is found out, and so is one with
+ * other bytes.
  * Method: the shipped machine and the naive replay are given the same entries, then different ones.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,7 @@
 /*
  * Goal: each guarantee of a watch is checked by something that can say no.
- * Method: one true history of arrivals, changes and departures; for each guarantee what a good watch and what a bad one
- * told of it.
+ * Method: one true history of arrivals, changes and departures; for each guarantee what a good
+ * watch and what a bad one told of it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
