@@ -37,7 +37,7 @@ fix: install ## Format, and fix what can be fixed automatically
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 
-.PHONY: up down status test test-long sim bench spec-coverage scenario mutants docs
+.PHONY: up down status test test-fast test-long sim bench spec-coverage scenario mutants docs
 
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443, of the first member; peers 1000 above]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(PORT),--client-port $(PORT))
@@ -50,6 +50,9 @@ status: build ## Show role, leader and readiness of each member
 
 test: build ## Install dependencies and run every test [SUITES="unit e2e"]
 	@node dist/test/run.js $(SUITES)
+
+test-fast: build ## Run the source checks and the quick unit tests, in under a minute
+	@node dist/test/run.js --fast
 
 test-long: build ## Run the tests that take an hour
 	@node dist/test/run.js --long

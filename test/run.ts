@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { killMarked, markOf } from './runner/marked-processes.ts'
 import { runSuite } from './runner/run-suite.ts'
-import { longSuites, suites, wholeSeconds } from './runner/suites.ts'
+import { fastFiles, longSuites, suites, wholeSeconds } from './runner/suites.ts'
 import type { Suite } from './runner/suites.ts'
 import { NotUnderstood, runCommand } from './support/tools/command-line.ts'
 
@@ -17,6 +17,7 @@ test ran fails the whole; the others run. What there was no time for is named, a
   node dist/test/run.js                 every suite of make test
   node dist/test/run.js unit scenario   only these
   node dist/test/run.js --only raft     files whose path contains "raft"
+  node dist/test/run.js --fast          the files of make test-fast, in under a minute
   node dist/test/run.js --long          the suites of make test-long
 
 Suites: ${suites.map(({ name }) => name).join(', ')}.
@@ -43,10 +44,10 @@ function chosen(
 ): readonly { readonly suite: Suite; readonly files: readonly string[] }[] {
   const { values, positionals: wanted } = parseArgs({
     args: [...args],
-    options: { only: { type: 'string' }, long: { type: 'boolean' } },
+    options: { only: { type: 'string' }, long: { type: 'boolean' }, fast: { type: 'boolean' } },
     allowPositionals: true,
   })
-  const { only = '', long = false } = values
+  const { only = '', long = false, fast = false } = values
   const all = long ? longSuites : suites
   const unknown = wanted.filter((name) => !all.some((suite) => suite.name === name))
   if (unknown.length > 0) {
@@ -57,14 +58,21 @@ function chosen(
     .filter(({ name }) => wanted.length === 0 || wanted.includes(name))
     .map((suite) => ({
       suite,
-      files: testFilesUnder(join(testRoot, suite.name)).filter((file) => file.includes(only)),
+      files: testFilesUnder(join(testRoot, suite.name)).filter(
+        (file) => file.includes(only) && (!fast || isFast(file)),
+      ),
     }))
   const filled = runs.filter(({ files }) => files.length > 0)
   if (filled.length === 0) throw new NotUnderstood(`--only ${only}: no test file has that in its path`)
-  if (only !== '') return filled
+  if (only !== '' || fast) return filled
   for (const { suite, files } of runs)
     if (files.length === 0) throw new Error(`suite ${suite.name} has no test files`)
   return runs
+}
+
+function isFast(file: string): boolean {
+  const isExcepted = fastFiles.except.some((path) => file.endsWith(`${path}.test.js`))
+  return !isExcepted && fastFiles.paths.some((path) => file.includes(path))
 }
 
 async function main(args: readonly string[]): Promise<number> {

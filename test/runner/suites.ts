@@ -73,6 +73,19 @@ export const suites: readonly Suite[] = [
   },
 ]
 
+/** The files of `make test-fast`: paths that contain one of `paths` and end with none of `except`. */
+export const fastFiles = {
+  paths: [
+    ...['/tidy/', '/unit/base/', '/unit/raft/core/', '/unit/src/api/', '/unit/src/registry/'],
+    ...['/unit/src/resources/', '/unit/src/admission/', '/unit/src/store/machine/'],
+  ],
+  /** These take several seconds each: large random inputs and worst cases. */
+  except: [
+    ...['/raft/core/random', '/raft/core/lease', '/written-again', '/value-limit', '/worst-cases'],
+    ...['/custom/rules', '/random-pages', '/storage-room'],
+  ],
+} as const
+
 export const longSuites: readonly Suite[] = [
   // An hour where nothing else runs.
   {
