@@ -36,7 +36,7 @@ export function maybeLeaveJoint(state: State): void {
   appendConfiguration(state, leaveJoint(present))
 }
 
-/** Nobody counts twice, everybody is known. @param members each id once */
+/** Returns the configuration of these members, without a joint phase. @param members each id once */
 export function simpleConfiguration(members: readonly MemberInfo[]): Configuration {
   const sorted = [...members].sort((a, b) => a.id - b.id)
   for (let at = 1; at < sorted.length; at++) {
@@ -57,7 +57,8 @@ export function transition(from: Configuration, target: Configuration): Configur
   assert(from.votersOutgoing === null, 'a change starts from a simple configuration')
   const added = target.voters.filter((id) => !from.voters.includes(id))
   const removed = from.voters.filter((id) => !target.voters.includes(id))
-  // Majorities of two sets that differ by one member overlap (thesis §4.1). From nobody, anybody may follow.
+  // Majorities of two sets that differ by one member overlap (thesis §4.1). An empty set may be
+  // followed by any.
   if (added.length + removed.length <= 1) return target
   const wanted = new Map(target.members.map((member) => [member.id, member]))
   const outgoing = from.members.filter((member) => from.voters.includes(member.id))
@@ -94,12 +95,12 @@ export function leaveJoint(joint: Configuration): Configuration {
   }
 }
 
-/** As it is once that member is gone, for those who only look at it. */
+/** Returns the configuration without that member. For inspection only. */
 export function withoutMember({ members }: Configuration, gone: NodeId): Configuration {
   return simpleConfiguration(members.filter(({ id }) => id !== gone))
 }
 
-/** What every configuration promises; see `Configuration`. */
+/** Checks the invariants of a configuration; see `Configuration`. */
 export function checkConfiguration(configuration: Configuration): void {
   const fault = configurationFault(configuration)
   assert(fault === null, fault ?? 'a configuration keeps its promises')

@@ -2,14 +2,14 @@ import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 import type { NodeId } from './types.ts'
 
-/** How one core behaves. Time is counted in ticks; the shell says how long one is. */
+/** The settings of one core. Time is counted in ticks; the shell decides how long a tick is. */
 export type CoreConfig = {
   readonly id: NodeId
   /**
    * A follower that hears no leader for this many ticks up to twice as many (drawn anew each time) stands.
    */
   readonly electionTicks: number
-  /** A leader speaks at least this often. At most a third of `electionTicks`. */
+  /** A leader sends a heartbeat at least this often. At most a third of `electionTicks`. */
   readonly heartbeatTicks: number
   /** Entries in one append message, in bytes; one entry always fits. */
   readonly appendBytesMax: number
@@ -56,7 +56,7 @@ export const memberTextBytesMax = 320
 export const featureLevelsMax = 65_535
 
 export function checkCoreConfig(config: CoreConfig): void {
-  assert(config.heartbeatTicks >= 1, 'a leader speaks at least once a heartbeat')
+  assert(config.heartbeatTicks >= 1, 'a leader sends a heartbeat at least every heartbeat interval')
   assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')
   assert(config.appendBytesMax >= 1, 'an append carries at least a byte')
   assert(config.inflightMessagesMax >= 1, 'one append may be under way')

@@ -39,7 +39,7 @@ function wrongParts(configuration: Configuration): string | null {
 }
 
 function wrongMembers({ members }: Configuration): string | null {
-  // A joint configuration has those who come and those who go.
+  // A joint configuration has both the joining and the leaving members.
   if (members.length > 2 * membersMax) return `at most ${2 * membersMax} members`
   for (const member of members) {
     const fault = memberFault(member)
@@ -48,7 +48,7 @@ function wrongMembers({ members }: Configuration): string | null {
   return null
 }
 
-/** What no member may become, whoever asks for it. Returns it in a few words; null when all is well. */
+/** Returns what no member may become, in a few words; null when there is no fault. */
 export function changeFault(change: MemberChange): string | null {
   switch (change.kind) {
     case 'add':
@@ -64,7 +64,7 @@ export function changeFault(change: MemberChange): string | null {
   }
 }
 
-/** What a member may not be, whoever says so. Returns it in a few words; null when all is well. */
+/** Returns what a member may not be, in a few words; null when there is no fault. */
 function memberFault(member: Omit<MemberInfo, 'role'>): string | null {
   if (!label.test(member.name)) return 'the name of a member is a DNS label'
   if (member.featureLevel > featureLevelsMax) return `feature level ${member.featureLevel} is absurd`
@@ -77,9 +77,9 @@ function movedFault(peerAddress: string | null): string | null {
   return peerAddress === null ? null : (addressFault(peerAddress) ?? missingFault(peerAddress))
 }
 
-/** A member that founds a cluster alone may have none. Any other needs one, as its peers dial it. */
+/** A member that founds a cluster alone may lack one. Any other needs one: its peers connect to it. */
 function missingFault(peerAddress: string): string | null {
-  return peerAddress === '' ? 'a member beside others has a peer address' : null
+  return peerAddress === '' ? 'a member of a cluster of several has a peer address' : null
 }
 
 /** Longer ones no follower reads. */

@@ -16,17 +16,17 @@ import type { NodeId, Term } from './types.ts'
 
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 
-/** Time passes for everyone but a leader: who waited long enough in silence stands. */
+/** A tick on a member that does not lead: it campaigns once the election timeout has passed. */
 export function tickElection(state: State): void {
   state.electionElapsed++
   tickLease(state)
   if (state.electionElapsed < state.electionDue) return
-  // Who may not stand at least admits that it knows no leader: else it would seem to hold a lease again.
+  // A member that may not campaign still gives up its leader: else it would seem to be in its lease.
   if (mayCampaign(state) && !owesOldPromise(state)) preCampaign(state)
   else becomeFollower(state, state.term, null)
 }
 
-/** Begins with the question whether it could win (pre-vote). */
+/** Starts with a pre-vote: the question whether this member could win. */
 export function preCampaign(state: State): void {
   if (!mayCampaign(state)) return
   becomePreCandidate(state)
@@ -40,8 +40,9 @@ export function preCampaign(state: State): void {
 }
 
 /**
- * Asks for votes once its term and the log it asks with are durable: a candidate that a crash takes back to
- * before it asked would ask again in the same term, with a shorter log, and count votes given to the longer.
+ * Requests votes once the term and the log that the request describes are durable. Else a candidate
+ * that crashes could request votes again in the same term with a shorter log, and count votes that
+ * were granted to the longer one.
  *
  * @param reason `transfer`: the leader asked for it, so voters need not wait out its lease
  */
@@ -62,8 +63,8 @@ export function campaign(state: State, reason: 'majority-would' | 'transfer'): v
 }
 
 /**
- * Voters stand. So does who is no voter any more in a configuration that is not known committed: it may be
- * the only one to have that entry, and then nobody else can win; once elected it commits the entry and steps
+ * Voters may campaign. So may a member that an uncommitted configuration removes as a voter: it may be
+ * the only one with that entry, and then no other can win; once elected it commits the entry and steps
  * down (thesis §4.2.2). A member whose log is about to be replaced does not know what it would lead.
  */
 function mayCampaign(state: State): boolean {
@@ -72,20 +73,21 @@ function mayCampaign(state: State): boolean {
 }
 
 /**
- * While a leader was heard of within an election timeout, nobody is helped to disturb it; nor right after a start, when this
- * member cannot know whether one was. A leader stands by itself as long as its quorum answers. Raft paper §6, thesis §4.2.3.
+ * Within an election timeout of the last contact with a leader, this member helps no other to replace
+ * it; nor right after a start, when it cannot know whether there was a contact. A leader is in its own
+ * lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || withholdsVote(state)
 }
 
 /**
- * Whoever asks is answered, learners included: who counts is the candidate's to know, whose configuration may
- * be newer than the one here.
+ * Answers any candidate, on a learner as well: the configuration of the candidate decides whose votes
+ * count, and it may be newer than the one here.
  */
 export function answerPreVote(state: State, message: Of<'pre-vote-request'>): void {
   const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)
-  // A grant speaks of the term asked for; a refusal tells the asker ours.
+  // A grant carries the requested term; a refusal carries the term of this member.
   const term = granted ? message.term : state.term
   sendAtOnce(state, { kind: 'pre-vote-response', from: state.id, to: message.from, term, granted })
 }
@@ -93,7 +95,7 @@ export function answerPreVote(state: State, message: Of<'pre-vote-request'>): vo
 /** At equal term; the term gate made this member a follower if the candidate's was later. */
 export function answerVote(state: State, message: Of<'vote-request'>): void {
   const again = state.vote === message.from
-  // It came to this term by somebody else's word, and may be counted on by the leader before.
+  // A third member raised the term, and the previous leader may still count on this member's lease.
   if (!again && !message.transfer && state.role === 'follower' && withholdsVote(state)) return
   const free = again || (state.vote === null && state.leader === null)
   const granted = free && state.role === 'follower' && state.log.admits(message.lastIndex, message.lastTerm)
@@ -114,7 +116,7 @@ export function handleTimeoutNow(state: State): void {
   if (state.role !== 'candidate' && mayCampaign(state)) campaign(state, 'transfer')
 }
 
-/** Steps aside when an election cannot be won any more, and waits for the next. */
+/** Becomes a follower when the election cannot be won any more. */
 export function loseElection(state: State): void {
   becomeFollower(state, state.term, null)
 }
@@ -126,13 +128,13 @@ function peersThatVote(state: State): readonly NodeId[] {
   return [...all].sort((a, b) => a - b)
 }
 
-/** How a candidate, or one that asks whether to be one, takes each message of its term. */
+/** Handles a message of its term on a candidate or pre-candidate. */
 export function stepCandidate(state: State, message: Message): void {
   switch (message.kind) {
     case 'append-request':
     case 'heartbeat':
     case 'snapshot':
-      // Somebody else won this term.
+      // Another member won this term.
       becomeFollower(state, message.term, message.from)
       return acceptLeader(state, message)
     case 'pre-vote-response':
@@ -154,15 +156,15 @@ export function stepCandidate(state: State, message: Message): void {
   }
 }
 
-/** Its own vote is on its disk: only now may it count. */
+/** This member's own vote is durable: it counts from now on. */
 export function noteOwnVoteDurable(state: State): void {
   if (state.role !== 'candidate') return
   noteVote(state, state.id, true)
 }
 
 /**
- * Draws the conclusion from the answers so far. A candidate takes office only with its own vote durable, even
- * if the others suffice: else it could, after a crash, lead the same term again with another log.
+ * Evaluates the votes so far. A candidate becomes leader only with its own vote durable, even if the
+ * other votes suffice: else it could, after a crash, lead the same term again with another log.
  */
 function tallyVotes(state: State): void {
   const result = voteResult(configuration(state), (id) => state.votes.get(id))
@@ -182,7 +184,7 @@ function tallyVotes(state: State): void {
 
 function notePreVote(state: State, from: NodeId, term: Term, granted: boolean): void {
   if (state.role !== 'pre-candidate') return
-  // A grant for another term answers an older question.
+  // A grant for another term answers an older request.
   if (granted && term !== state.term + 1) return
   noteVote(state, from, granted)
 }

@@ -10,7 +10,7 @@ import type { Entry, LogIndex } from './types.ts'
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 type OfLeader = Of<'append-request' | 'heartbeat' | 'snapshot'>
 
-/** How a follower takes each message of its term. */
+/** Handles a message of its term on a follower. */
 export function stepFollower(state: State, message: Message): void {
   switch (message.kind) {
     case 'append-request':
@@ -23,7 +23,7 @@ export function stepFollower(state: State, message: Message): void {
     case 'heartbeat-response':
     case 'pre-vote-response':
     case 'vote-response':
-      // Answers to a role it no longer has.
+      // Responses to a role that this member no longer has.
       return
     case 'pre-vote-request':
     case 'vote-request':
@@ -35,9 +35,9 @@ export function stepFollower(state: State, message: Message): void {
   }
 }
 
-/** A word of the leader of this term. */
+/** Handles a message of the leader of this term. */
 export function acceptLeader(state: State, message: OfLeader): void {
-  assert(state.leader === message.from, 'it is the leader who speaks')
+  assert(state.leader === message.from, 'the sender is the leader')
   state.electionElapsed = 0
   state.lease.silentTicks = 0
   state.quorumContacts++
@@ -55,18 +55,18 @@ export function acceptLeader(state: State, message: OfLeader): void {
 
 function takeAppend(state: State, message: Of<'append-request'>): void {
   if (message.previousIndex < state.commit) {
-    // An old message, or a probe from before the leader knew: what is committed is agreed upon.
+    // An old message, or an early probe: committed entries agree anyway.
     return accept(state, state.commit)
   }
   if (state.log.termAt(message.previousIndex) !== message.previousTerm) return refuse(state, message)
   appendMissing(state, message.entries)
   const last = (message.previousIndex + message.entries.length) as LogIndex
-  // Only what this message vouches for is known to agree with the leader.
+  // Only the entries up to the end of this message are known to agree with the leader's log.
   const commit = Math.min(message.commit, last) as LogIndex
   const commits = commit > state.commit
   if (commits) advanceCommit(state, commit)
-  // Told the news of a commit and nothing else, there is nothing to say that was not said before. An answer
-  // that was lost is asked for again after the next heartbeat, by an append without news.
+  // An append that only raised the commit index needs no response: what it would acknowledge has been
+  // acknowledged before. If that response was lost, an empty append after the next heartbeat asks again.
   if (commits && message.entries.length === 0 && last <= state.acceptedTo) return
   accept(state, last)
 }
@@ -100,15 +100,15 @@ function accept(state: State, index: LogIndex): void {
 }
 
 /**
- * Says where the logs may still agree: the last entry here whose term is not later than the one the leader
- * offered. One refusal per term of disagreement, not per entry. Raft paper §5.3.
+ * Reports where the logs may still agree: the last entry here whose term is not later than the one
+ * that the leader sent. One refusal per conflicting term, not per entry. Raft paper §5.3.
  */
 function refuse(state: State, message: Of<'append-request'>): void {
   const { lastIndex } = state.log
   const from = Math.min(message.previousIndex, lastIndex) as LogIndex
   const hint = present(
     state.log.lastAtMost(from, message.previousTerm),
-    'what was cut here was committed, so the leader has it too',
+    'compacted entries were committed, so the leader has them too',
   )
   sendAtOnce(state, {
     kind: 'append-refused',
@@ -134,7 +134,7 @@ function takeSnapshot(state: State, message: Of<'snapshot'>): void {
   const { snapshot } = message
   if (snapshot.index <= state.commit) return accept(state, state.commit)
   if (state.log.termAt(snapshot.index) === snapshot.term) {
-    // The log has all of it; what follows is kept.
+    // The log contains all of the snapshot; later entries are kept.
     advanceCommit(state, snapshot.index)
     return accept(state, snapshot.index)
   }

@@ -12,7 +12,7 @@ import type { Outbox, State } from './state.ts'
 import { presentTransition } from './status.ts'
 import type { HardState } from './types.ts'
 
-/** Whether the shell may have anything to do. */
+/** Returns whether the shell may have work to do. */
 export function isReady(state: State): boolean {
   const { outbox } = state
   return (
@@ -31,7 +31,7 @@ export function isReady(state: State): boolean {
   )
 }
 
-/** Gathers the shell's duty and takes note that it was told. */
+/** Returns the work for the shell, and notes that it was handed out. */
 export function gatherReady(state: State): Ready {
   const { outbox } = state
   sendReadRounds(state)
@@ -58,7 +58,7 @@ export function gatherReady(state: State): Ready {
   return ready
 }
 
-/** Writes up to and including `ticket` are durable; draws every conclusion that waited for them. */
+/** Handles that writes up to and including `ticket` are durable. */
 export function notePersisted(state: State, ticket: PersistTicket): void {
   const { outbox } = state
   assert(ticket < outbox.nextTicket, 'only what was handed out becomes durable')
@@ -77,7 +77,8 @@ export function notePersisted(state: State, ticket: PersistTicket): void {
 }
 
 /**
- * One write for everything new. Messages that speak of the disk ride on it, or on the write they speak of.
+ * Collects everything new in one write. Messages that depend on the disk wait for it, or for the
+ * earlier write that they depend on.
  */
 function gatherPersist(state: State): Ready['persist'] {
   const { outbox } = state
@@ -101,7 +102,7 @@ function gatherPersist(state: State): Ready['persist'] {
   return { ticket, ...state.log.takeDuty(ticket), hardState, messages }
 }
 
-/** A disk that stands still for minutes may not fill the memory with answers. */
+/** Bounds the responses that wait for a stalled disk. */
 function hold({ held }: Outbox, ticket: PersistTicket, messages: readonly Message[]): void {
   for (const message of messages) held.push({ ticket, message })
   held.splice(0, Math.max(0, held.length - heldMessagesMax))

@@ -32,13 +32,13 @@ export class Inflights {
     return this.#bytes
   }
 
-  /** Nothing more may leave. A window with room for any byte takes a whole message. */
+  /** Whether no further message may be sent. A window with a free byte takes a whole message. */
   get full(): boolean {
     return this.#count === this.#last.length || this.#bytes >= this.#bytesMax
   }
 
   add(last: LogIndex, bytes: number): void {
-    assert(!this.full, 'the window has room')
+    assert(!this.full, 'the window has a free place')
     const at = (this.#oldest + this.#count) % this.#last.length
     this.#last[at] = last
     this.#sizes[at] = bytes

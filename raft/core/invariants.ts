@@ -55,17 +55,17 @@ function checkLeader(state: State): void {
     others++
     assert(progress.has(id), 'a leader follows every member of the configuration in force')
   }
-  assert(progress.size === others, 'a leader follows nobody else')
+  assert(progress.size === others, 'a leader follows no other member')
   for (const follower of progress.values()) {
     assert(follower.match < follower.next, 'match < next')
     assert(follower.next <= ((log.lastIndex + 1) as LogIndex), 'nothing beyond the log is sent')
   }
 }
 
-/** What speaks of the disk leaves only when the disk agrees. */
+/** Messages that depend on the disk are sent only once the disk holds what they report. */
 function checkPromise(state: State, message: Message): void {
   const { log, outbox } = state
-  // A word of an earlier term was checked by nobody but its write; nobody heeds it any more.
+  // A message of an earlier term was only checked by its write; peers ignore it.
   if (message.term !== state.term) return
   switch (message.kind) {
     case 'vote-request':
@@ -74,7 +74,7 @@ function checkPromise(state: State, message: Message): void {
       if (!message.granted) return
       return assert(
         outbox.durable.term === message.term && outbox.durable.vote === message.to,
-        'a vote that is told is durable',
+        'a vote that is sent is durable',
       )
     case 'append-accepted':
       // Below a snapshot that is being written the old log stays on disk.

@@ -16,7 +16,7 @@ import type { Entry, LogIndex, NodeId, Term } from './types.ts'
 
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 
-/** How a leader takes each message of its term. */
+/** Handles a message of its term on the leader. */
 export function stepLeader(state: State, message: Message): void {
   switch (message.kind) {
     case 'append-accepted':
@@ -28,7 +28,7 @@ export function stepLeader(state: State, message: Message): void {
     case 'append-request':
     case 'heartbeat':
     case 'snapshot':
-      // Such a message is refused where it comes in.
+      // Such a message is refused on arrival.
       return assert(false, `term ${message.term} has one leader`)
     case 'pre-vote-response':
     case 'vote-response':
@@ -56,7 +56,7 @@ export function tickLeader(state: State): void {
   if (state.heartbeatElapsed >= state.config.heartbeatTicks) {
     state.heartbeatElapsed = 0
     broadcastHeartbeat(state)
-    // Fewer may be needed than when the round was sent.
+    // A changed configuration may need fewer responses than when the round was sent.
     confirmReads(state)
   }
 }
@@ -85,9 +85,9 @@ export function proposeCommands(
 export function noteUnreachable(state: State, peer: NodeId): void {
   const progress = state.progress.get(peer)
   if (progress?.state !== 'replicate') return
-  // What was sent ahead is presumed lost.
+  // Pipelined appends are presumed lost.
   progress.becomeProbe((progress.match + 1) as LogIndex)
-  // The next heartbeat's answer shows that it is worth trying again.
+  // The response to the next heartbeat resumes replication.
   progress.probing = true
 }
 
@@ -132,7 +132,7 @@ function noteAccepted(state: State, progress: Progress, message: Of<'append-acce
       progress.inflights.freeTo(message.index)
       break
     case 'snapshot':
-      // It has the state, by whichever way, and the log goes on from there.
+      // It has the state, from whichever source, and the log continues there.
       if (progress.match >= state.log.base.index) progress.becomeReplicate()
       break
     default:
@@ -148,7 +148,7 @@ function noteRefused(state: State, progress: Progress, message: Of<'append-refus
     case 'snapshot':
       return
     case 'replicate':
-      // An old answer: it has had that entry since.
+      // An old response: the follower has acknowledged that entry since.
       if (message.index <= progress.match) return
       break
     case 'probe':
@@ -183,14 +183,14 @@ function noteAlive(state: State, progress: Progress, message: Of<'heartbeat-resp
     progress.becomeProbe((progress.snapshot === 'finished' ? base.index + 1 : progress.match + 1) as LogIndex)
   }
   progress.probing = false
-  // Either it lags, or an acknowledgement was lost: an append tells which.
+  // Either it lags, or an acknowledgement was lost: the response to an append shows which.
   progress.nudge = progress.match < state.log.lastIndex
   if (progress.nudge || progress.state === 'probe') state.outbox.replicationDue = true
-  // The word that it should lead may have been lost.
+  // The timeout-now message may have been lost.
   maybeSendTimeoutNow(state, progress)
 }
 
-/** A leader nobody hears steps down, so that clients look elsewhere. Raft paper §6, thesis §6.2. */
+/** Steps down without contact to a quorum (CheckQuorum). Raft paper §6, thesis §6.2. */
 function checkQuorum(state: State): boolean {
   const active = isQuorum(
     configuration(state),
@@ -200,13 +200,13 @@ function checkQuorum(state: State): boolean {
   return active
 }
 
-/** Any one proposal is taken when nothing waits, else nothing may pass the bound, on any disk or on ours. */
+/** One proposal of any size is accepted when none waits; else the bounds of bytes apply, here and on followers. */
 function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0
   for (const entry of entries) bytes += entryBytes(entry)
   const max = state.config.uncommittedBytesMax
   if (state.uncommittedBytes > 0 && state.uncommittedBytes + bytes > max) return false
-  // Others may commit while our disk stalls; memory is bounded all the same.
+  // A quorum of others may commit while this member's disk stalls; memory is bounded all the same.
   return state.log.bytesInMemory <= max + state.config.logCacheBytesMax
 }
 

@@ -6,62 +6,66 @@ import { committedInTerm, configuration, isVoterOf } from './state.ts'
 import type { State } from './state.ts'
 
 /*
- * How long a leader may read without asking anybody (thesis §6.4.1), and what makes that sound.
+ * How long a leader may serve reads without a quorum round (thesis §6.4.1), and why that is safe.
  *
- * Who answers a word of a leader helps nobody else into office for an election timeout from then on: it grants no vote
- * and no pre-vote (`withholdsVote`) and does not stand. It says with its answer how long that is, and which heartbeat it
- * answers. So once voters that make a quorum have answered a heartbeat sent at s, nobody else can be elected before the
- * shortest of their promises is over, counted from s: they made them later than that, and every quorum has one of them.
- * Until then every write anywhere is committed by this leader, and its commit index is the newest there is.
+ * A voter that responds to a leader helps no other member to win for an election timeout from then on:
+ * it grants no vote and no pre-vote (`withholdsVote`) and does not campaign. Its response carries the
+ * length of this promise and identifies the heartbeat. So once a quorum of voters has responded to a
+ * heartbeat sent at time s, no other leader can be elected before s plus the shortest promise: the
+ * promises were made after s, and every quorum contains one of these voters. Until then this leader
+ * commits every write, and its commit index is the latest.
  *
- * What would break this, and why it does not:
+ * What could break this, and why it does not:
  *
- * - A voter learns of a later term from somebody else: it withholds all the same, as it counts from the last word that it
- *   answered, whatever it has come to think of who leads.
- * - A voter restarts: it withholds for an election timeout from its start, or for the longest that a former process of it
- *   may have promised (`owedTicks`), whatever it hears meanwhile. One whose log is new (term 0) has promised
- *   nothing, as a promise is made only while its term is on disk.
- * - A leader asks another to take over: voters do not wait then (`transfer` in the vote request). So it has no lease from
- *   before that word leaves until its reign is over: the word may arrive late, and be obeyed then.
- * - Members wait for different times, or run programs that promise nothing: the length is the voter's own word, and none
- *   is no promise.
- * - Clocks run at different rates: the leader counts on a tenth less than it was promised. Voters count ticks, and a tick
- *   is never early by much and never made up for; the leader counts monotonic time, which goes on while it stands still.
- *   A clock that stands still while the machine is suspended is beyond this: no leases where machines are.
- * - Votes count that were granted before the answers: who is in a later term does not answer this leader, and who voted
- *   in a later term is in one.
- * - The configuration changes: the quorum is of the one in force, both halves of a joint one. A voter that comes is
- *   decided by the quorum of before and after, which answered for it after the lease began, and so withholds longer.
+ * - A voter learns of a later term from a third member: it still withholds its vote, counted from its
+ *   last response to a leader.
+ * - A voter restarts: it withholds its vote for an election timeout from its start, or for the longest
+ *   time that a former process may have promised (`owedTicks`). A voter with a new log (term 0) has
+ *   promised nothing, because a promise is made only once the term is on disk.
+ * - A leadership transfer: voters do not wait then (`transfer` in the vote request). So a leader has no
+ *   lease from before the timeout-now message is sent until the end of its term: the message may arrive
+ *   late.
+ * - Members with different election timeouts, or programs without promises: the voter itself states
+ *   the length, and a response without a length promises nothing.
+ * - Clocks with different rates: the leader counts on a tenth less than the promise. Voters count
+ *   ticks; a tick is never much too early, and missed ticks are not made up for. The leader counts
+ *   monotonic time, which continues while its process is stalled. A clock that stops while the machine
+ *   is suspended breaks this: do not use leases on such machines.
+ * - Votes granted before the responses: a voter in a later term does not respond to this leader, and a
+ *   voter that voted in a later term is in it.
+ * - A configuration change: the quorum is that of the configuration in force, both halves of a joint
+ *   one. A new voter is committed by the quorums of before and after, whose responses came after the
+ *   start of the lease, so they withhold their votes longer.
  *
- * The caller reads the clock, and the lease, again once the value is fixed: it may have stood still meanwhile.
+ * The caller checks the clock and the lease again once the value is read: the process may have stalled.
  */
 
 /**
- * Whether this member may help nobody into office: a leader may count on it. Whoever a leader asked to take over is helped all the
- * same.
+ * Returns whether this member must not vote for a new leader, because the current one may count on
+ * its lease promise. The target of a leadership transfer gets its vote all the same.
  */
 export function withholdsVote({ lease, config }: State): boolean {
   return lease.silentTicks < config.electionTicks || lease.owedTicks > 0
 }
 
-/** Whether a former process may have promised not to stand yet. Who votes alone promised it to nobody else. */
+/** Returns whether a former process may have promised not to campaign yet. The only voter has promised no other. */
 export function owesOldPromise(state: State): boolean {
   return state.lease.owedTicks > 0 && !votesAlone(state)
 }
 
-/** A tick passed, in whatever role. */
+/** A tick passed, in any role. */
 export function tickLease({ lease }: State): void {
   lease.silentTicks++
   if (lease.owedTicks > 0) lease.owedTicks--
 }
 
-/** When this member's heartbeats are sent, for those who answer; undefined: it wants no lease. */
+/** Returns the time that heartbeats carry as their send time; undefined: this member wants no lease. */
 export function leaseStart({ lease }: State): number | undefined {
   // Whole ms, the earlier.
   return lease.wanted ? Math.floor(lease.nowMs) : undefined
 }
 
-/** What goes with the answer to a heartbeat sent at `sentMs`; undefined: nothing is promised. */
+/** Returns the promise in the response to a heartbeat sent at `sentMs`; undefined: no promise. */
 export function promiseFor(state: State, sentMs: number | undefined): LeasePromise | undefined {
   const promisedMs = state.config.leasePromiseMs ?? 0
   if (sentMs === undefined || promisedMs === 0) return undefined
@@ -72,7 +76,7 @@ export function noteLeasePromise(progress: Progress, { sentMs, promisedMs }: Lea
   progress.leaseUntilMs = Math.max(progress.leaseUntilMs, endOf(sentMs, promisedMs))
 }
 
-/** Until when this leader may read without asking, on the shell's clock; 0: it may not. */
+/** Returns until when this leader may serve lease reads, on the shell's clock; 0: it may not. */
 export function leaseUntilMs(state: State): number {
   const { lease, config } = state
   if (state.role !== 'leader' || !lease.wanted || lease.givenAway || state.transfer !== null) return 0
@@ -84,7 +88,7 @@ export function leaseUntilMs(state: State): number {
   )
 }
 
-/** Whether nobody else votes, in any configuration that may be in force: then nobody waits for anybody. */
+/** Returns whether this member is the only voter in every configuration that may be in force. */
 export function votesAlone(state: State): boolean {
   const { id, log, commit } = state
   if (!isVoterOf(configuration(state), id)) return false

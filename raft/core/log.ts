@@ -13,7 +13,7 @@ type Recovered = {
   readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
 }
 
-/** What the log thread must write next. */
+/** The next write of the log thread. */
 export type LogDuty = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
 
 /**
@@ -29,7 +29,7 @@ export class RaftLog {
   #base: SnapshotMeta
   #lastIndex: LogIndex
   #lastTerm: Term
-  /** What is in memory up to here is durable too. */
+  /** The highest index in memory that is known to be durable. */
   #persisted: LogIndex
   #handed: LogIndex
   /** Replaces the log on disk before anything else; not handed yet. */
@@ -130,7 +130,7 @@ export class RaftLog {
     return this.#base.term <= term ? { index: this.#base.index, term: this.#base.term } : null
   }
 
-  /** Would a voter with this log elect one whose log ends there? Raft paper §5.4.1. */
+  /** Returns whether a log that ends there is at least as up-to-date as this one. Raft paper §5.4.1. */
   admits(lastIndex: LogIndex, lastTerm: Term): boolean {
     return lastTerm > this.#lastTerm || (lastTerm === this.#lastTerm && lastIndex >= this.#lastIndex)
   }
@@ -199,12 +199,12 @@ export class RaftLog {
     let passed = 0
     while ((this.#configurations[passed]?.index ?? Infinity) <= base.index) passed++
     const cut = this.#configurations.splice(0, passed)
-    // The very object in force, so that nobody takes a cut for a change.
+    // The same object, so that compaction does not look like a configuration change.
     const configuration = cut.at(-1)?.configuration ?? this.#base.configuration
     this.#base = { ...base, configuration }
   }
 
-  /** Lets memory go that nobody needs. */
+  /** Releases entries that no follower and no apply needs from memory. */
   evict(commit: LogIndex): void {
     this.#cache.evict(Math.min(commit, this.#persisted) as LogIndex)
   }
@@ -240,7 +240,7 @@ export class RaftLog {
     }
     this.#writes.splice(0, done)
     if (this.#snapshotTicket !== null && this.#snapshotTicket <= ticket) this.#snapshotTicket = null
-    assert(this.#persisted <= this.#lastIndex, 'no more is durable than there is')
+    assert(this.#persisted <= this.#lastIndex, 'the durable index is within the log')
   }
 
   #disclaimFrom(index: LogIndex): void {

@@ -6,7 +6,7 @@ import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId } from './
 /** A member to be: everyone begins as a learner. */
 export type NewMember = Omit<MemberInfo, 'role'>
 
-/** One wish about who belongs to the cluster. Each may be said again: what is so already is done. */
+/** One membership change. All are idempotent. */
 export type MemberChange =
   /**
    * A new member comes as a learner; its leader promotes it once it has caught up, unless `wantedRole` pins it.
@@ -26,7 +26,7 @@ export type MemberChange =
       readonly peerAddress: string | null
       readonly clientAddress: string | null
     }
-  /** A learner that has caught up votes from now on, and whom it replaces is gone with the same change. */
+  /** Makes a learner that has caught up a voter, and removes the member that it replaces in the same change. */
   | { readonly kind: 'promote'; readonly id: NodeId }
 
 /**
@@ -59,7 +59,7 @@ export type ChangeRefusal =
   | 'term-unsettled'
   | 'impossible'
 
-/** What a leader knows beyond the configuration. */
+/** The knowledge of a leader beyond the configuration. */
 export type ChangeKnowledge = {
   /** Index of the configuration in force, or a later one up to which it is still in force. Committed. */
   readonly configurationIndex: LogIndex
@@ -67,20 +67,20 @@ export type ChangeKnowledge = {
   readonly pending: boolean
   /** An entry of the leader's term is committed. */
   readonly settled: boolean
-  /** Heard of within an election timeout; the leader itself too. */
+  /** Members in contact within the last election timeout, the leader included. */
   readonly inTouch: ReadonlySet<NodeId>
   /** Learners whose last round of catching up was short (thesis §4.2.1). */
   readonly caughtUp: ReadonlySet<NodeId>
 }
 
 export type ChangePlan =
-  /** @param members everyone who shall be a member, for `Raft.changeConfiguration` */
+  /** @param members all members of the new configuration, for `Raft.changeConfiguration` */
   | { readonly kind: 'change'; readonly members: readonly MemberInfo[] }
   | { readonly kind: 'done' }
   /** @param message one line with the way forward */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
 
-/** What the change comes to, in the configuration in force. */
+/** Returns the result of the change in the configuration in force. */
 export function planChange(
   configuration: Configuration,
   change: MemberChange,
@@ -149,7 +149,7 @@ function add(
     if (!members.some(({ id }) => id === added.replaces)) {
       return refused(
         'replaced-unknown',
-        'whom it shall replace is no member: add it without replacing anybody',
+        'the member to replace does not exist: add the new one without --replaces',
       )
     }
     if (added.wantedRole === 'learner') {
@@ -255,12 +255,12 @@ function without(members: readonly MemberInfo[], id: NodeId): readonly MemberInf
   return members.filter((member) => member.id !== id).map(freed(id))
 }
 
-/** Nobody waits for the place of one who is gone: it becomes an ordinary learner on its way. */
+/** A learner that was to replace a removed member becomes an ordinary one. */
 function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
   return (member) => (gone !== null && member.replaces === gone ? { ...member, replaces: null } : member)
 }
 
-/** What holds for every change: somebody decides, those who do are there, and there are not too many. */
+/** Checks every change: at least one voter, voters in contact, and not too many members. */
 function checked(
   configuration: Configuration,
   plan: Extract<ChangePlan, { readonly kind: 'change' }>,
@@ -304,7 +304,7 @@ function votersInTheEnd(members: readonly MemberInfo[]): number {
 }
 
 const done: ChangePlan = Object.freeze({ kind: 'done' })
-const unknown = refused('unknown-member', 'there is no such member: list them to see who is there')
+const unknown = refused('unknown-member', 'there is no such member: list the members')
 
 function refused(reason: ChangeRefusal, message: string): ChangePlan {
   return { kind: 'refused', reason, message }

@@ -20,7 +20,7 @@ export type LeasePromise = { readonly sentMs: number; readonly promisedMs: numbe
  * §6.4, §9.6.
  */
 export type Message =
-  /** Would you vote for me at `term`? (`term` is the term it would stand for; nobody's term changes.) */
+  /** Asks for a pre-vote at `term`, the term of the possible campaign. No member's term changes. */
   | (Addressed & { readonly kind: 'pre-vote-request'; readonly lastIndex: LogIndex; readonly lastTerm: Term })
   | (Addressed & { readonly kind: 'pre-vote-response'; readonly granted: boolean })
   | (Addressed & {
@@ -36,7 +36,7 @@ export type Message =
       /** The slot before `entries`. */
       readonly previousIndex: LogIndex
       readonly previousTerm: Term
-      /** Consecutive from `previousIndex + 1`; empty to probe or to tell the commit index. */
+      /** Consecutive from `previousIndex + 1`; empty to probe or to send the commit index. */
       readonly entries: readonly Entry[]
       readonly commit: LogIndex
     })
@@ -64,7 +64,7 @@ export type Message =
       readonly context: ReadContext | null
       readonly promise?: LeasePromise
     })
-  /** The state itself travels on the snapshot channel; this is told to the core once all of it is staged. */
+  /** The state itself is sent on the snapshot channel; the core gets this once all of it is staged. */
   | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
   | (Addressed & { readonly kind: 'timeout-now' })
 

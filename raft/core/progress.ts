@@ -25,10 +25,10 @@ export class Progress {
   readonly id: NodeId
   readonly inflights: Inflights
   state: 'probe' | 'replicate' | 'snapshot' = 'probe'
-  /** Durable there. match < next. Never goes back within a reign. */
+  /** Highest index known to be durable on the follower. match < next. Never decreases within a term. */
   match: LogIndex = noIndex
   next: LogIndex
-  /** The commit index it was last told, as far as it could take it. */
+  /** The commit index last sent to it, as far as its log reached. */
   toldCommit: LogIndex = noIndex
   /** In `probe`: the one append is under way. */
   probing = false
@@ -38,13 +38,13 @@ export class Progress {
   fetching: LogIndex | null = null
   /** Answer due even if there is nothing new: finds out what was lost. */
   nudge = false
-  /** Since it was last heard of; a new one gets the benefit of the doubt. */
+  /** Ticks since its last response; 0 for a new follower. */
   silentTicks = 0
-  /** Heard of since the last heartbeat. */
+  /** It has responded since the last heartbeat. */
   answeredHeartbeat = false
   /** The latest ReadIndex round it confirmed. */
   readConfirmed: ReadContext | null = null
-  /** On the shell's clock: until then it helps nobody else into office. 0: it promised nothing. */
+  /** End of its lease promise on the shell's clock, in ms. 0: it promised nothing. */
   leaseUntilMs = 0
   /** For so long it is handed no leadership, as it did not take it. */
   transferPauseTicks = 0

@@ -1,6 +1,6 @@
 import type { Configuration, NodeId } from './types.ts'
 
-/** Who counts: one majority, or both of a joint configuration (thesis §4.3). */
+/** The voters: one set, or both of a joint configuration (thesis §4.3). */
 export type Electorate = Pick<Configuration, 'voters' | 'votersOutgoing'>
 
 /**
@@ -44,7 +44,7 @@ function majorityValue(voters: readonly NodeId[], reached: (id: NodeId) => numbe
   }
 }
 
-/** Nobody can be outvoted where nobody votes: an empty electorate elects no one. */
+/** An empty set of voters never wins an election. */
 function majorityResult(voters: readonly NodeId[], voteOf: (id: NodeId) => boolean | undefined): VoteResult {
   const needed = (voters.length >> 1) + 1
   let granted = 0

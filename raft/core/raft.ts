@@ -106,7 +106,7 @@ export class Raft {
     return startTransfer(this.#state, to)
   }
 
-  /** Steps down with no heir, and does not stand for four to five election timeouts, so that others may. See `resign.ts`. */
+  /** Steps down without a transfer target, and does not campaign for four to five election timeouts. See `resign.ts`. */
   resign(): ResignAnswer {
     return resign(this.#state)
   }
@@ -119,7 +119,7 @@ export class Raft {
     preCampaign(this.#state)
   }
 
-  /** Nobody else has a vote, in any configuration that may be in force. */
+  /** This member is the only voter in every configuration that may be in force. */
   get votesAlone(): boolean {
     return votesAlone(this.#state)
   }
@@ -134,7 +134,7 @@ export class Raft {
     this.#state.termMax = termMaxAt(wallMs)
   }
 
-  /** Whether this member tries to hold a lease when it leads. */
+  /** Sets whether this member tries to hold a lease while it leads. */
   wantLease(wanted: boolean): void {
     this.#state.lease.wanted = wanted
   }
@@ -147,7 +147,7 @@ export class Raft {
     return leaseUntilMs(this.#state)
   }
 
-  /** May say yes when little or nothing is due; says no only when nothing is. */
+  /** May return true without work; returns false only when there is none. */
   hasReady(): boolean {
     return isReady(this.#state)
   }
@@ -187,7 +187,7 @@ export class Raft {
     noteUnreachable(this.#state, peer)
   }
 
-  /** Answers a `Ready.snapshotsToSend`: the peer took all of the state and told its core, or did not. */
+  /** Completes a `Ready.snapshotsToSend`: the peer has received all of the state, or the transfer failed. */
   reportSnapshot(peer: NodeId, outcome: 'finished' | 'failed'): void {
     noteSnapshot(this.#state, peer, outcome)
   }
@@ -238,7 +238,7 @@ export class Raft {
     return { index, term, configuration: log.configurationAt(index).configuration }
   }
 
-  /** Whether an entry of this term is committed. A leader changes the membership only then. */
+  /** Returns whether an entry of this term is committed. A leader changes the membership only then. */
   get settled(): boolean {
     return committedInTerm(this.#state)
   }

@@ -9,10 +9,10 @@ import type { LogIndex } from './types.ts'
 /*
  * Reads that wait for proof that this member still led when they asked (thesis §6.4).
  *
- * A round is opened by `readIndex`, waits until the leader has committed an entry of its term, is then given
- * the commit index of that moment and sent with a heartbeat. A follower that answers context n has recognised
- * the leader after every round up to n was opened, so it confirms them all. Contexts never repeat within the
- * process, and a later reign has a later term, so a late answer can confirm no later round.
+ * `readIndex` opens a round. The round waits until the leader has committed an entry of its term, gets
+ * the commit index of that moment, and is sent with a heartbeat. A follower that acknowledges context n
+ * has accepted the leader after every round up to n was opened, so it confirms all of them. Contexts
+ * never repeat within the process, and terms never repeat, so a late response confirms no later round.
  */
 
 export function openRead(state: State): ReadAnswer {
@@ -27,12 +27,12 @@ export function openRead(state: State): ReadAnswer {
   return { kind: 'accepted', context }
 }
 
-/** Whether `sendReadRounds` would do anything. */
+/** Returns whether `sendReadRounds` would send a round. */
 export function hasUnsentReads(state: State): boolean {
   return state.reads.rounds.at(-1)?.index === null && state.role === 'leader' && committedInTerm(state)
 }
 
-/** Fixes the index of every round that waited and asks the quorum once for all of them. */
+/** Fixes the index of every waiting round and starts one quorum round for all of them. */
 export function sendReadRounds(state: State): void {
   if (!hasUnsentReads(state)) return
   for (const round of state.reads.rounds) {
@@ -44,7 +44,7 @@ export function sendReadRounds(state: State): void {
   else broadcastHeartbeat(state)
 }
 
-/** Confirms every round that a quorum has answered, or a later one. */
+/** Confirms every round that a quorum has acknowledged, directly or by a later round. */
 export function confirmReads(state: State): void {
   const { rounds, sent } = state.reads
   if (sent === null || rounds.length === 0) return
@@ -60,7 +60,7 @@ export function confirmReads(state: State): void {
   rounds.splice(0, done)
 }
 
-/** Leadership is lost: what waited will not be confirmed. */
+/** Fails all waiting rounds after a loss of leadership. */
 export function abandonReads(state: State): void {
   for (const { context } of state.reads.rounds) state.outbox.readsFailed.push(context)
   state.reads.rounds.length = 0
@@ -68,8 +68,8 @@ export function abandonReads(state: State): void {
 }
 
 /**
- * Tells every follower that this leader lives. It commits no more there than the follower is known to have.
- * Carries the latest round that waits.
+ * Sends a heartbeat to every follower, with the commit index as far as the follower's log is known to
+ * match, and with the latest waiting round.
  */
 export function broadcastHeartbeat(state: State): void {
   state.contactCounted = false
@@ -88,7 +88,7 @@ export function broadcastHeartbeat(state: State): void {
   noteContact(state)
 }
 
-/** Counts the proof that a quorum is in touch, once per heartbeat. */
+/** Counts a contact with a quorum, once per heartbeat. */
 export function noteContact(state: State): void {
   if (state.contactCounted) return
   const answered = isQuorum(

@@ -21,21 +21,21 @@ export type Ready = {
    */
   readonly persist: {
     readonly ticket: PersistTicket
-    /** Replace the whole log by this base, whose state is staged, before anything else. */
+    /** Replace the whole log by this base, with its state staged, before anything else. */
     readonly snapshot: SnapshotMeta | null
     /** Consecutive; they replace whatever the log holds from the first one's index on. */
     readonly entries: readonly Entry[]
     readonly hardState: HardState | null
-    /** Speak of the disk, so they leave only once this write is durable: votes and answers to appends. */
+    /** Messages to send once this write is durable: votes and responses to appends. */
     readonly messages: readonly Message[]
   } | null
   /** The new commit index, or null when it did not move. Entries up to it may be applied. */
   readonly commit: LogIndex | null
-  /** Reads whose round a quorum confirmed: safe once everything up to `index` is applied. */
+  /** Reads with a confirmed round: safe once everything up to `index` is applied. */
   readonly readsConfirmed: readonly { readonly context: ReadContext; readonly index: LogIndex }[]
   /** Rounds that will never be confirmed, because leadership was lost. */
   readonly readsFailed: readonly ReadContext[]
-  /** Followers whose next entries were cut from the log: send them the state. */
+  /** Followers with next entries that were compacted away: send them the state. */
   readonly snapshotsToSend: readonly NodeId[]
   /** Entries wanted from the log thread because they are no longer in memory; answered by `supply`. */
   readonly fetches: readonly { readonly from: LogIndex; readonly bytesMax: number }[]
@@ -52,7 +52,7 @@ export type Transition = {
   readonly configuration: Configuration
 }
 
-/** What operators and the shell may ask about one core at any time. */
+/** The status of one core, for operators and the shell. */
 export type CoreStatus = Transition & {
   readonly id: NodeId
   readonly vote: NodeId | null

@@ -6,7 +6,7 @@ import type { State } from './state.ts'
 import { entryBytes, noIndex } from './types.ts'
 import type { Entry, LogIndex, NodeId } from './types.ts'
 
-/** A leader only ever adds to its log. Raft paper figure 3, leader append-only. */
+/** Appends to the leader's own log. Raft paper figure 3, leader append-only. */
 export function appendOwn(state: State, entries: readonly Entry[]): void {
   assert(state.role === 'leader', 'only a leader adds entries of its own')
   for (const entry of entries) {
@@ -42,7 +42,7 @@ export function trackFollowers(state: State): void {
  */
 export function maybeCommit(state: State): boolean {
   if (state.role !== 'leader') return false
-  // The leader is one of many: its own disk counts like any other, and is not waited for.
+  // The leader's own disk counts like any other voter's, and is not waited for.
   const index = quorumValue(configuration(state), (id) => durableAt(state, id)) as LogIndex
   if (index <= state.commit || state.log.termAt(index) !== state.term) return false
   assert(
@@ -66,9 +66,7 @@ export function advanceCommit(state: State, index: LogIndex): void {
   state.log.evict(index)
 }
 
-/**
- * Gives every follower what it is owed. Called once per Ready, so that all appends of a turn travel together.
- */
+/** Sends every follower its next entries. Called once per Ready, so that appends are batched. */
 export function replicate(state: State): void {
   state.outbox.replicationDue = false
   if (state.role !== 'leader') return
@@ -88,11 +86,11 @@ export function replicate(state: State): void {
   }
 }
 
-/** Entries that were asked for have come from disk. */
+/** Handles entries that were fetched from disk. */
 export function supplyEntries(state: State, entries: readonly Entry[]): void {
   const first = entries[0]
   if (first === undefined) {
-    // Cut meanwhile, so whoever waits needs the state instead: look again.
+    // Compacted in the meantime: the waiting followers need the state instead.
     state.fetching.clear()
     for (const progress of state.progress.values()) progress.fetching = null
     state.outbox.replicationDue = true
@@ -100,8 +98,8 @@ export function supplyEntries(state: State, entries: readonly Entry[]): void {
   }
   state.fetching.delete(first.index)
   if (state.role !== 'leader') return
-  // They may answer a question of an earlier reign, about a log that was overwritten since; or be the last
-  // ones from before a cut, and then nobody knows any more what they follow.
+  // They may belong to a fetch of an earlier term, from a log that was overwritten since; or be the last
+  // entries before a compaction, and then the entry before them is unknown.
   const previous = state.log.termAt((first.index - 1) as LogIndex)
   const current = previous !== null && entries.every((entry) => state.log.termAt(entry.index) === entry.term)
   for (const progress of state.progress.values()) {
@@ -119,7 +117,7 @@ function probe(state: State, progress: Progress): void {
   const previous = (progress.next - 1) as LogIndex
   if (state.log.termAt(previous) === null) return startSnapshot(state, progress)
   progress.probing = true
-  // Where the logs agree is not known yet, so nothing is fetched from disk for it.
+  // The matching index is not known yet, so nothing is fetched from disk.
   const entries = state.log.inMemory(progress.next)
     ? state.log.slice(progress.next, state.config.appendBytesMax)
     : []
@@ -193,5 +191,5 @@ function releaseUncommitted(state: State, commit: LogIndex): void {
   for (; index <= commit; index = (index + 1) as LogIndex) {
     state.uncommittedBytes -= entryBytes(state.log.entryInMemory(index))
   }
-  assert(state.uncommittedBytes >= 0, 'no more is released than was counted')
+  assert(state.uncommittedBytes >= 0, 'the released bytes were counted before')
 }

@@ -10,7 +10,7 @@ import type { Dropped, PersistTicket, Ready, Role, Transition } from './ready.ts
 import { noIndex, noTerm } from './types.ts'
 import type { Configuration, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
-/** What the shell found on disk, as the core needs it. `RecoveredLog` of the ports is one. */
+/** The durable state found at start, as the core needs it. A `RecoveredLog` of the ports is one. */
 export type Recovered = {
   readonly hardState: HardState
   readonly base: SnapshotMeta
@@ -21,23 +21,23 @@ export type Recovered = {
   readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
 }
 
-/** What the rules in `lease.ts` work on. */
+/** The state of the rules in `lease.ts`. */
 export type Lease = {
   /** The shell wants one when this member leads. */
   wanted: boolean
-  /** Monotonic ms as the shell told last; what is sent, is sent then or later. */
+  /** Latest monotonic time from the shell, in ms; messages are sent then or later. */
   nowMs: number
-  /** Leader: somebody was told to take over in this reign. */
+  /** Leader: a timeout-now message was sent in this term. */
   givenAway: boolean
-  /** Since the last word of a leader that was answered, or since the start. */
+  /** Ticks since the last response to a leader, or since the start. */
   silentTicks: number
-  /** Left of what a former process promised; nothing that this one hears makes it shorter. */
+  /** Ticks left of the promise of a former process; no message shortens it. */
   owedTicks: number
 }
 
-/** What the rules in `read-index.ts` work on. */
+/** The state of the rules in `read-index.ts`. */
 export type Reads = {
-  /** Of the next round. Survives reigns. */
+  /** Context of the next round. Not reset by a new term. */
   nextContext: number
   /** Oldest first; those with an index were sent. */
   readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
@@ -45,7 +45,7 @@ export type Reads = {
   sent: ReadContext | null
 }
 
-/** All there is to one member's core. One record, many verbs; see `raft.ts` for who calls them. */
+/** The whole state of one core. `raft.ts` shows which functions change it, and when. */
 export type State = {
   readonly config: CoreConfig
   readonly id: NodeId
@@ -62,25 +62,23 @@ export type State = {
   commit: LogIndex
   applied: LogIndex
 
-  /**
-   * Ticks since the last word of the leader (follower), the last check of the quorum (leader), or standing.
-   */
+  /** Ticks since the last contact with the leader (follower), the last CheckQuorum (leader), or the campaign. */
   electionElapsed: number
-  /** Drawn anew for every wait: electionTicks up to twice as many. */
+  /** Redrawn for every wait: between electionTicks and twice as many. */
   electionDue: number
   heartbeatElapsed: number
 
   /** Follower: the last index it has accepted, or will once durable, from the leader of this term. */
   acceptedTo: LogIndex
 
-  /** Answers to the (pre-)candidate, its own included once it counts. */
+  /** Votes for the (pre-)candidate, its own included once it counts. */
   readonly votes: Map<NodeId, boolean>
 
   /** Leader: everyone else in the configuration. Empty in other roles. */
   readonly progress: Map<NodeId, Progress>
-  /** Leader: first slot of this reign, the empty entry. */
+  /** Leader: first index of this term, that of the empty entry. */
   leaderTermStart: LogIndex
-  /** Leader: bytes of this reign's entries above commit. */
+  /** Leader: bytes of this term's entries above commit. */
   uncommittedBytes: number
   transfer: { readonly to: NodeId; elapsed: number } | null
   readonly reads: Reads
@@ -98,11 +96,11 @@ export type State = {
   readonly outbox: Outbox
 }
 
-/** What the next Ready will say, and what earlier ones said. */
+/** The content of the next Ready, and what earlier ones reported. */
 export type Outbox = {
   atOnce: Message[]
   oncePersisted: Message[]
-  /** Speak of writes that were handed out before; they leave when `ticket` is durable. Ascending. */
+  /** Messages that depend on earlier writes; sent once `ticket` is durable. Ascending. */
   readonly held: { readonly ticket: PersistTicket; readonly message: Message }[]
   readsConfirmed: { readonly context: ReadContext; readonly index: LogIndex }[]
   readsFailed: ReadContext[]
@@ -124,7 +122,7 @@ export type Outbox = {
   past: Past
 }
 
-/** The part of the hard state that is a promise to others. */
+/** The part of the hard state that is a promise to other members. */
 type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
 /** @param applied what the state machine holds already; it is committed, whatever the hard state remembers */

@@ -9,9 +9,9 @@ import type { State } from './state.ts'
 import { violationOf } from './violation.ts'
 
 /**
- * First whether it can be true, then the term, then the handler of the present role.
+ * Handles one message: checks it for impossible claims, then its term, then calls the handler of the role.
  *
- * @returns why the message was refused, in one line; null when it was taken, or is of no concern here
+ * @returns why the message was refused, in one line; null when it was handled or ignored
  */
 export function step(state: State, message: Message): string | null {
   // Meant for another identity at this address, or echoed.
@@ -54,7 +54,7 @@ function admitLaterTerm(state: State, message: Message): boolean {
     case 'pre-vote-request':
       return !inLeaderLease(state)
     case 'pre-vote-response':
-      // A grant names the term that was asked for, which is nobody's yet.
+      // A grant carries the requested term, which no member has yet.
       if (!message.granted) becomeFollower(state, message.term, null)
       return true
     case 'vote-request':
@@ -79,8 +79,8 @@ function admitLaterTerm(state: State, message: Message): boolean {
 }
 
 /**
- * Tells whoever lives in an earlier term about this one. A leader needs to know: this member hears nobody,
- * and its pre-votes are ignored as long as the others hear that leader.
+ * Sends the current term to a member in an earlier one. A stale leader needs it: it must step down, or
+ * the others, in touch with it, ignore this member's pre-votes.
  */
 function answerStale(state: State, message: Message): void {
   const answer = { from: state.id, to: message.from, term: state.term }

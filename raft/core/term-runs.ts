@@ -29,7 +29,7 @@ export class TermRuns {
     return at < 0 ? null : (this.#runs[at]?.term ?? null)
   }
 
-  /** The last index at or below `index` whose term is at most `term`; null when there is none. */
+  /** The last index at or below `index` with a term of at most `term`; null: no such index. */
   lastAtMost(index: LogIndex, term: Term): { readonly index: LogIndex; readonly term: Term } | null {
     let last = index
     for (let at = this.#runAt(index); at >= 0; at--) {

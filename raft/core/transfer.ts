@@ -9,9 +9,9 @@ import type { NodeId } from './types.ts'
  * end soon, and after one in vain that heir is left alone for a while, whoever asks.
  */
 
-/** Entries that an heir may lack: it is sent them before it is told to stand. */
+/** Entries that the target may lack: they are sent before timeout-now. */
 export const transferLagMax = 1024
-/** For so many election timeouts a voter that did not take over is not asked again. */
+/** Election timeouts before a voter that did not take over is tried again. */
 export const transferPauseTimeouts = 4
 
 export function startTransfer(state: State, to: NodeId): TransferAnswer {
@@ -41,7 +41,7 @@ export function tickTransfer(state: State): void {
   if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) giveUp(state)
 }
 
-/** Tells the heir to stand once it has the whole log. Again with each of its answers: the word may have been lost. */
+/** Sends timeout-now once the target has the whole log. Repeated on each of its responses: it may have been lost. */
 export function maybeSendTimeoutNow(state: State, progress: Progress): void {
   if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {
     sendTimeoutNow(state, progress)

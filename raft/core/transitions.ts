@@ -9,7 +9,7 @@ import { noIndex } from './types.ts'
 import type { LogIndex, NodeId, Term } from './types.ts'
 
 /*
- * Who may become what. Nothing else writes role, term, vote and leader.
+ * The transitions between roles. Nothing else writes role, term, vote and leader.
  *
  *                      timeout                majority would            own vote durable
  *     follower ──────────────► pre-candidate ────────────► candidate ───────────────────► leader
@@ -35,20 +35,20 @@ export function becomeFollower(state: State, term: Term, leader: NodeId | null):
   own.leader = leader
 }
 
-/** Asks whether it could win, before it disturbs anyone with a new term. Thesis §9.6. */
+/** Starts a pre-vote, which disturbs no other member with a new term. Thesis §9.6. */
 export function becomePreCandidate(state: State): void {
-  assert(state.role !== 'leader', 'a leader does not stand')
+  assert(state.role !== 'leader', 'a leader does not campaign')
   resetRoleState(state)
   const own: Writable = state
   own.role = 'pre-candidate'
   own.leader = null
-  // It promises nothing to itself by this, so it counts at once.
+  // A pre-vote for itself needs no durability, so it counts at once.
   state.votes.set(state.id, true)
 }
 
 /** Its own vote counts once durable, so `votes` does not have it yet. */
 export function becomeCandidate(state: State): void {
-  assert(state.role !== 'leader', 'a leader does not stand')
+  assert(state.role !== 'leader', 'a leader does not campaign')
   resetRoleState(state)
   const own: Writable = state
   own.term = (state.term + 1) as Term
@@ -58,7 +58,7 @@ export function becomeCandidate(state: State): void {
 }
 
 export function becomeLeader(state: State): void {
-  assert(state.role === 'candidate', 'only a candidate takes office')
+  assert(state.role === 'candidate', 'only a candidate becomes leader')
   assert(state.votes.get(state.id) === true, 'its own vote is durable')
   assert(
     isQuorum(configuration(state), (id) => state.votes.get(id) === true),
@@ -73,7 +73,7 @@ export function becomeLeader(state: State): void {
   appendOwn(state, [{ index: state.leaderTermStart, term: state.term, kind: 'empty' }])
 }
 
-/** Must be durable before anyone is told; see `sendOncePersisted`. */
+/** Must be durable before the vote is sent; see `sendOncePersisted`. */
 export function recordVote(state: State, candidate: NodeId): void {
   assert(state.role === 'follower', 'only a follower votes for others')
   assert(state.vote === null || state.vote === candidate, 'one vote in a term')
@@ -82,7 +82,7 @@ export function recordVote(state: State, candidate: NodeId): void {
   state.electionElapsed = 0
 }
 
-/** Whatever belonged to the role is gone; the next wait is drawn anew. */
+/** Resets the state of the previous role, and draws the next election timeout. */
 function resetRoleState(state: State): void {
   state.electionElapsed = 0
   state.heartbeatElapsed = 0

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts'
 import type { Brand } from '../../base/brand.ts'
 
-/** A leader's reign. 0 before the first election. */
+/** A Raft term. 0 before the first election. */
 export type Term = Brand<number, 'Term'>
 /** Position in the replicated log. The first entry has index 1; 0 means "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>
@@ -34,10 +34,10 @@ export function nodeId(value: number): NodeId {
 export const noTerm = term(0)
 export const noIndex = logIndex(0)
 
-/** What a member is, and what it is meant to become: a learner that catches up is promoted unless pinned. */
+/** Current and intended role: a learner that catches up is promoted unless pinned. */
 export type MemberRole = 'voter' | 'learner'
 
-/** What every member knows of a member. Travels in configuration entries, so all agree on it. */
+/** Describes a member. Part of configuration entries, so all members agree on it. */
 export type MemberInfo = {
   readonly id: NodeId
   /** Unique in the cluster; a DNS label. */
@@ -52,9 +52,9 @@ export type MemberInfo = {
   /** Version of the program it runs, and the newest feature level it supports. */
   readonly version: string
   readonly featureLevel: number
-  /** The member whose place it takes in the very change that makes it a voter; null: nobody's. */
+  /** The member that is removed in the change that makes this one a voter; null: none. */
   readonly replaces: NodeId | null
-  /** Wall-clock ms at which it was added, said by whoever asked for it; 0: it was there at the founding. */
+  /** Wall-clock ms of its addition, as given by the requester; 0: a founding member. */
   readonly addedMs: number
 }
 
@@ -80,7 +80,7 @@ export type Configuration = {
 /** One slot of the replicated log. `data` is opaque to consensus. */
 export type Entry =
   | { readonly index: LogIndex; readonly term: Term; readonly kind: 'command'; readonly data: Uint8Array }
-  /** What a new leader writes first, so that earlier terms' entries can commit (Raft thesis §3.6.2). */
+  /** The first entry of a new leader, so that entries of earlier terms can commit (Raft thesis §3.6.2). */
   | { readonly index: LogIndex; readonly term: Term; readonly kind: 'empty' }
   | {
       readonly index: LogIndex
@@ -89,11 +89,11 @@ export type Entry =
       readonly configuration: Configuration
     }
 
-/** What must be on disk before any promise that depends on it is made. */
+/** The durable state of a member besides its log. */
 export type HardState = {
   readonly term: Term
   readonly vote: NodeId | null
-  /** Not needed for safety, spares a restarted member from learning it anew. Never above the last index. */
+  /** Not needed for safety; saves a restarted member from learning it again. Never above the last index. */
   readonly commit: LogIndex
 }
 

@@ -22,7 +22,7 @@ const leasePromiseMsMax = 3_600_000
 
 /** Returns why `message` cannot be true, in one line; null when it can. Changes nothing. */
 export function violationOf(state: State, message: Message): string | null {
-  // Of an earlier term nothing is used but who sent it.
+  // A message of an earlier term is used for its sender only.
   if (message.term < state.term) return null
   return absurdTerm(state, message) ?? contradiction(state, message)
 }
