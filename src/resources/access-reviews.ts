@@ -70,8 +70,8 @@ export function localSubjectAccessReviewDefinition(names: Names): ResourceDefini
 
 function reviewSchema(kind: string, words: string, spec: ObjectSchema): ObjectSchema {
   return struct(`authorization.v1.${kind}`, words, {
-    spec: part(2, spec, 'What is asked.', { required: true, always: true }),
-    status: part(3, subjectAccessReviewStatusSchema, 'The answer; set by the server.'),
+    spec: part(2, spec, 'Parameters of the review.', { required: true, always: true }),
+    status: part(3, subjectAccessReviewStatusSchema, 'Result of the review; set by the server.'),
   })
 }
 
@@ -82,12 +82,12 @@ const selfSchema = reviewSchema(
 )
 const subjectSchema = reviewSchema(
   'SubjectAccessReview',
-  'Asks whether somebody may do something.',
+  'Checks whether a user may perform an action.',
   subjectAccessReviewSpecSchema,
 )
 const localSchema = reviewSchema(
   'LocalSubjectAccessReview',
-  'Asks whether somebody may do something in one namespace.',
+  'Checks whether a user may perform an action in one namespace.',
   subjectAccessReviewSpecSchema,
 )
 

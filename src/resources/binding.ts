@@ -17,8 +17,8 @@ import { objectReferenceSchema } from './common/object-reference.ts'
 
 const bindingSchema = struct(
   'core.v1.Binding',
-  'Places a pod on a node.',
-  { target: part(2, objectReferenceSchema, 'The node.', { required: true, always: true }) },
+  'Binds a Pod to a node.',
+  { target: part(2, objectReferenceSchema, 'The target node.', { required: true, always: true }) },
   { check: checkTarget },
 )
 

@@ -67,50 +67,65 @@ const usages = [
 
 const specSchema = struct(
   'certificates.v1.CertificateSigningRequestSpec',
-  'What is asked for, and by whom.',
+  'The requested certificate and the requester.',
   {
     request: bytes(1, 'The request: PKCS #10 in PEM, in base64.', { required: true }),
-    signerName: text(7, 'Who shall sign, such as example.com/signer-name.', {
+    signerName: text(7, 'Name of the signer, such as example.com/signer-name.', {
       required: true,
       rule: checkSignerName,
     }),
     expirationSeconds: int32(
       8,
-      'How long the certificate shall hold, 600 at least; the signer may say less.',
+      'Requested lifetime in seconds, at least 600; the signer may issue a shorter one.',
       {
         optional: true,
       },
     ),
-    usages: listOf(5, { type: 'string', enum: usages }, 'What the key shall be used for.', {
+    usages: listOf(5, { type: 'string', enum: usages }, 'Requested key usages.', {
       listType: 'atomic',
     }),
-    username: text(2, 'Who asked; set by the server.'),
-    uid: text(3, 'Identity of who asked; set by the server.'),
-    groups: texts(4, 'Groups of who asked; set by the server.', { listType: 'atomic' }),
-    extra: mapOf(6, extraValueSchema, 'What else is known of who asked; set by the server.'),
+    username: text(2, 'Username of the requester; set by the server.'),
+    uid: text(3, 'UID of the requester; set by the server.'),
+    groups: texts(4, 'Groups of the requester; set by the server.', { listType: 'atomic' }),
+    extra: mapOf(6, extraValueSchema, 'Extra attributes of the requester; set by the server.'),
   },
 )
 
-const conditionSchema = struct('certificates.v1.CertificateSigningRequestCondition', 'What was decided.', {
-  type: text(1, 'Approved, Denied, Failed, or what a signer wants to tell.', { required: true }),
-  status: text(6, 'True; a signer may say False or Unknown of types of its own.', { required: true }),
-  reason: text(2, 'Why, in one word for programs.'),
-  message: text(3, 'Why, for people.'),
-  lastUpdateTime: time(4, 'When this was last said; filled in where it is left out.'),
-  lastTransitionTime: time(5, 'When the status last changed; filled in where it is left out.'),
-})
+const conditionSchema = struct(
+  'certificates.v1.CertificateSigningRequestCondition',
+  'A condition of a certificate signing request.',
+  {
+    type: text(1, 'Type of the condition: Approved, Denied, Failed, or a type of the signer.', {
+      required: true,
+    }),
+    status: text(6, 'Status of the condition: True; other types may also be False or Unknown.', {
+      required: true,
+    }),
+    reason: text(2, 'Machine-readable reason, in CamelCase.'),
+    message: text(3, 'Human-readable message.'),
+    lastUpdateTime: time(4, 'Time of the last update; defaults to the current time.'),
+    lastTransitionTime: time(5, 'Time of the last change of the status; defaults to the current time.'),
+  },
+)
 
-const statusSchema = struct('certificates.v1.CertificateSigningRequestStatus', 'What became of a request.', {
-  conditions: listOf(1, conditionSchema, 'What was decided.', { listType: 'map', listMapKeys: ['type'] }),
-  certificate: bytes(2, 'The certificate, once there is one: PEM, in base64; issuers may follow.'),
-})
+const statusSchema = struct(
+  'certificates.v1.CertificateSigningRequestStatus',
+  'Observed state of a certificate signing request.',
+  {
+    conditions: listOf(1, conditionSchema, 'Conditions of the request.', {
+      listType: 'map',
+      listMapKeys: ['type'],
+    }),
+    certificate: bytes(2, 'Issued certificate chain: PEM, in base64.'),
+  },
+)
 
 const certificateSigningRequestSchema = struct(
   'certificates.v1.CertificateSigningRequest',
-  'Asks for a certificate; whoever may approve it decides, a signer issues it.',
+  'A request for a certificate; an approver decides and a signer issues it.',
   {
-    spec: part(2, specSchema, 'What is asked for; cannot change.', { required: true, always: true }),
-    status: part(3, statusSchema, 'What became of it.'),
+    spec: part(2, specSchema, 'The requested certificate; immutable.', { required: true, always: true }),
+    status: part(3, statusSchema, 'Observed state of the request.'),
   },
 )
 
@@ -187,19 +202,19 @@ const columns: readonly Column[] = [
   {
     name: 'SignerName',
     type: 'string',
-    description: 'Who shall sign.',
+    description: 'Name of the signer.',
     cell: (object) => cellAt(object, 'spec', 'signerName'),
   },
   {
     name: 'Requestor',
     type: 'string',
-    description: 'Who asked.',
+    description: 'Username of the requester.',
     cell: (object) => cellAt(object, 'spec', 'username'),
   },
   {
     name: 'RequestedDuration',
     type: 'string',
-    description: 'How long the certificate shall hold.',
+    description: 'Requested lifetime of the certificate.',
     cell: (object) => {
       const seconds = numberMember(objectMember(object, 'spec'), 'expirationSeconds')
       return seconds === null ? '<none>' : ageText(seconds * 1000)
@@ -208,7 +223,7 @@ const columns: readonly Column[] = [
   {
     name: 'Condition',
     type: 'string',
-    description: 'What became of it: Pending, Approved or Denied; then Failed, Issued.',
+    description: 'State of the request: Pending, Approved or Denied, then Failed or Issued.',
     cell: conditionText,
   },
 ]

@@ -16,6 +16,6 @@ export function clusterRoleBindingDefinition(names: Names): ResourceDefinition {
 
 const clusterRoleBindingSchema = struct(
   'rbac.v1.ClusterRoleBinding',
-  'Gives a cluster role in the whole cluster.',
+  'Grants a ClusterRole in the whole cluster.',
   bindingMembers,
 )

@@ -35,20 +35,20 @@ export function clusterRoleDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const aggregationRuleSchema = struct('rbac.v1.AggregationRule', 'Of which other roles a role is made.', {
-  clusterRoleSelectors: listOf(1, selectorSchema, 'The rules of all cluster roles that one of them selects.'),
+const aggregationRuleSchema = struct('rbac.v1.AggregationRule', 'Rule that aggregates other ClusterRoles.', {
+  clusterRoleSelectors: listOf(
+    1,
+    selectorSchema,
+    'Selectors of the ClusterRoles whose rules are aggregated.',
+  ),
 })
 
-const clusterRoleSchema = struct(
-  'rbac.v1.ClusterRole',
-  'What may be done in the cluster, or in any namespace.',
-  {
-    rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.', {
-      always: true,
-    }),
-    aggregationRule: maybe(3, aggregationRuleSchema, 'The rules come from other cluster roles.'),
-  },
-)
+const clusterRoleSchema = struct('rbac.v1.ClusterRole', 'Permissions in the cluster, or in any namespace.', {
+  rules: listOf(2, policyRuleSchema, 'Permissions of the role; each rule adds to the others.', {
+    always: true,
+  }),
+  aggregationRule: maybe(3, aggregationRuleSchema, 'Aggregation of rules from other ClusterRoles.'),
+})
 
 function checkAggregation(object: AnyObject, found: Findings): void {
   if (!Object.hasOwn(object, 'aggregationRule')) return

@@ -46,22 +46,22 @@ const maps = ['data', 'binaryData']
 const configMapSchema: ObjectSchema = {
   type: 'object',
   definition: 'core.v1.ConfigMap',
-  description: 'Configuration for other objects to use, by key.',
+  description: 'Configuration data for other objects, by key.',
   properties: {
     data: {
       type: 'map',
       values: { type: 'string' },
-      description: 'Text by key; a key here may not be one of binaryData.',
+      description: 'Text values by key; keys must not overlap with binaryData.',
     },
     binaryData: {
       type: 'map',
       values: { type: 'string', format: 'bytes' },
-      description: 'Bytes by key, written in base64; a key here may not be one of data.',
+      description: 'Binary values by key, in base64; keys must not overlap with data.',
     },
     immutable: {
       type: 'boolean',
       zeroMatters: true,
-      description: 'Once true, neither this nor the data can change; only the metadata can.',
+      description: 'Whether the data is immutable; only the metadata can change then.',
     },
   },
   protobuf: { data: 2, binaryData: 3, immutable: 4 },

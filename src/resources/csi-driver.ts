@@ -51,13 +51,13 @@ const LIFECYCLE_MODES = ['Ephemeral', 'Persistent']
 
 const tokenRequestSchema = struct(
   'storage.v1.TokenRequest',
-  "A token of the Pod's service account that the driver is given.",
+  'A service account token of the Pod that is passed to the driver.',
   {
-    audience: text(1, 'Who shall accept the token; empty means this API server.', {
+    audience: text(1, 'Audience of the token; this API server when empty.', {
       required: true,
       always: true,
     }),
-    expirationSeconds: int64(2, 'How long the token shall live, in seconds; 600 at least.', {
+    expirationSeconds: int64(2, 'Lifetime of the token in seconds, at least 600.', {
       optional: true,
     }),
   },
@@ -65,36 +65,45 @@ const tokenRequestSchema = struct(
 
 const specSchema = struct(
   'storage.v1.CSIDriverSpec',
-  'What the cluster needs to know of the driver.',
+  'Capabilities and requirements of a CSI driver.',
   {
-    attachRequired: flag(1, 'Whether a volume is attached to the node before it is mounted.', {
+    attachRequired: flag(1, 'Whether volumes must be attached to the node before they are mounted.', {
       optional: true,
       default: true,
     }),
-    podInfoOnMount: flag(2, 'Whether the driver is told about the Pod when a volume is mounted.', {
+    podInfoOnMount: flag(2, 'Whether Pod information is passed to the driver on mount.', {
       optional: true,
       default: false,
     }),
-    volumeLifecycleModes: texts(3, 'Which volumes the driver has: Persistent, or Ephemeral ones of Pods.', {
-      listType: 'set',
-    }),
-    storageCapacity: flag(4, 'Whether the driver says how much storage there is where.', {
+    volumeLifecycleModes: texts(
+      3,
+      'Supported volume types: Persistent, or Ephemeral for inline volumes of Pods.',
+      {
+        listType: 'set',
+      },
+    ),
+    storageCapacity: flag(4, 'Whether the driver publishes its storage capacity.', {
       optional: true,
       default: false,
     }),
     fsGroupPolicy: text(
       5,
-      'When the group of a volume is changed for a Pod: ReadWriteOnceWithFSType, File or None.',
+      'Policy for changing the group of a volume: ReadWriteOnceWithFSType, File or None.',
       {
         optional: true,
         enum: ['File', 'None', 'ReadWriteOnceWithFSType'],
         default: 'ReadWriteOnceWithFSType',
       },
     ),
-    tokenRequests: listOf(6, tokenRequestSchema, 'Tokens that the driver needs for mounting.', {
-      listType: 'atomic',
-    }),
-    requiresRepublish: flag(7, 'Whether the driver is asked again and again to mount, for fresh content.', {
+    tokenRequests: listOf(
+      6,
+      tokenRequestSchema,
+      'Service account tokens that the driver needs for mounting.',
+      {
+        listType: 'atomic',
+      },
+    ),
+    requiresRepublish: flag(7, 'Whether volumes are republished periodically to refresh their content.', {
       optional: true,
       default: false,
     }),
@@ -103,14 +112,14 @@ const specSchema = struct(
 )
 
 const csiDriverSchema = struct('storage.v1.CSIDriver', 'A storage driver that is installed in the cluster.', {
-  spec: part(2, specSchema, 'What the cluster needs to know of the driver.', { required: true }),
+  spec: part(2, specSchema, 'Capabilities and requirements of the driver.', { required: true }),
 })
 
 const columns: readonly Column[] = [
   nameColumn,
   flagColumn('AttachRequired', 'Whether volumes are attached before they are mounted.', 'attachRequired'),
-  flagColumn('PodInfoOnMount', 'Whether the driver is told about the Pod.', 'podInfoOnMount'),
-  flagColumn('StorageCapacity', 'Whether the driver says how much storage there is.', 'storageCapacity'),
+  flagColumn('PodInfoOnMount', 'Whether Pod information is passed to the driver on mount.', 'podInfoOnMount'),
+  flagColumn('StorageCapacity', 'Whether the driver publishes its storage capacity.', 'storageCapacity'),
   textColumn('TokenRequests', 'Audiences of the tokens that it needs.', (object) => {
     const requests = objectsMember(objectMember(object, 'spec'), 'tokenRequests')
     if (requests.length === 0) return '<unset>'

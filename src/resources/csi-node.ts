@@ -37,8 +37,11 @@ export function csiNodeDefinition(names: Names): ResourceDefinition {
 /** Also beyond the 128 of the first drivers. */
 const NODE_ID_LENGTH_MAX = 192
 
-const resourcesSchema = struct('storage.v1.VolumeNodeResources', 'How many volumes a node can hold.', {
-  count: int32(1, 'How many at once; unset means no limit.', { optional: true, minimum: 0 }),
+const resourcesSchema = struct('storage.v1.VolumeNodeResources', 'Volume limits of a node.', {
+  count: int32(1, 'Maximum number of volumes at a time; unlimited when unset.', {
+    optional: true,
+    minimum: 0,
+  }),
 })
 
 const driverSchema = struct(
@@ -46,18 +49,18 @@ const driverSchema = struct(
   'A driver that is installed on the node.',
   {
     name: text(1, 'Name of the driver.', { required: true }),
-    nodeID: text(2, 'The name by which the driver knows the node.', { required: true }),
-    topologyKeys: texts(3, 'Labels of the node that say from where the driver reaches it.', { always: true }),
-    allocatable: maybe(4, resourcesSchema, 'How many volumes of the driver the node can hold.'),
+    nodeID: text(2, 'ID of the node in the storage system.', { required: true }),
+    topologyKeys: texts(3, 'Node labels that define the topology of the driver.', { always: true }),
+    allocatable: maybe(4, resourcesSchema, 'Volume limits of the driver on this node.'),
   },
   { check: checkDriver },
 )
 
 const specSchema = struct(
   'storage.v1.CSINodeSpec',
-  'The drivers of the node.',
+  'The CSI drivers of a node.',
   {
-    drivers: listOf(1, driverSchema, 'The drivers; by name.', {
+    drivers: listOf(1, driverSchema, 'The drivers, by name.', {
       ...{ required: true, always: true },
       ...{ patchMergeKey: 'name', patchStrategy: 'merge' },
     }),
@@ -65,14 +68,14 @@ const specSchema = struct(
   { check: checkDistinct },
 )
 
-const csiNodeSchema = struct('storage.v1.CSINode', 'Which storage drivers a node has.', {
-  spec: part(2, specSchema, 'The drivers of the node.', { required: true, always: true }),
+const csiNodeSchema = struct('storage.v1.CSINode', 'The CSI drivers that are installed on a node.', {
+  spec: part(2, specSchema, 'The CSI drivers of the node.', { required: true, always: true }),
 })
 
 const driversColumn: Column = {
   name: 'Drivers',
   type: 'integer',
-  description: 'How many drivers the node has.',
+  description: 'Number of drivers on the node.',
   cell: (object) => driversOf(object).length,
 }
 

@@ -49,12 +49,16 @@ export function csiStorageCapacityDefinition(names: Names): ResourceDefinition {
 
 const capacitySchema = struct(
   'storage.v1.CSIStorageCapacity',
-  'How much storage of a class can be had from a part of the cluster.',
+  'Available storage of a class in one part of the cluster.',
   {
-    nodeTopology: maybe(2, selectorSchema, 'The nodes that reach it; unset means none, empty means all.'),
-    storageClassName: text(3, 'The class.', { required: true, rule: checkDns1123Subdomain }),
-    capacity: quantity(4, 'How much there is; unset means that nobody knows.', { optional: true }),
-    maximumVolumeSize: quantity(5, 'The largest volume that can be made; unset means that nobody knows.', {
+    nodeTopology: maybe(
+      2,
+      selectorSchema,
+      'Nodes with access to the storage; no nodes when unset, all nodes when empty.',
+    ),
+    storageClassName: text(3, 'Name of the StorageClass.', { required: true, rule: checkDns1123Subdomain }),
+    capacity: quantity(4, 'Available capacity; unknown when unset.', { optional: true }),
+    maximumVolumeSize: quantity(5, 'Maximum size of one volume; unknown when unset.', {
       optional: true,
     }),
   },

@@ -15,8 +15,8 @@ export const eviction: OperationSubresource = {
   verbs: ['create'],
   body: {
     ...{ group: 'policy', version: 'v1', kind: 'Eviction', otherVersions: ['v1beta1'] },
-    schema: struct('policy.v1.Eviction', 'Asks for a pod to end, if enough others like it remain.', {
-      deleteOptions: maybe(2, deleteOptionsSchema, 'How it is deleted.'),
+    schema: struct('policy.v1.Eviction', 'Evicts a Pod if enough replicas remain available.', {
+      deleteOptions: maybe(2, deleteOptionsSchema, 'Options of the deletion.'),
     }),
   },
   operation: (body) => ({ kind: 'delete', options: objectMember(body, 'deleteOptions') }),

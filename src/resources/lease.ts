@@ -33,24 +33,20 @@ export function leaseDefinition(names: Names): ResourceDefinition {
 const holderColumn: Column = {
   name: 'Holder',
   type: 'string',
-  description: 'Who holds it.',
+  description: 'Identity of the holder.',
   cell: (object) => cellAt(object, 'spec', 'holderIdentity'),
 }
 
-const leaseSpecSchema = struct(
-  'coordination.v1.LeaseSpec',
-  'Who holds the lease, since when and for how long.',
-  {
-    holderIdentity: text(1, 'Who holds it; nobody when empty.', { optional: true }),
-    leaseDurationSeconds: int32(2, 'How long it holds from when it was last renewed.', { optional: true }),
-    acquireTime: microTime(3, 'When the holder got it.', { optional: true }),
-    renewTime: microTime(4, 'When the holder last renewed it.', { optional: true }),
-    leaseTransitions: int32(5, 'How often the holder changed.', { optional: true }),
-  },
-)
+const leaseSpecSchema = struct('coordination.v1.LeaseSpec', 'Holder and duration of a lease.', {
+  holderIdentity: text(1, 'Identity of the holder; empty means that the lease is free.', { optional: true }),
+  leaseDurationSeconds: int32(2, 'Duration in seconds, counted from renewTime.', { optional: true }),
+  acquireTime: microTime(3, 'Time of acquisition by the current holder.', { optional: true }),
+  renewTime: microTime(4, 'Time of the last renewal.', { optional: true }),
+  leaseTransitions: int32(5, 'Number of changes of the holder.', { optional: true }),
+})
 
-const leaseSchema = struct('coordination.v1.Lease', 'Says who holds something for a while.', {
-  spec: part(2, leaseSpecSchema, 'Who holds it, and for how long.'),
+const leaseSchema = struct('coordination.v1.Lease', 'A lease: a lock that its holder must renew.', {
+  spec: part(2, leaseSpecSchema, 'Holder and duration of the lease.'),
 })
 
 function validate(object: AnyObject, found: Findings): void {

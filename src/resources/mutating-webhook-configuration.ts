@@ -16,12 +16,12 @@ export function mutatingWebhookConfigurationDefinition(names: Names): ResourceDe
 
 const mutatingWebhookSchema = struct(
   'admissionregistration.v1.MutatingWebhook',
-  'Somebody who may change or refuse objects.',
+  'A webhook that may mutate or reject objects.',
   {
     ...webhookFields({ objectSelector: 11 }),
     reinvocationPolicy: text(
       10,
-      'Whether it is asked again when others changed the object: Never, or IfNeeded.',
+      'Whether the webhook is called again after another one changed the object: Never or IfNeeded.',
       {
         optional: true,
         default: 'Never',
@@ -34,7 +34,7 @@ const mutatingWebhookSchema = struct(
 
 const mutatingWebhookConfigurationSchema = struct(
   'admissionregistration.v1.MutatingWebhookConfiguration',
-  'Who may change objects.',
+  'Configuration of mutating admission webhooks.',
   {
     webhooks: listOf(2, mutatingWebhookSchema, 'The webhooks.', {
       patchMergeKey: 'name',

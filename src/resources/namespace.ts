@@ -65,25 +65,25 @@ export function namespaceDefinition(names: Names): ResourceDefinition {
 const phaseColumn: Column = {
   name: 'Status',
   type: 'string',
-  description: 'Where the namespace is in its life: Active, or Terminating.',
+  description: 'Phase of the namespace: Active or Terminating.',
   cell: (object) => cellAt(object, 'status', 'phase'),
 }
 
 const conditionSchema: ObjectSchema = {
   type: 'object',
   definition: 'core.v1.NamespaceCondition',
-  description: 'One aspect of a namespace that is being deleted.',
+  description: 'A condition of a namespace that is being deleted.',
   properties: {
-    type: { type: 'string', description: 'Which aspect.' },
-    status: { type: 'string', description: 'True, False or Unknown.' },
+    type: { type: 'string', description: 'Type of the condition.' },
+    status: { type: 'string', description: 'Status of the condition: True, False or Unknown.' },
     lastTransitionTime: {
       type: 'string',
       format: 'date-time',
       always: true,
-      description: 'When the status last changed.',
+      description: 'Time of the last change of the status.',
     },
-    reason: { type: 'string', description: 'Why, in one word for programs.' },
-    message: { type: 'string', description: 'Why, for people.' },
+    reason: { type: 'string', description: 'Machine-readable reason, in CamelCase.' },
+    message: { type: 'string', description: 'Human-readable message.' },
   },
   required: ['type', 'status'],
   protobuf: { type: 1, status: 2, lastTransitionTime: 4, reason: 5, message: 6 },
@@ -92,17 +92,17 @@ const conditionSchema: ObjectSchema = {
 const namespaceSchema: ObjectSchema = {
   type: 'object',
   definition: 'core.v1.Namespace',
-  description: 'A space in which names of objects are unique.',
+  description: 'A namespace: a scope for names of objects.',
   properties: {
     spec: {
       type: 'object',
       definition: 'core.v1.NamespaceSpec',
-      description: 'How the namespace behaves.',
+      description: 'Desired state of the namespace.',
       properties: {
         finalizers: {
           type: 'list',
           items: { type: 'string' },
-          description: 'Who has something to do before the namespace may go; it goes when none is left.',
+          description: 'Finalizers that must be removed before the namespace is deleted.',
         },
       },
       protobuf: { finalizers: 1 },
@@ -111,15 +111,19 @@ const namespaceSchema: ObjectSchema = {
     status: {
       type: 'object',
       definition: 'core.v1.NamespaceStatus',
-      description: 'Where the namespace is in its life; set by the server.',
+      description: 'Observed state of the namespace; set by the server.',
       properties: {
-        phase: { type: 'string', enum: ['Active', 'Terminating'], description: 'Active or Terminating.' },
+        phase: {
+          type: 'string',
+          enum: ['Active', 'Terminating'],
+          description: 'Phase of the namespace: Active or Terminating.',
+        },
         conditions: {
           type: 'list',
           items: conditionSchema,
           patchMergeKey: 'type',
           patchStrategy: 'merge',
-          description: 'How the deletion of its content is going.',
+          description: 'Conditions of the deletion.',
         },
       },
       protobuf: { phase: 1, conditions: 2 },

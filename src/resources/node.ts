@@ -53,9 +53,9 @@ export function nodeDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const nodeSchema = struct('core.v1.Node', 'A machine that runs pods.', {
-  spec: part(2, nodeSpecSchema, 'What the node is for the cluster.'),
-  status: part(3, nodeStatusSchema, 'How the node is, as it says itself.'),
+const nodeSchema = struct('core.v1.Node', 'A worker machine of the cluster.', {
+  spec: part(2, nodeSpecSchema, 'Configuration of the node.'),
+  status: part(3, nodeStatusSchema, 'Observed state of the node, reported by its agent.'),
 })
 
 function fillDefaults(object: AnyObject): AnyObject {

@@ -51,29 +51,30 @@ export function persistentVolumeClaimDefinition(names: Names): ResourceDefinitio
   } satisfies ResourceDefinition)
 }
 
-const conditionSchema = struct(
-  'core.v1.PersistentVolumeClaimCondition',
-  'One aspect of how a claim is doing.',
-  {
-    type: text(1, 'Which aspect: Resizing, FileSystemResizePending or ResizeStarted.', { required: true }),
-    status: text(2, 'True, False or Unknown.', { required: true }),
-    lastProbeTime: time(3, 'When it was last looked at.'),
-    lastTransitionTime: time(4, 'When the status last changed.'),
-    reason: text(5, 'Why, in one word for programs; ResizeStarted while the volume is being resized.'),
-    message: text(6, 'Why, for people.'),
-  },
-)
+const conditionSchema = struct('core.v1.PersistentVolumeClaimCondition', 'A condition of a claim.', {
+  type: text(1, 'Type of the condition: Resizing, FileSystemResizePending or ResizeStarted.', {
+    required: true,
+  }),
+  status: text(2, 'Status of the condition: True, False or Unknown.', { required: true }),
+  lastProbeTime: time(3, 'Time of the last probe.'),
+  lastTransitionTime: time(4, 'Time of the last change of the status.'),
+  reason: text(5, 'Machine-readable reason; ResizeStarted during a resize.'),
+  message: text(6, 'Human-readable message.'),
+})
 
-const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'What the claim has got.', {
-  phase: text(1, 'Pending, Bound or Lost.', { default: 'Pending', known: ['Pending', 'Bound', 'Lost'] }),
+const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'Observed state of a claim.', {
+  phase: text(1, 'Phase of the claim: Pending, Bound or Lost.', {
+    default: 'Pending',
+    known: ['Pending', 'Bound', 'Lost'],
+  }),
   accessModes: accessModes(2, 'The ways of use that the bound volume allows:'),
-  capacity: quantities(3, 'How large the bound volume is.'),
-  conditions: listOf(4, conditionSchema, 'How resizing is going.', {
+  capacity: quantities(3, 'Capacity of the bound volume.'),
+  conditions: listOf(4, conditionSchema, 'Conditions of the claim.', {
     patchMergeKey: 'type',
     patchStrategy: 'merge',
   }),
-  allocatedResources: quantities(5, 'What is set aside for the claim; more than it has while it grows.'),
-  resizeStatus: text(6, 'How far growing the volume is; empty when there is nothing to do.', {
+  allocatedResources: quantities(5, 'Resources allocated to the claim; above capacity during expansion.'),
+  resizeStatus: text(6, 'Status of the expansion; empty when none is in progress.', {
     optional: true,
     known: [
       ...['', 'ControllerExpansionInProgress', 'ControllerExpansionFailed'],
@@ -82,9 +83,9 @@ const statusSchema = struct('core.v1.PersistentVolumeClaimStatus', 'What the cla
   }),
 })
 
-const claimSchema = struct('core.v1.PersistentVolumeClaim', 'Asks for a volume.', {
-  spec: part(2, persistentVolumeClaimSpecSchema, 'What is asked for.'),
-  status: part(3, statusSchema, 'What the claim has got; set by the server.'),
+const claimSchema = struct('core.v1.PersistentVolumeClaim', 'A request for a volume.', {
+  spec: part(2, persistentVolumeClaimSpecSchema, 'The requested volume.'),
+  status: part(3, statusSchema, 'Observed state of the claim; set by the server.'),
 })
 
 function columnsFor(names: Names): readonly Column[] {

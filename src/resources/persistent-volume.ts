@@ -56,21 +56,21 @@ export function persistentVolumeDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const statusSchema = struct('core.v1.PersistentVolumeStatus', 'Whose the volume is.', {
-  phase: text(1, 'Pending, Available, Bound, Released or Failed.', {
+const statusSchema = struct('core.v1.PersistentVolumeStatus', 'Observed state of a volume.', {
+  phase: text(1, 'Phase of the volume: Pending, Available, Bound, Released or Failed.', {
     default: 'Pending',
     known: ['Pending', 'Available', 'Bound', 'Released', 'Failed'],
   }),
-  message: text(2, 'Why, for people.'),
-  reason: text(3, 'Why, in one word for programs.'),
+  message: text(2, 'Human-readable message.'),
+  reason: text(3, 'Machine-readable reason, in CamelCase.'),
 })
 
 const volumeSchema = struct(
   'core.v1.PersistentVolume',
-  'Storage of the cluster that a claim can be bound to.',
+  'A storage volume of the cluster that can be bound to a claim.',
   {
-    spec: part(2, persistentVolumeSpecSchema, 'What the volume is, and how it may be used.'),
-    status: part(3, statusSchema, 'Whose the volume is; set by the server.'),
+    spec: part(2, persistentVolumeSpecSchema, 'Source and properties of the volume.'),
+    status: part(3, statusSchema, 'Observed state of the volume; set by the server.'),
   },
 )
 

@@ -46,8 +46,8 @@ export function podTemplateDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const podTemplateSchema = struct('core.v1.PodTemplate', 'Keeps what pods are made from.', {
-  template: part(2, podTemplateSpecSchema, 'What they are made from.'),
+const podTemplateSchema = struct('core.v1.PodTemplate', 'A stored template for Pods.', {
+  template: part(2, podTemplateSpecSchema, 'The Pod template.'),
 })
 
 const columns: readonly Column[] = [

@@ -86,9 +86,9 @@ export function podDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const podSchema = struct('core.v1.Pod', 'Containers that run together on one node.', {
-  spec: part(2, podSpecSchema, 'What it runs and what it needs for that.'),
-  status: part(3, podStatusSchema, 'How it is, as its node tells it.'),
+const podSchema = struct('core.v1.Pod', 'A group of containers that run together on one node.', {
+  spec: part(2, podSpecSchema, 'Desired state of the Pod.'),
+  status: part(3, podStatusSchema, 'Most recently observed state of the Pod, reported by its node.'),
 })
 
 const selectableFields: readonly (string | SelectableField)[] = [

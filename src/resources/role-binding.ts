@@ -14,4 +14,4 @@ export function roleBindingDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const roleBindingSchema = struct('rbac.v1.RoleBinding', 'Gives a role within one namespace.', bindingMembers)
+const roleBindingSchema = struct('rbac.v1.RoleBinding', 'Grants a role within one namespace.', bindingMembers)

@@ -28,8 +28,8 @@ export function roleDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-const roleSchema = struct('rbac.v1.Role', 'What may be done in one namespace.', {
-  rules: listOf(2, policyRuleSchema, 'Each allows something; together they are what the role allows.', {
+const roleSchema = struct('rbac.v1.Role', 'Permissions within one namespace.', {
+  rules: listOf(2, policyRuleSchema, 'Permissions of the role; each rule adds to the others.', {
     always: true,
   }),
 })

@@ -37,21 +37,21 @@ export function scaleSubresource(paths: ScalePaths): ViewSubresource {
   }
 }
 
-const scaleSchema = struct('autoscaling.v1.Scale', 'How many copies something stands for.', {
+const scaleSchema = struct('autoscaling.v1.Scale', 'Number of replicas of an object.', {
   spec: part(
     2,
-    struct('autoscaling.v1.ScaleSpec', 'How many there shall be.', {
-      replicas: int32(1, 'How many there shall be.', { minimum: 0 }),
+    struct('autoscaling.v1.ScaleSpec', 'Desired scale.', {
+      replicas: int32(1, 'Desired number of replicas.', { minimum: 0 }),
     }),
-    'How many there shall be.',
+    'Desired scale.',
   ),
   status: part(
     3,
-    struct('autoscaling.v1.ScaleStatus', 'How many there are.', {
-      replicas: int32(1, 'How many there are.', { required: true, always: true }),
-      selector: text(2, 'By which labels they are found.'),
+    struct('autoscaling.v1.ScaleStatus', 'Observed scale.', {
+      replicas: int32(1, 'Observed number of replicas.', { required: true, always: true }),
+      selector: text(2, 'Label selector of the replicas, serialized as text.'),
     }),
-    'How many there are.',
+    'Observed scale.',
   ),
 })
 

@@ -50,30 +50,30 @@ export function secretDefinition(names: Names): ResourceDefinition {
 const typeColumn: Column = {
   name: 'Type',
   type: 'string',
-  description: 'What the data is, for programs.',
+  description: 'Type of the Secret.',
   cell: (object) => cellAt(object, 'type'),
 }
 
 const secretSchema: ObjectSchema = {
   type: 'object',
   definition: 'core.v1.Secret',
-  description: 'Confidential data by key; at most 1 MiB.',
+  description: 'Confidential data, by key; at most 1 MiB.',
   properties: {
     data: {
       type: 'map',
       values: { type: 'string', format: 'bytes' },
-      description: 'Bytes by key, written in base64.',
+      description: 'Values by key, in base64.',
     },
     stringData: {
       type: 'map',
       values: { type: 'string' },
-      description: 'Text to write into data, replacing what is there under the same key; never read back.',
+      description: 'Text values that are merged into data on writes; never returned.',
     },
-    type: { type: 'string', description: 'What the data is, for programs; Opaque when unset.' },
+    type: { type: 'string', description: 'Type of the Secret; Opaque by default.' },
     immutable: {
       type: 'boolean',
       zeroMatters: true,
-      description: 'Once true, neither this nor the data can change; only the metadata can.',
+      description: 'Whether the data is immutable; only the metadata can change then.',
     },
   },
   protobuf: { data: 2, stringData: 4, type: 3, immutable: 5 },

@@ -22,50 +22,41 @@ export function selfSubjectRulesReviewDefinition(names: Names): ResourceDefiniti
   } satisfies ResourceDefinition)
 }
 
-const specSchema = struct(
-  'authorization.v1.SelfSubjectRulesReviewSpec',
-  'Where the caller wants to do something.',
-  {
-    namespace: text(1, 'The namespace; required.'),
-  },
-)
+const specSchema = struct('authorization.v1.SelfSubjectRulesReviewSpec', 'Namespace to evaluate.', {
+  namespace: text(1, 'The namespace; required.'),
+})
 
-const resourceRuleSchema = struct(
-  'authorization.v1.ResourceRule',
-  'Something that may be done with resources.',
-  {
-    verbs: texts(1, 'What may be done; * is everything.', { required: true, always: true }),
-    apiGroups: texts(2, 'Groups of the resources; * is all groups.'),
-    resources: texts(3, 'The resources; * is all of them.'),
-    resourceNames: texts(4, 'The objects; all of them when there are none.'),
-  },
-)
+const resourceRuleSchema = struct('authorization.v1.ResourceRule', 'Permissions on resources.', {
+  verbs: texts(1, 'Allowed verbs; * means all.', { required: true, always: true }),
+  apiGroups: texts(2, 'API groups of the resources; * means all.'),
+  resources: texts(3, 'Resources; * means all.'),
+  resourceNames: texts(4, 'Names of objects; empty means all.'),
+})
 
-const nonResourceRuleSchema = struct(
-  'authorization.v1.NonResourceRule',
-  'Something that may be done with paths.',
-  {
-    verbs: texts(1, 'What may be done; * is everything.', { required: true, always: true }),
-    nonResourceURLs: texts(2, 'The paths; a final * stands for any rest.'),
-  },
-)
+const nonResourceRuleSchema = struct('authorization.v1.NonResourceRule', 'Permissions on URL paths.', {
+  verbs: texts(1, 'Allowed verbs; * means all.', { required: true, always: true }),
+  nonResourceURLs: texts(2, 'URL paths; a trailing * matches any suffix.'),
+})
 
-const statusSchema = struct('authorization.v1.SubjectRulesReviewStatus', 'What may be done.', {
-  resourceRules: listOf(1, resourceRuleSchema, 'With resources.', { required: true, always: true }),
-  nonResourceRules: listOf(2, nonResourceRuleSchema, 'With paths.', { required: true, always: true }),
-  incomplete: flag(3, 'There may be more: somebody who is asked too could not tell.', {
+const statusSchema = struct('authorization.v1.SubjectRulesReviewStatus', 'Permissions of the caller.', {
+  resourceRules: listOf(1, resourceRuleSchema, 'Permissions on resources.', { required: true, always: true }),
+  nonResourceRules: listOf(2, nonResourceRuleSchema, 'Permissions on URL paths.', {
     required: true,
     always: true,
   }),
-  evaluationError: text(4, 'What went wrong in finding out.'),
+  incomplete: flag(3, 'Whether the list may be incomplete, because an authorizer cannot list its rules.', {
+    required: true,
+    always: true,
+  }),
+  evaluationError: text(4, 'Error that occurred during the evaluation.'),
 })
 
 const rulesReviewSchema = struct(
   'authorization.v1.SelfSubjectRulesReview',
-  'Asks what the caller may do in a namespace; for showing, not for deciding.',
+  'Lists the permissions of the caller in a namespace; for display, not for decisions.',
   {
-    spec: part(2, specSchema, 'What is asked.', { required: true, always: true }),
-    status: part(3, statusSchema, 'The answer; set by the server.'),
+    spec: part(2, specSchema, 'Parameters of the review.', { required: true, always: true }),
+    status: part(3, statusSchema, 'Result of the review; set by the server.'),
   },
 )
 

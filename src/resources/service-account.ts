@@ -27,8 +27,8 @@ export const serviceAccountDefinition: DefinitionFor = () =>
     subresources: [],
   } satisfies ResourceDefinition)
 
-const serviceAccountSchema = struct('core.v1.ServiceAccount', 'Who a program in a pod is to the API.', {
-  secrets: listOf(2, objectReferenceSchema, 'Secrets that pods of this account may use, by name.', {
+const serviceAccountSchema = struct('core.v1.ServiceAccount', 'Identity of programs in Pods.', {
+  secrets: listOf(2, objectReferenceSchema, 'Secrets that Pods of this account may use, by name.', {
     patchMergeKey: 'name',
     patchStrategy: 'merge',
   }),
@@ -37,19 +37,15 @@ const serviceAccountSchema = struct('core.v1.ServiceAccount', 'Who a program in 
     localObjectReferenceSchema,
     'Secrets with which images are pulled for pods of this account.',
   ),
-  automountServiceAccountToken: flag(
-    4,
-    'Whether pods of this account get a token of it; pods may say otherwise.',
-    {
-      optional: true,
-    },
-  ),
+  automountServiceAccountToken: flag(4, 'Whether a token of this account is mounted; Pods may override it.', {
+    optional: true,
+  }),
 })
 
 const secretsColumn: Column = {
   name: 'Secrets',
   type: 'string',
-  description: 'How many Secrets the account names.',
+  description: 'Number of Secrets of the account.',
   cell: (object) => objectsMember(object, 'secrets').length,
 }
 

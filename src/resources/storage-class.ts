@@ -40,42 +40,42 @@ const PARAMETERS_BYTES_MAX = 256 * 1024
 
 const requirementSchema = struct(
   'core.v1.TopologySelectorLabelRequirement',
-  'A label that a topology must have, with one of these values.',
+  'A requirement on one topology label.',
   {
-    key: text(1, 'The label.', { required: true }),
-    values: texts(2, 'Its values.', { required: true }),
+    key: text(1, 'Key of the label.', { required: true }),
+    values: texts(2, 'Allowed values of the label.', { required: true }),
   },
 )
 
 const termSchema = struct(
   'core.v1.TopologySelectorTerm',
-  'Labels that a topology must all have; without any it selects all.',
-  { matchLabelExpressions: listOf(1, requirementSchema, 'The labels.') },
+  'Topology requirements that must all match; an empty term matches everything.',
+  { matchLabelExpressions: listOf(1, requirementSchema, 'Requirements on labels.') },
   { mapType: 'atomic', check: checkTerm },
 )
 
 const storageClassSchema = struct(
   'storage.v1.StorageClass',
-  'Describes how volumes are made for claims that ask for this class.',
+  'A class of storage: how volumes are provisioned for its claims.',
   {
-    provisioner: text(2, 'Who makes the volumes.', {
+    provisioner: text(2, 'Name of the provisioner.', {
       required: true,
       rule: (name) => checkQualifiedName(name.toLowerCase()),
     }),
-    parameters: textMap(3, 'What the provisioner needs to know.'),
-    reclaimPolicy: text(4, 'What becomes of volumes whose claims are gone: Delete or Retain.', {
+    parameters: textMap(3, 'Parameters of the provisioner.'),
+    reclaimPolicy: text(4, 'Reclaim policy of provisioned volumes: Delete or Retain.', {
       optional: true,
       enum: ['Delete', 'Retain'],
       default: 'Delete',
     }),
-    mountOptions: texts(5, 'Options to mount the volumes with; a wrong one fails only then.'),
-    allowVolumeExpansion: flag(6, 'Whether volumes can be made larger.', { optional: true }),
-    volumeBindingMode: text(
-      7,
-      'When a volume is made: Immediate, or WaitForFirstConsumer: when a Pod needs it.',
-      { optional: true, enum: ['Immediate', 'WaitForFirstConsumer'], default: 'Immediate' },
-    ),
-    allowedTopologies: listOf(8, termSchema, 'Where volumes may be made; one term must hold.', {
+    mountOptions: texts(5, 'Mount options of the volumes; validated only when mounting.'),
+    allowVolumeExpansion: flag(6, 'Whether volumes can be expanded.', { optional: true }),
+    volumeBindingMode: text(7, 'Binding mode: Immediate, or WaitForFirstConsumer to wait for a Pod.', {
+      optional: true,
+      enum: ['Immediate', 'WaitForFirstConsumer'],
+      default: 'Immediate',
+    }),
+    allowedTopologies: listOf(8, termSchema, 'Topologies for provisioning; at least one term must match.', {
       listType: 'atomic',
     }),
   },
@@ -86,11 +86,11 @@ function columnsFor(names: Names): readonly Column[] {
   return [
     {
       ...nameColumn,
-      description: 'What the class is called; the default class is marked.',
+      description: 'Name of the class, with a mark on the default class.',
       cell: (object) => `${object.metadata.name ?? ''}${isDefault(object, names) ? ' (default)' : ''}`,
     },
-    textColumn('Provisioner', 'Who makes the volumes.', (object) => textMember(object, 'provisioner')),
-    textColumn('ReclaimPolicy', 'What becomes of volumes whose claims are gone.', (object) =>
+    textColumn('Provisioner', 'Name of the provisioner.', (object) => textMember(object, 'provisioner')),
+    textColumn('ReclaimPolicy', 'Reclaim policy of provisioned volumes.', (object) =>
       textMember(object, 'reclaimPolicy'),
     ),
     textColumn('VolumeBindingMode', 'When a volume is made.', (object) =>
@@ -99,7 +99,7 @@ function columnsFor(names: Names): readonly Column[] {
     {
       name: 'AllowVolumeExpansion',
       type: 'string',
-      description: 'Whether volumes can be made larger.',
+      description: 'Whether volumes can be expanded.',
       cell: (object) => memberOf(object, 'allowVolumeExpansion') === true,
     },
     ageColumn,

@@ -27,19 +27,19 @@ export function tokenReviewDefinition(names: Names, version: 'v1' | 'v1beta1'): 
 
 function tokenReviewSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
   const of = `authentication.${version}`
-  const spec = struct(`${of}.TokenReviewSpec`, 'A token that somebody showed.', {
-    token: text(1, 'The token.'),
-    audiences: texts(2, 'Of whom the token has to be meant for one; none: for this server.'),
+  const spec = struct(`${of}.TokenReviewSpec`, 'Token to authenticate.', {
+    token: text(1, 'The bearer token.'),
+    audiences: texts(2, 'Accepted audiences, of which the token needs one; this API server by default.'),
   })
-  const status = struct(`${of}.TokenReviewStatus`, 'Whose token it is.', {
-    authenticated: flag(1, 'The token is one of a known user.'),
-    user: part(2, userInfoSchema(version), 'The user.'),
-    audiences: texts(4, 'For whom of those asked about the token is meant.'),
-    error: text(3, 'Why it is nobody’s.'),
+  const status = struct(`${of}.TokenReviewStatus`, 'Result of a token review.', {
+    authenticated: flag(1, 'Whether the token is valid.'),
+    user: part(2, userInfoSchema(version), 'User of the token.'),
+    audiences: texts(4, 'Accepted audiences that the token is valid for.'),
+    error: text(3, 'Reason why the token was rejected.'),
   })
-  return struct(`${of}.TokenReview`, 'Asks whose token that is.', {
-    spec: part(2, spec, 'What is asked.', { required: true, always: true }),
-    status: part(3, status, 'The answer; set by the server.'),
+  return struct(`${of}.TokenReview`, 'Checks a token and returns its user.', {
+    spec: part(2, spec, 'Parameters of the review.', { required: true, always: true }),
+    status: part(3, status, 'Result of the review; set by the server.'),
   })
 }
 

@@ -16,14 +16,14 @@ export function validatingWebhookConfigurationDefinition(names: Names): Resource
 
 const validatingWebhookSchema = struct(
   'admissionregistration.v1.ValidatingWebhook',
-  'Somebody who may refuse requests.',
+  'A webhook that may reject requests.',
   webhookFields({ objectSelector: 10 }),
   { check: checkWebhook },
 )
 
 const validatingWebhookConfigurationSchema = struct(
   'admissionregistration.v1.ValidatingWebhookConfiguration',
-  'Who may refuse requests.',
+  'Configuration of validating admission webhooks.',
   {
     webhooks: listOf(2, validatingWebhookSchema, 'The webhooks.', {
       patchMergeKey: 'name',

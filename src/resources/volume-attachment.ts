@@ -51,20 +51,23 @@ const METADATA_BYTES_MAX = 256 * 1024
 
 const sourceSchema = struct(
   'storage.v1.VolumeAttachmentSource',
-  'The volume: one of the cluster by name, or one that a Pod says itself.',
+  'Volume to attach: a PersistentVolume by name, or an inline volume.',
   {
-    persistentVolumeName: text(1, 'Name of the volume.', { optional: true, rule: checkDns1123Subdomain }),
-    inlineVolumeSpec: maybe(2, inlineVolumeSpecSchema, 'The volume itself; for drivers that replace others.'),
+    persistentVolumeName: text(1, 'Name of the PersistentVolume.', {
+      optional: true,
+      rule: checkDns1123Subdomain,
+    }),
+    inlineVolumeSpec: maybe(2, inlineVolumeSpecSchema, 'Inline volume; for migration from in-tree drivers.'),
   },
   { check: checkSource },
 )
 
 const specSchema = struct(
   'storage.v1.VolumeAttachmentSpec',
-  'Which volume shall be attached to which node.',
+  'The requested attachment.',
   {
-    attacher: text(1, 'Name of the driver that does it.', { required: true }),
-    source: part(2, sourceSchema, 'The volume.', { required: true, always: true }),
+    attacher: text(1, 'Name of the CSI driver that attaches the volume.', { required: true }),
+    source: part(2, sourceSchema, 'The volume to attach.', { required: true, always: true }),
     nodeName: text(3, 'Name of the node.', { required: true, rule: checkDns1123Subdomain }),
   },
   {
@@ -72,37 +75,37 @@ const specSchema = struct(
   },
 )
 
-const errorSchema = struct('storage.v1.VolumeError', 'What went wrong, and when.', {
-  time: time(1, 'When it went wrong.'),
-  message: text(2, 'What went wrong, for people; without secrets, as it is shown and logged.', {
+const errorSchema = struct('storage.v1.VolumeError', 'An error of a volume operation.', {
+  time: time(1, 'Time of the error.'),
+  message: text(2, 'Error message; must not contain secrets, because it may be logged.', {
     lengthMax: ERROR_BYTES_MAX,
   }),
 })
 
 const statusSchema = struct(
   'storage.v1.VolumeAttachmentStatus',
-  'How attaching goes; set by the driver.',
+  'State of the attachment; set by the driver.',
   {
-    attached: flag(1, 'Whether the volume is attached; set only by who attaches it.', {
+    attached: flag(1, 'Whether the volume is attached; set only by the attacher.', {
       required: true,
       always: true,
     }),
-    attachmentMetadata: textMap(2, 'What later steps need to know of the attachment.'),
-    attachError: maybe(3, errorSchema, 'The last failure of attaching.'),
-    detachError: maybe(4, errorSchema, 'The last failure of detaching.'),
+    attachmentMetadata: textMap(2, 'Metadata of the attachment, for later operations.'),
+    attachError: maybe(3, errorSchema, 'Last error of attaching.'),
+    detachError: maybe(4, errorSchema, 'Last error of detaching.'),
   },
   { check: checkMetadataSize },
 )
 
 const attachmentSchema = struct(
   'storage.v1.VolumeAttachment',
-  'Says that a volume shall be attached to a node, and whether it is.',
+  'Requests the attachment of a volume to a node.',
   {
-    spec: part(2, specSchema, 'Which volume, and which node; it never changes.', {
+    spec: part(2, specSchema, 'The requested attachment; immutable.', {
       required: true,
       always: true,
     }),
-    status: part(3, statusSchema, 'How attaching goes; set by the driver.'),
+    status: part(3, statusSchema, 'State of the attachment; set by the driver.'),
   },
 )
 
@@ -112,17 +115,17 @@ const columns: readonly Column[] = [
     name: 'Attacher',
     type: 'string',
     format: 'name',
-    description: 'The driver that attaches it.',
+    description: 'Name of the driver that attaches the volume.',
     cell: (object) => cellAt(object, 'spec', 'attacher'),
   },
-  textColumn('PV', 'Name of the volume; none when a Pod says it itself.', (object) =>
+  textColumn('PV', 'Name of the PersistentVolume; empty for an inline volume.', (object) =>
     textMember(objectMember(objectMember(object, 'spec'), 'source'), 'persistentVolumeName'),
   ),
   textColumn('Node', 'Name of the node.', (object) => textMember(objectMember(object, 'spec'), 'nodeName')),
   {
     name: 'Attached',
     type: 'boolean',
-    description: 'Whether it is attached.',
+    description: 'Whether the volume is attached.',
     cell: (object) => memberOf(objectMember(object, 'status'), 'attached') === true,
   },
   ageColumn,

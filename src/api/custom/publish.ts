@@ -19,8 +19,8 @@ export function publishWhole(json: JsonObject): JsonObject {
   return { ...json, type: 'object', properties }
 }
 
-const API_VERSION = { type: 'string', description: 'Group and version of the shape this object has.' }
-const KIND = { type: 'string', description: 'What the object is; CamelCase.' }
+const API_VERSION = { type: 'string', description: 'API version of the object: group and version.' }
+const KIND = { type: 'string', description: 'Kind of the object, in CamelCase.' }
 
 /**
  * The schema for OpenAPI 2.0, whose clients cannot read junctors and nulls: those go, and what may be null or anything

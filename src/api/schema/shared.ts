@@ -13,21 +13,21 @@ const flag: Schema = { type: 'boolean' }
 export const ownerReferenceSchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.OwnerReference',
-  description: 'Names another object of the same namespace, or of no namespace, that this one depends on.',
+  description: 'Reference to an owner of this object, in the same namespace or cluster-scoped.',
   properties: {
     apiVersion: { ...text, description: 'Group and version of the owner.' },
     kind: { ...text, description: 'Kind of the owner.' },
     name: { ...text, description: 'Name of the owner.' },
-    uid: { ...text, description: 'uid of the owner.' },
+    uid: { ...text, description: 'UID of the owner.' },
     controller: {
       ...flag,
       zeroMatters: true,
-      description: 'The owner manages this object; true for one owner at most.',
+      description: 'Whether the owner is the managing controller; true for at most one owner.',
     },
     blockOwnerDeletion: {
       ...flag,
       zeroMatters: true,
-      description: 'The owner stays until this object is gone, when deletion is in the foreground.',
+      description: 'Whether foreground deletion of the owner waits until this object is deleted.',
     },
   },
   required: ['apiVersion', 'kind', 'name', 'uid'],
@@ -38,15 +38,15 @@ export const ownerReferenceSchema: ObjectSchema = {
 export const managedFieldsEntrySchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.ManagedFieldsEntry',
-  description: 'The fields that one manager set through one version.',
+  description: 'The fields that one manager set through one API version.',
   properties: {
-    manager: { ...text, description: 'Who manages these fields.' },
-    operation: { ...text, description: 'How they were set: Apply or Update.' },
-    apiVersion: { ...text, description: 'Version of the object that the fields belong to.' },
-    time: { ...time, zeroMatters: true, description: 'When the entry last changed.' },
-    fieldsType: { ...text, description: 'Form of the set of fields; only FieldsV1.' },
-    fieldsV1: { type: 'any', zeroMatters: true, description: 'The set of fields as a tree.' },
-    subresource: { ...text, description: 'Subresource they were set through; empty for the object itself.' },
+    manager: { ...text, description: 'Name of the field manager.' },
+    operation: { ...text, description: 'Operation that set the fields: Apply or Update.' },
+    apiVersion: { ...text, description: 'API version of the field set.' },
+    time: { ...time, zeroMatters: true, description: 'Time of the last change of the entry.' },
+    fieldsType: { ...text, description: 'Format of the field set; always FieldsV1.' },
+    fieldsV1: { type: 'any', zeroMatters: true, description: 'The field set as a tree.' },
+    subresource: { ...text, description: 'Subresource that was used; empty for the main resource.' },
   },
   protobuf: {
     manager: 1,
@@ -62,52 +62,58 @@ export const managedFieldsEntrySchema: ObjectSchema = {
 export const objectMetaSchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.ObjectMeta',
-  description: 'What all stored objects have in common.',
+  description: 'Metadata that all stored objects have.',
   properties: {
-    name: { ...text, description: 'Unique for its kind in its namespace; cannot change.' },
-    generateName: { ...text, description: 'Prefix of a name the server makes when no name is given.' },
-    namespace: { ...text, description: 'The space in which the name is unique; cannot change.' },
-    selfLink: { ...text, description: 'No longer filled in.' },
-    uid: { ...text, description: 'Tells this object from any other of all times; set by the server.' },
+    name: { ...text, description: 'Name of the object, unique for its kind and namespace; immutable.' },
+    generateName: { ...text, description: 'Prefix for a generated name, used when name is empty.' },
+    namespace: { ...text, description: 'Namespace of the object; immutable.' },
+    selfLink: { ...text, description: 'Deprecated; never set.' },
+    uid: { ...text, description: 'Unique ID of the object over all time; set by the server.' },
     resourceVersion: {
       ...text,
-      description: 'Opaque version of the object; given back on an update it guards against lost changes.',
+      description: 'Opaque version of the object for optimistic concurrency and watches.',
     },
-    generation: { ...int64, description: 'Counts changes of what is wanted; set by the server.' },
+    generation: {
+      ...int64,
+      description: 'Generation of the desired state, increased by each change; set by the server.',
+    },
     creationTimestamp: {
       ...time,
       always: true,
-      description: 'When the object was created; set by the server.',
+      description: 'Creation time; set by the server.',
     },
     deletionTimestamp: {
       ...time,
       zeroMatters: true,
-      description: 'When deletion was asked for; the object goes when its finalizers are gone.',
+      description: 'Time of the deletion request; the object is removed when it has no finalizers.',
     },
     deletionGracePeriodSeconds: {
       ...int64,
       zeroMatters: true,
-      description: 'Time to end in good order; set with the deletion.',
+      description: 'Grace period of the deletion in seconds; set with deletionTimestamp.',
     },
-    labels: { ...textMap, description: 'Keys and values to organize and select objects by.' },
-    annotations: { ...textMap, description: 'Keys and values of tools; not selected by.' },
+    labels: { ...textMap, description: 'Labels: keys and values to organize and select objects.' },
+    annotations: {
+      ...textMap,
+      description: 'Annotations: keys and values for tools; selectors cannot use them.',
+    },
     ownerReferences: {
       type: 'list',
       items: ownerReferenceSchema,
       patchMergeKey: 'uid',
       patchStrategy: 'merge',
-      description: 'Objects this one depends on; it is collected when all of them are gone.',
+      description: 'Owners of this object; it is garbage collected when all owners are deleted.',
     },
     finalizers: {
       ...texts,
       patchStrategy: 'merge',
-      description: 'Who has something to do before the object may go.',
+      description: 'Finalizers that must be removed before the object is deleted.',
     },
-    clusterName: { ...text, description: 'No longer used.' },
+    clusterName: { ...text, description: 'Deprecated; ignored.' },
     managedFields: {
       type: 'list',
       items: managedFieldsEntrySchema,
-      description: 'Which manager set which fields; kept by the server.',
+      description: 'Ownership of fields by manager; maintained by the server.',
     },
   },
   protobuf: {
@@ -133,15 +139,15 @@ export const objectMetaSchema: ObjectSchema = {
 export const listMetaSchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.ListMeta',
-  description: 'What lists and answers without an object have in common.',
+  description: 'Metadata of lists and of responses without an object.',
   properties: {
-    selfLink: { ...text, description: 'No longer filled in.' },
-    resourceVersion: { ...text, description: 'Version at which the list was made.' },
-    continue: { ...text, description: 'Token for the next part; empty at the end.' },
+    selfLink: { ...text, description: 'Deprecated; never set.' },
+    resourceVersion: { ...text, description: 'Resource version of the list.' },
+    continue: { ...text, description: 'Token for the next page; empty on the last page.' },
     remainingItemCount: {
       ...int64,
       zeroMatters: true,
-      description: 'About how many items follow, where that is known.',
+      description: 'Estimated number of remaining items, if known.',
     },
   },
   protobuf: { selfLink: 1, resourceVersion: 2, continue: 3, remainingItemCount: 4 },
@@ -150,24 +156,24 @@ export const listMetaSchema: ObjectSchema = {
 export const labelSelectorSchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.LabelSelector',
-  description: 'Selects objects by their labels; all parts must hold, and an empty one selects all.',
+  description: 'Label selector; all requirements must match, and an empty selector matches everything.',
   properties: {
-    matchLabels: { ...textMap, description: 'Labels that must have these values.' },
+    matchLabels: { ...textMap, description: 'Labels that must have exactly these values.' },
     matchExpressions: {
       type: 'list',
       items: {
         type: 'object',
         definition: 'meta.v1.LabelSelectorRequirement',
-        description: 'A rule for one label.',
+        description: 'A requirement on one label.',
         properties: {
-          key: { ...text, description: 'The label.' },
-          operator: { ...text, description: 'In, NotIn, Exists or DoesNotExist.' },
-          values: { ...texts, description: 'For In and NotIn: at least one.' },
+          key: { ...text, description: 'Key of the label.' },
+          operator: { ...text, description: 'Operator: In, NotIn, Exists or DoesNotExist.' },
+          values: { ...texts, description: 'Values for In and NotIn; at least one.' },
         },
         required: ['key', 'operator'],
         protobuf: { key: 1, operator: 2, values: 3 },
       },
-      description: 'Rules for labels.',
+      description: 'Requirements on labels.',
     },
   },
   protobuf: { matchLabels: 1, matchExpressions: 2 },
@@ -175,29 +181,33 @@ export const labelSelectorSchema: ObjectSchema = {
 }
 
 const typeMeta = {
-  kind: { ...text, description: 'What the object is; CamelCase.' },
-  apiVersion: { ...text, description: 'Group and version of the shape this object has.' },
+  kind: { ...text, description: 'Kind of the object, in CamelCase.' },
+  apiVersion: { ...text, description: 'API version of the object: group and version.' },
 }
 
 export const deleteOptionsSchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.DeleteOptions',
-  description: 'How to delete.',
+  description: 'Options of a deletion.',
   properties: {
     ...typeMeta,
     gracePeriodSeconds: {
       ...int64,
       zeroMatters: true,
-      description: 'Time to end in good order; 0 is at once.',
+      description: 'Grace period in seconds; 0 deletes at once.',
     },
     preconditions: {
       type: 'object',
       definition: 'meta.v1.Preconditions',
       zeroMatters: true,
-      description: 'What must hold, or nothing is deleted.',
+      description: 'Preconditions of the deletion.',
       properties: {
-        uid: { ...text, zeroMatters: true, description: 'The uid the object must have.' },
-        resourceVersion: { ...text, zeroMatters: true, description: 'The version the object must have.' },
+        uid: { ...text, zeroMatters: true, description: 'Required UID of the object.' },
+        resourceVersion: {
+          ...text,
+          zeroMatters: true,
+          description: 'Required resource version of the object.',
+        },
       },
       protobuf: { uid: 1, resourceVersion: 2 },
     },
@@ -205,9 +215,9 @@ export const deleteOptionsSchema: ObjectSchema = {
     propagationPolicy: {
       ...text,
       zeroMatters: true,
-      description: 'What becomes of dependents: Orphan, Background or Foreground.',
+      description: 'What happens to dependents: Orphan, Background or Foreground.',
     },
-    dryRun: { ...texts, description: 'All: nothing is stored.' },
+    dryRun: { ...texts, description: 'Dry run: All evaluates the request without storing anything.' },
   },
   protobuf: { gracePeriodSeconds: 1, preconditions: 2, orphanDependents: 3, propagationPolicy: 4, dryRun: 5 },
 }
@@ -215,18 +225,18 @@ export const deleteOptionsSchema: ObjectSchema = {
 export const statusSchema: ObjectSchema = {
   type: 'object',
   definition: 'meta.v1.Status',
-  description: 'The answer of a call that does not answer with an object.',
+  description: 'Status of a request that does not return an object.',
   properties: {
     ...typeMeta,
     metadata: { ...listMetaSchema, always: true },
     status: { ...text, description: 'Success or Failure.' },
-    message: { ...text, description: 'For people.' },
-    reason: { ...text, description: 'For programs; one word.' },
+    message: { ...text, description: 'Human-readable message.' },
+    reason: { ...text, description: 'Machine-readable reason, in CamelCase.' },
     details: {
       type: 'object',
       definition: 'meta.v1.StatusDetails',
       zeroMatters: true,
-      description: 'What the answer is about.',
+      description: 'Details about the subject of the error.',
       properties: {
         name: text,
         group: text,
@@ -237,7 +247,7 @@ export const statusSchema: ObjectSchema = {
           items: {
             type: 'object',
             definition: 'meta.v1.StatusCause',
-            description: 'One of several things wrong.',
+            description: 'One of several causes of the error.',
             properties: { reason: text, message: text, field: text },
             protobuf: { reason: 1, message: 2, field: 3 },
           },
@@ -246,7 +256,7 @@ export const statusSchema: ObjectSchema = {
       },
       protobuf: { name: 1, group: 2, kind: 3, uid: 6, causes: 4, retryAfterSeconds: 5 },
     },
-    code: { ...int32, description: 'The HTTP code.' },
+    code: { ...int32, description: 'HTTP status code.' },
   },
   protobuf: { metadata: 1, status: 2, message: 3, reason: 4, details: 5, code: 6 },
 }
@@ -257,7 +267,7 @@ const wholeMetaSchema: ObjectSchema = { ...objectMetaSchema, always: true }
 export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
   type: 'object',
   definition: 'meta.v1.PartialObjectMetadata',
-  description: 'Of an object only what all kinds share.',
+  description: 'The metadata of an object, without the rest.',
   properties: {},
 })
 

@@ -14,7 +14,7 @@ export const nameColumn: Column = {
 export const ageColumn: Column = {
   name: 'Age',
   type: 'string',
-  description: 'How long ago the object was created, by the clock of the server that answers.',
+  description: 'Age of the object, by the clock of the responding server.',
   cell: ({ metadata }) => ({ since: metadata.creationTimestamp ?? null }),
 }
 

@@ -17,17 +17,21 @@ export function execCredentialSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
   return {
     type: 'object',
     definition: `${of}.ExecCredential`,
-    description: 'Credentials that another program has.',
+    description: 'Credentials from an external program.',
     properties: {
       kind: { type: 'string', description: 'ExecCredential.' },
-      apiVersion: { type: 'string', description: 'Version of this shape, the same in question and answer.' },
+      apiVersion: { type: 'string', description: 'API version of the request and the response.' },
       spec: {
         type: 'object',
         definition: `${of}.ExecCredentialSpec`,
-        description: 'For whom credentials are wanted.',
+        description: 'Information about the requested credentials.',
         properties: {
           cluster: clusterSchema(of),
-          interactive: { type: 'boolean', description: 'Somebody can be asked.', always: true },
+          interactive: {
+            type: 'boolean',
+            description: 'Whether the program may prompt the user.',
+            always: true,
+          },
         },
         ...(version === 'v1' ? { required: ['interactive'] } : {}),
         always: true,
@@ -37,10 +41,14 @@ export function execCredentialSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
         definition: `${of}.ExecCredentialStatus`,
         description: 'The credentials: a token, or a certificate with its key.',
         properties: {
-          expirationTimestamp: { type: 'string', format: 'date-time', description: 'Until when they hold.' },
+          expirationTimestamp: {
+            type: 'string',
+            format: 'date-time',
+            description: 'Expiration time of the credentials.',
+          },
           token: { type: 'string', description: 'A bearer token.' },
-          clientCertificateData: { type: 'string', description: 'A certificate in PEM; issuers may follow.' },
-          clientKeyData: { type: 'string', description: 'Its key in PEM.' },
+          clientCertificateData: { type: 'string', description: 'Client certificate chain in PEM.' },
+          clientKeyData: { type: 'string', description: 'Private key of the certificate in PEM.' },
         },
         check: checkStatus,
       },
@@ -52,18 +60,24 @@ function clusterSchema(of: string): ObjectSchema {
   return {
     type: 'object',
     definition: `${of}.Cluster`,
-    description: 'Whom the client wants to speak to.',
+    description: 'The cluster that the client connects to.',
     properties: {
       server: { type: 'string', description: 'URL of the server.', nonEmpty: true },
-      'tls-server-name': { type: 'string', description: 'The name that its certificate has to have.' },
-      'insecure-skip-tls-verify': { type: 'boolean', description: 'Its certificate is not looked at.' },
+      'tls-server-name': {
+        type: 'string',
+        description: "Server name that the server's certificate must have.",
+      },
+      'insecure-skip-tls-verify': {
+        type: 'boolean',
+        description: "Whether the client skips verification of the server's certificate.",
+      },
       'certificate-authority-data': {
         type: 'string',
         format: 'bytes',
-        description: 'Who vouches for it: PEM, in base64.',
+        description: 'CA bundle that verifies the server: PEM, in base64.',
       },
-      'proxy-url': { type: 'string', description: 'By way of whom it is reached.' },
-      config: { type: 'any', description: 'What the configuration of the client says to the program.' },
+      'proxy-url': { type: 'string', description: 'URL of the proxy.' },
+      config: { type: 'any', description: 'Configuration of the cluster for the program.' },
     },
     required: ['server'],
   }

@@ -3,7 +3,7 @@ import { struct, text } from '../../api/schema/build.ts'
 /** By name, in the namespace of the object that refers. */
 export const localObjectReferenceSchema = struct(
   'core.v1.LocalObjectReference',
-  'Names an object of the same namespace.',
+  'Reference to an object in the same namespace.',
   { name: text(1, 'Name of the object.') },
   { mapType: 'atomic' },
 )

@@ -3,7 +3,7 @@ import { struct, text } from '../../api/schema/build.ts'
 /** By name and namespace, for objects that have no namespace themselves. */
 export const secretReferenceSchema = struct(
   'core.v1.SecretReference',
-  'Names a Secret of any namespace.',
+  'Reference to a Secret in any namespace.',
   {
     name: text(1, 'Name of the Secret.'),
     namespace: text(2, 'Namespace of the Secret.'),

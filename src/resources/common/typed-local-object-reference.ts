@@ -9,9 +9,9 @@ import { spellPath } from '../../api/schema/path.ts'
 /** By kind and name, in the namespace of the object that refers. */
 export const typedLocalObjectReferenceSchema = struct(
   'core.v1.TypedLocalObjectReference',
-  'Names an object of any kind in the same namespace.',
+  'Reference to an object of any kind in the same namespace.',
   {
-    apiGroup: text(1, 'Group of the kind; unset means the core group.', { optional: true, always: true }),
+    apiGroup: text(1, 'API group of the kind; the core group when unset.', { optional: true, always: true }),
     kind: text(2, 'Kind of the object.', { required: true }),
     name: text(3, 'Name of the object.', { required: true }),
   },

@@ -21,7 +21,7 @@ export function dataColumn(members: readonly string[]): Column {
   return {
     name: 'Data',
     type: 'string',
-    description: 'How many keys the object has data under.',
+    description: 'Number of keys of the object.',
     cell: (object) => members.reduce((sum, member) => sum + Object.keys(mapOf(object, member)).length, 0),
   }
 }

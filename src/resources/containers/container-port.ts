@@ -12,13 +12,13 @@ export const containerPortSchema = struct(
   'core.v1.ContainerPort',
   'A port that a container listens on.',
   {
-    name: text(1, 'Name to refer to the port by; no two of one container are equal.', {
+    name: text(1, 'Name of the port, unique in the container.', {
       rule: checkPortName,
     }),
-    hostPort: int32(2, 'Port of the node that leads there; 0 is none.'),
-    containerPort: int32(3, 'The port, in the network of the Pod.', { required: true, always: true }),
+    hostPort: int32(2, 'Port of the node that is forwarded to the container; 0 means none.'),
+    containerPort: int32(3, 'Port in the network of the Pod.', { required: true, always: true }),
     protocol: text(4, 'TCP, UDP or SCTP.', { default: 'TCP', enum: ['SCTP', 'TCP', 'UDP'] }),
-    hostIP: text(5, 'Address of the node that the host port is bound to; unset is all.'),
+    hostIP: text(5, 'Node address that the host port binds to; all addresses when unset.'),
   },
   { check: checkNumbers },
 )

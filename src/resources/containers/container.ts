@@ -24,73 +24,89 @@ import { checkMountsAndDevices, volumeDeviceSchema, volumeMountSchema } from '..
 
 /** What containers of all sorts say of themselves. */
 const members = {
-  name: text(1, 'Name of the container; no two of the Pod are equal.', {
+  name: text(1, 'Name of the container, unique in the Pod.', {
     required: true,
     rule: checkDns1123Label,
   }),
-  image: text(2, 'The image to run; never left out.'),
-  command: texts(3, 'What to run instead of the entry point of the image.'),
-  args: texts(4, 'Arguments for it, instead of those of the image.'),
-  workingDir: text(5, 'Where to run it; unset: as the image says.'),
-  ports: listOf(6, containerPortSchema, 'Ports it listens on; others can be reached all the same.', {
+  image: text(2, 'Image to run; required.'),
+  command: texts(3, 'Command that replaces the entry point of the image.'),
+  args: texts(4, 'Arguments that replace those of the image.'),
+  workingDir: text(5, "Working directory; the image's default when unset."),
+  ports: listOf(6, containerPortSchema, 'Ports that the container listens on; informational.', {
     patchMergeKey: 'containerPort',
     patchStrategy: 'merge',
     listType: 'map',
     listMapKeys: ['containerPort', 'protocol'],
   }),
-  envFrom: listOf(19, envFromSourceSchema, 'Objects whose keys become variables; the last one wins.'),
-  env: listOf(7, envVarSchema, 'Variables of its environment; they go before those of envFrom.', {
+  envFrom: listOf(
+    19,
+    envFromSourceSchema,
+    'Objects whose keys become environment variables; the last source wins.',
+  ),
+  env: listOf(7, envVarSchema, 'Environment variables; they override envFrom.', {
     patchMergeKey: 'name',
     patchStrategy: 'merge',
   }),
-  resources: part(8, resourceRequirementsSchema, 'What it needs of the node.'),
-  volumeMounts: listOf(9, volumeMountSchema, 'Volumes it sees as directories.', {
+  resources: part(8, resourceRequirementsSchema, 'Compute resources of the container.'),
+  volumeMounts: listOf(9, volumeMountSchema, 'Volumes to mount as directories.', {
     patchMergeKey: 'mountPath',
     patchStrategy: 'merge',
   }),
-  volumeDevices: listOf(21, volumeDeviceSchema, 'Volumes it sees as devices.', {
+  volumeDevices: listOf(21, volumeDeviceSchema, 'Raw volumes to attach as devices.', {
     patchMergeKey: 'devicePath',
     patchStrategy: 'merge',
   }),
-  livenessProbe: maybe(10, probeSchema, 'Whether it lives; it is started anew when not.'),
-  readinessProbe: maybe(11, probeSchema, 'Whether it can serve; it gets no traffic when not.'),
-  startupProbe: maybe(22, probeSchema, 'Whether it has started; the other probes wait for that.'),
-  lifecycle: maybe(12, lifecycleSchema, 'What to do when it begins and before it ends.'),
-  terminationMessagePath: text(13, 'The file in which it may leave its last words.', {
+  livenessProbe: maybe(10, probeSchema, 'Liveness probe; the container restarts when it fails.'),
+  readinessProbe: maybe(
+    11,
+    probeSchema,
+    'Readiness probe; the container receives no traffic while it fails.',
+  ),
+  startupProbe: maybe(22, probeSchema, 'Startup probe; the other probes begin after it has succeeded.'),
+  lifecycle: maybe(
+    12,
+    lifecycleSchema,
+    'Hooks that run after the start and before the end of the container.',
+  ),
+  terminationMessagePath: text(13, 'File for the termination message.', {
     default: '/dev/termination-log',
   }),
   terminationMessagePolicy: text(
     20,
-    'File: last words are in the file; FallbackToLogsOnError: else in the log.',
+    'Source of the termination message: File, or FallbackToLogsOnError for the end of the log.',
     {
       default: 'File',
       enum: ['FallbackToLogsOnError', 'File'],
     },
   ),
-  imagePullPolicy: text(14, 'When to fetch the image; unset: Always for the tag latest, else IfNotPresent.', {
-    enum: ['Always', 'IfNotPresent', 'Never'],
-  }),
-  securityContext: maybe(15, securityContextSchema, 'What its processes run as and may do.'),
-  stdin: flag(16, 'Whether it has a standard input.'),
-  stdinOnce: flag(17, 'Whether that is closed behind the first who was attached.'),
-  tty: flag(18, 'Whether it has a terminal.'),
+  imagePullPolicy: text(
+    14,
+    'Pull policy of the image; defaults to Always for the tag latest, else to IfNotPresent.',
+    {
+      enum: ['Always', 'IfNotPresent', 'Never'],
+    },
+  ),
+  securityContext: maybe(15, securityContextSchema, 'Security settings of the container.'),
+  stdin: flag(16, 'Whether the container has a standard input.'),
+  stdinOnce: flag(17, 'Whether standard input closes after the first attach session.'),
+  tty: flag(18, 'Whether the container has a terminal.'),
 }
 
-export const containerSchema = struct('core.v1.Container', 'A program that a Pod runs.', members, {
+export const containerSchema = struct('core.v1.Container', 'A container of a Pod.', members, {
   check: checkContainer,
 })
 
 const ephemeralContainerCommonSchema = struct(
   'core.v1.EphemeralContainerCommon',
-  'What an ephemeral container has in common with others.',
+  'Fields that ephemeral containers share with other containers.',
   members,
   { check: checkEphemeral },
 )
 
 export const ephemeralContainerSchema = struct(
   'core.v1.EphemeralContainer',
-  'A program that is added to a running Pod, to look into it.',
-  { targetContainerName: text(2, 'The container whose processes it sees; unset: only its own.') },
+  'A container that is added to a running Pod for debugging.',
+  { targetContainerName: text(2, 'Container whose process namespace is shared; none when unset.') },
   { inline: [{ number: 1, schema: ephemeralContainerCommonSchema }] },
 )
 

@@ -12,9 +12,9 @@ import { compareQuantities, parseQuantity } from '../../api/schema/quantity.ts'
 
 export const objectFieldSelectorSchema = struct(
   'core.v1.ObjectFieldSelector',
-  'Names a field of the Pod.',
+  'Selects a field of the Pod.',
   {
-    apiVersion: text(1, 'Version of the shape that the path is written for.', { default: 'v1' }),
+    apiVersion: text(1, 'API version of the field path.', { default: 'v1' }),
     fieldPath: text(2, 'Path of the field.', { required: true }),
   },
   { mapType: 'atomic' },
@@ -22,11 +22,11 @@ export const objectFieldSelectorSchema = struct(
 
 export const resourceFieldSelectorSchema = struct(
   'core.v1.ResourceFieldSelector',
-  'Names an amount of a resource that a container asks for or is allowed.',
+  'Selects a resource request or limit of a container.',
   {
-    containerName: text(1, 'The container; a variable means its own when there is none.'),
-    resource: text(2, 'Which amount, such as limits.cpu.', { required: true }),
-    divisor: quantity(3, 'The unit to tell it in; unset means 1.', { always: true }),
+    containerName: text(1, 'Name of the container; variables default to their own container.'),
+    resource: text(2, 'Resource to select, such as limits.cpu.', { required: true }),
+    divisor: quantity(3, 'Unit of the value; 1 when unset.', { always: true }),
   },
   { mapType: 'atomic' },
 )

@@ -26,9 +26,9 @@ const reference = [{ number: 1, schema: localObjectReferenceSchema }]
 
 export const configMapKeySelectorSchema = struct(
   'core.v1.ConfigMapKeySelector',
-  'A key of a ConfigMap in the namespace of the Pod.',
+  'Selects a key of a ConfigMap in the namespace of the Pod.',
   {
-    key: text(2, 'The key.', { required: true, rule: checkConfigKey }),
+    key: text(2, 'Key to select.', { required: true, rule: checkConfigKey }),
     optional: flag(3, 'Whether the ConfigMap or its key may be missing.', { optional: true }),
   },
   { inline: reference, mapType: 'atomic', check: isNamed },
@@ -36,9 +36,9 @@ export const configMapKeySelectorSchema = struct(
 
 export const secretKeySelectorSchema = struct(
   'core.v1.SecretKeySelector',
-  'A key of a Secret in the namespace of the Pod.',
+  'Selects a key of a Secret in the namespace of the Pod.',
   {
-    key: text(2, 'The key.', { required: true, rule: checkConfigKey }),
+    key: text(2, 'Key to select.', { required: true, rule: checkConfigKey }),
     optional: flag(3, 'Whether the Secret or its key may be missing.', { optional: true }),
   },
   { inline: reference, mapType: 'atomic', check: isNamed },
@@ -46,10 +46,10 @@ export const secretKeySelectorSchema = struct(
 
 export const envVarSourceSchema = struct(
   'core.v1.EnvVarSource',
-  'Where the value of a variable comes from; one member is set.',
+  'Source of an environment variable; exactly one member is set.',
   {
     fieldRef: maybe(1, objectFieldSelectorSchema, 'A field of the Pod.'),
-    resourceFieldRef: maybe(2, resourceFieldSelectorSchema, 'What the container asks for or is allowed.'),
+    resourceFieldRef: maybe(2, resourceFieldSelectorSchema, 'A resource request or limit of the container.'),
     configMapKeyRef: maybe(3, configMapKeySelectorSchema, 'A key of a ConfigMap.'),
     secretKeyRef: maybe(4, secretKeySelectorSchema, 'A key of a Secret.'),
   },
@@ -58,34 +58,34 @@ export const envVarSourceSchema = struct(
 
 export const envVarSchema = struct(
   'core.v1.EnvVar',
-  'A variable of the environment of a container.',
+  'An environment variable.',
   {
     name: text(1, 'Name of the variable.', { required: true, rule: checkEnvironmentName }),
-    value: text(2, 'The value; $(NAME) stands for another variable, and $$ for one dollar sign.'),
-    valueFrom: maybe(3, envVarSourceSchema, 'Where the value comes from when it is not said here.'),
+    value: text(2, 'Value of the variable; $(NAME) expands another variable, and $$ is a dollar sign.'),
+    valueFrom: maybe(3, envVarSourceSchema, 'Source of the value if value is empty.'),
   },
   { check: checkVariable },
 )
 
 const configMapEnvSourceSchema = struct(
   'core.v1.ConfigMapEnvSource',
-  'A ConfigMap whose keys become variables.',
+  'A ConfigMap whose keys become environment variables.',
   { optional: flag(2, 'Whether the ConfigMap may be missing.', { optional: true }) },
   { inline: reference, check: isNamed },
 )
 
 const secretEnvSourceSchema = struct(
   'core.v1.SecretEnvSource',
-  'A Secret whose keys become variables.',
+  'A Secret whose keys become environment variables.',
   { optional: flag(2, 'Whether the Secret may be missing.', { optional: true }) },
   { inline: reference, check: isNamed },
 )
 
 export const envFromSourceSchema = struct(
   'core.v1.EnvFromSource',
-  'An object all of whose keys become variables.',
+  'A source of environment variables.',
   {
-    prefix: text(1, 'What the name of each variable begins with.', { rule: checkEnvironmentName }),
+    prefix: text(1, 'Prefix of the variable names.', { rule: checkEnvironmentName }),
     configMapRef: maybe(2, configMapEnvSourceSchema, 'The ConfigMap.'),
     secretRef: maybe(3, secretEnvSourceSchema, 'The Secret.'),
   },

@@ -13,67 +13,67 @@ import { checkPort, checkPortNumber } from './port.ts'
 
 const execActionSchema = struct(
   'core.v1.ExecAction',
-  'Runs a program in the container.',
-  { command: texts(1, 'The program and its arguments; no shell is involved. It succeeds with exit code 0.') },
+  'Runs a command in the container.',
+  { command: texts(1, 'Command and arguments, without a shell; exit code 0 means success.') },
   { check: checkCommand },
 )
 
-const httpHeaderSchema = struct('core.v1.HTTPHeader', 'A header of a request.', {
+const httpHeaderSchema = struct('core.v1.HTTPHeader', 'An HTTP header.', {
   name: text(1, 'Name of the header.', { required: true, rule: checkHttpHeaderName }),
   value: text(2, 'Value of the header.', { required: true, always: true }),
 })
 
 const httpGetActionSchema = struct(
   'core.v1.HTTPGetAction',
-  'Asks the container by HTTP.',
+  'Sends an HTTP GET request to the container.',
   {
     path: text(1, 'Path of the request.', { default: '/' }),
-    port: intOrString(2, 'Number of the port, or its name in the container.', {
+    port: intOrString(2, 'Port number, or name of a port of the container.', {
       required: true,
       always: true,
     }),
-    host: text(3, 'Host to ask; unset is the address of the Pod.'),
+    host: text(3, 'Host of the request; the address of the Pod when unset.'),
     scheme: text(4, 'HTTP or HTTPS.', { enum: ['HTTP', 'HTTPS'], default: 'HTTP' }),
-    httpHeaders: listOf(5, httpHeaderSchema, 'Headers of the request; a name may stand there twice.'),
+    httpHeaders: listOf(5, httpHeaderSchema, 'Headers of the request; names may repeat.'),
   },
   { check: (action, at, found) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port'), found) },
 )
 
 const tcpSocketActionSchema = struct(
   'core.v1.TCPSocketAction',
-  'Opens a connection to the container.',
+  'Opens a TCP connection to the container.',
   {
-    port: intOrString(1, 'Number of the port, or its name in the container.', {
+    port: intOrString(1, 'Port number, or name of a port of the container.', {
       required: true,
       always: true,
     }),
-    host: text(2, 'Host to connect to; unset is the address of the Pod.'),
+    host: text(2, 'Host of the connection; the address of the Pod when unset.'),
   },
   { check: (action, at, found) => checkPort(memberOf(action, 'port'), fieldAt(at, 'port'), found) },
 )
 
 const grpcActionSchema = struct(
   'core.v1.GRPCAction',
-  'Asks the container by the health protocol of gRPC.',
+  'Calls the gRPC health service of the container.',
   {
     port: int32(1, 'Number of the port.', { required: true, always: true }),
-    service: text(2, 'Name of the service to ask for.', { optional: true, default: '' }),
+    service: text(2, 'Name of the service to check.', { optional: true, default: '' }),
   },
   { check: checkGrpc },
 )
 
-const exec = maybe(1, execActionSchema, 'Runs a program in the container.')
-const httpGet = maybe(2, httpGetActionSchema, 'Asks the container by HTTP.')
-const tcpSocket = maybe(3, tcpSocketActionSchema, 'Opens a connection to the container.')
+const exec = maybe(1, execActionSchema, 'Runs a command in the container.')
+const httpGet = maybe(2, httpGetActionSchema, 'Sends an HTTP GET request.')
+const tcpSocket = maybe(3, tcpSocketActionSchema, 'Opens a TCP connection.')
 
 export const probeHandlerSchema = struct(
   'core.v1.ProbeHandler',
-  'How to find out how a container is; one member is set.',
+  'Action of a probe; exactly one member is set.',
   {
     exec,
     httpGet,
     tcpSocket,
-    grpc: maybe(4, grpcActionSchema, 'Asks the container by the health protocol of gRPC.'),
+    grpc: maybe(4, grpcActionSchema, 'Calls the gRPC health service.'),
   },
   {
     check: (handler, at, found) =>
@@ -83,7 +83,7 @@ export const probeHandlerSchema = struct(
 
 export const lifecycleHandlerSchema = struct(
   'core.v1.LifecycleHandler',
-  'What to do at a moment in the life of a container; one member is set.',
+  'Action of a lifecycle hook; exactly one member is set.',
   { exec, httpGet, tcpSocket },
   {
     check: (handler, at, found) =>
@@ -91,18 +91,18 @@ export const lifecycleHandlerSchema = struct(
   },
 )
 
-export const lifecycleSchema = struct(
-  'core.v1.Lifecycle',
-  'What to do when a container begins and before it ends.',
-  {
-    postStart: maybe(
-      1,
-      lifecycleHandlerSchema,
-      'Right after it began; when this fails, the container is ended.',
-    ),
-    preStop: maybe(2, lifecycleHandlerSchema, 'Before it is ended; the time for that goes on meanwhile.'),
-  },
-)
+export const lifecycleSchema = struct('core.v1.Lifecycle', 'Lifecycle hooks of a container.', {
+  postStart: maybe(
+    1,
+    lifecycleHandlerSchema,
+    'Hook that runs after the container is created; the container is stopped if it fails.',
+  ),
+  preStop: maybe(
+    2,
+    lifecycleHandlerSchema,
+    'Hook that runs before the container is stopped, within the grace period.',
+  ),
+})
 
 function checkCommand(action: JsonObject, at: Path | null, found: Findings): void {
   if (textsMember(action, 'command').length === 0) found.add(required(fieldAt(at, 'command')))

@@ -4,18 +4,25 @@ import { probeHandlerSchema } from './handler.ts'
 /** Asked again and again while a container lives. What only some probes may say is checked by the container. */
 export const probeSchema = struct(
   'core.v1.Probe',
-  'How and how often to find out how a container is.',
+  'A health check of a container.',
   {
-    initialDelaySeconds: int32(2, 'Seconds from the start of the container to the first time.', {
+    initialDelaySeconds: int32(
+      2,
+      'Delay in seconds between the start of the container and the first probe.',
+      {
+        minimum: 0,
+      },
+    ),
+    timeoutSeconds: int32(3, 'Timeout of a probe in seconds.', { minimum: 0, default: 1 }),
+    periodSeconds: int32(4, 'Interval between probes in seconds.', { minimum: 0, default: 10 }),
+    successThreshold: int32(5, 'Consecutive successes after a failure that count as success.', {
       minimum: 0,
+      default: 1,
     }),
-    timeoutSeconds: int32(3, 'Seconds after which no answer is a failure.', { minimum: 0, default: 1 }),
-    periodSeconds: int32(4, 'Seconds from one time to the next.', { minimum: 0, default: 10 }),
-    successThreshold: int32(5, 'Successes in a row that make up for a failure.', { minimum: 0, default: 1 }),
-    failureThreshold: int32(6, 'Failures in a row that count.', { minimum: 0, default: 3 }),
+    failureThreshold: int32(6, 'Consecutive failures that count as failure.', { minimum: 0, default: 3 }),
     terminationGracePeriodSeconds: int64(
       7,
-      'Seconds that the container gets to end when this probe fails; unset: as the Pod says.',
+      "Grace period in seconds after a failure of this probe; the Pod's when unset.",
       { optional: true },
     ),
   },

@@ -22,7 +22,7 @@ export function customColumns(columns: readonly JsonObject[]): readonly Column[]
 const AGE: JsonObject = {
   name: 'Age',
   type: 'date',
-  description: 'How long ago the object was created, by the clock of the server that answers.',
+  description: 'Age of the object, by the clock of the responding server.',
   jsonPath: '.metadata.creationTimestamp',
 }
 

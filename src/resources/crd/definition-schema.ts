@@ -11,34 +11,37 @@ import { jsonSchemaProps } from './json-schema-props.ts'
  */
 export function definitionSchema(names: Names): ObjectSchema {
   const { properties, required = [] } = struct('apiextensions.v1.CustomResourceDefinition', '', {
-    spec: part(2, specSchema(names), 'The kind.', { required: true, always: true }),
-    status: part(3, statusSchema, 'What became of it; set by the server.'),
+    spec: part(2, specSchema(names), 'Specification of the resource.', { required: true, always: true }),
+    status: part(3, statusSchema, 'Observed state of the definition; set by the server.'),
   })
   return {
     type: 'object',
     definition: 'apiextensions.v1.CustomResourceDefinition',
-    description: 'Describes a kind that the server serves from then on as it serves its own.',
+    description: 'Defines a custom resource that the server serves like a built-in one.',
     properties,
     required,
   }
 }
 
-const namesSchema = struct('apiextensions.v1.CustomResourceDefinitionNames', 'What a kind is called.', {
-  plural: text(1, 'In paths; the definition is named PLURAL.GROUP.', { required: true, always: true }),
-  singular: text(2, 'Of one; the kind in lower case unless said.'),
-  shortNames: texts(3, 'Shorter words for clients to take.'),
-  kind: text(4, 'What objects say they are: CamelCase, of one.', { required: true, always: true }),
-  listKind: text(5, 'What lists of them say they are; KINDList unless said.'),
-  categories: texts(6, 'Words under which clients ask for several kinds at once, such as all.'),
+const namesSchema = struct('apiextensions.v1.CustomResourceDefinitionNames', 'Names of a custom resource.', {
+  plural: text(1, 'Plural name, as in paths; the definition is named PLURAL.GROUP.', {
+    required: true,
+    always: true,
+  }),
+  singular: text(2, 'Singular name; defaults to the kind in lower case.'),
+  shortNames: texts(3, 'Short names for clients.'),
+  kind: text(4, 'Kind of the objects: CamelCase and singular.', { required: true, always: true }),
+  listKind: text(5, 'Kind of lists; defaults to KINDList.'),
+  categories: texts(6, 'Categories that include the resource, such as all.'),
 })
 
 const serviceReferenceSchema = struct(
   'apiextensions.v1.ServiceReference',
-  'Names a Service.',
+  'Reference to a Service.',
   {
     namespace: text(1, 'Namespace of the Service.', { required: true, always: true }),
     name: text(2, 'Name of the Service.', { required: true, always: true }),
-    path: text(3, 'Path of the request; / unless said.', { optional: true }),
+    path: text(3, 'Path of the request; / by default.', { optional: true }),
     port: int32(4, 'Port of the Service.', { optional: true, default: 443 }),
   },
   { check: checkWebhookService },
@@ -46,70 +49,70 @@ const serviceReferenceSchema = struct(
 
 const clientConfigSchema = struct(
   'apiextensions.v1.WebhookClientConfig',
-  'Where a webhook is.',
+  'Address of a webhook.',
   {
-    url: text(3, 'Where it is: https, without user, query or fragment.', { optional: true }),
-    service: maybe(1, serviceReferenceSchema, 'The Service it is behind.'),
-    caBundle: bytes(2, 'Who vouches for its certificate: PEM, in base64.'),
+    url: text(3, 'URL of the webhook: https, without user, query or fragment.', { optional: true }),
+    service: maybe(1, serviceReferenceSchema, 'Service in front of the webhook.'),
+    caBundle: bytes(2, "CA bundle that verifies the webhook's certificate: PEM, in base64."),
   },
   { check: checkWebhookClient },
 )
 
-const webhookConversionSchema = struct('apiextensions.v1.WebhookConversion', 'How a webhook converts.', {
-  clientConfig: maybe(2, clientConfigSchema, 'Where it is.'),
-  conversionReviewVersions: texts(3, 'Versions of reviews that it takes, the best first.', {
+const webhookConversionSchema = struct(
+  'apiextensions.v1.WebhookConversion',
+  'Settings of a conversion webhook.',
+  {
+    clientConfig: maybe(2, clientConfigSchema, 'Address of the webhook.'),
+    conversionReviewVersions: texts(3, 'Supported ConversionReview versions, in order of preference.', {
+      required: true,
+      always: true,
+    }),
+  },
+)
+
+const conversionSchema = struct(
+  'apiextensions.v1.CustomResourceConversion',
+  'Conversion between versions of the resource.',
+  {
+    strategy: text(1, 'Strategy: None changes only apiVersion; Webhook is stored, but not called yet.', {
+      required: true,
+      always: true,
+    }),
+    webhook: maybe(2, webhookConversionSchema, 'Webhook of the strategy Webhook.'),
+  },
+)
+
+const columnSchema = struct('apiextensions.v1.CustomResourceColumnDefinition', 'A printer column.', {
+  name: text(1, 'Header of the column.', { required: true, always: true }),
+  type: text(2, 'Type of the values.', { required: true, always: true }),
+  format: text(3, 'Format of the values, for clients.'),
+  description: text(4, 'Description of the column.'),
+  priority: int32(5, 'Priority; columns above 0 are shown only in wide output.'),
+  jsonPath: text(6, 'JSONPath of the value, such as .spec.replicas.', {
     required: true,
     always: true,
   }),
 })
 
-const conversionSchema = struct(
-  'apiextensions.v1.CustomResourceConversion',
-  'How objects become those of another version.',
-  {
-    strategy: text(1, 'None: only apiVersion changes. Webhook: stored, but not called yet.', {
-      required: true,
-      always: true,
-    }),
-    webhook: maybe(2, webhookConversionSchema, 'What converts, where that is a webhook.'),
-  },
-)
-
-const columnSchema = struct(
-  'apiextensions.v1.CustomResourceColumnDefinition',
-  'A column of the tables that clients show.',
-  {
-    name: text(1, 'What stands above it.', { required: true, always: true }),
-    type: text(2, 'Type of its cells.', { required: true, always: true }),
-    format: text(3, 'What the cells are beyond that; clients may use it.'),
-    description: text(4, 'What the column is about.'),
-    priority: int32(5, 'Above 0: only where a client shows all there is.'),
-    jsonPath: text(6, 'Where in the object its cells come from, such as .spec.replicas.', {
-      required: true,
-      always: true,
-    }),
-  },
-)
-
 const selectableFieldSchema = struct(
   'apiextensions.v1.SelectableField',
-  'A field that field selectors may name.',
-  { jsonPath: text(1, 'Where in the object it is, such as .spec.color.', { required: true, always: true }) },
+  'A field that field selectors may use.',
+  { jsonPath: text(1, 'JSONPath of the field, such as .spec.color.', { required: true, always: true }) },
 )
 
 const scaleSchema = struct(
   'apiextensions.v1.CustomResourceSubresourceScale',
-  'Where an object says how many copies it stands for.',
+  'Paths of the scale subresource.',
   {
-    specReplicasPath: text(1, 'Where it says how many there shall be, under .spec.', {
+    specReplicasPath: text(1, 'JSONPath of the desired replica count, under .spec.', {
       required: true,
       always: true,
     }),
-    statusReplicasPath: text(2, 'Where it says how many there are, under .status.', {
+    statusReplicasPath: text(2, 'JSONPath of the observed replica count, under .status.', {
       required: true,
       always: true,
     }),
-    labelSelectorPath: text(3, 'Where it says, as a text, by which labels they are found.', {
+    labelSelectorPath: text(3, 'JSONPath of the label selector, serialized as text.', {
       optional: true,
     }),
   },
@@ -117,73 +120,87 @@ const scaleSchema = struct(
 
 const subresourcesSchema = struct(
   'apiextensions.v1.CustomResourceSubresources',
-  'Paths under an object that clients may use.',
+  'Subresources of the custom resource.',
   {
     status: maybe(
       1,
-      struct('apiextensions.v1.CustomResourceSubresourceStatus', 'status is a path of its own.', {}),
-      'Status is written at a path of its own, and nowhere else.',
+      struct('apiextensions.v1.CustomResourceSubresourceStatus', 'The status subresource.', {}),
+      'Enables the status subresource; the main path ignores changes of status then.',
     ),
-    scale: maybe(2, scaleSchema, 'How many copies there shall be is written at a path of its own.'),
+    scale: maybe(2, scaleSchema, 'Enables the scale subresource.'),
   },
 )
 
 function specSchema(names: Names): ObjectSchema {
-  const validation = struct('apiextensions.v1.CustomResourceValidation', 'What objects have to be.', {
-    openAPIV3Schema: maybe(1, jsonSchemaProps(names), 'The shape of the objects.'),
+  const validation = struct('apiextensions.v1.CustomResourceValidation', 'Validation of custom objects.', {
+    openAPIV3Schema: maybe(1, jsonSchemaProps(names), 'OpenAPI v3 schema of the objects.'),
   })
-  const version = struct('apiextensions.v1.CustomResourceDefinitionVersion', 'One version of the kind.', {
-    name: text(1, 'In paths, such as v1 or v1beta1.', { required: true, always: true }),
-    served: flag(2, 'Whether clients can ask for it.', { required: true, always: true }),
-    storage: flag(3, 'Whether objects are stored in it; so they are in exactly one.', {
-      required: true,
-      always: true,
-    }),
-    deprecated: flag(7, 'Whoever uses it is warned.'),
-    deprecationWarning: text(8, 'In these words; a plain sentence unless said.', { optional: true }),
-    schema: maybe(4, validation, 'What objects have to be in this version.'),
-    subresources: maybe(5, subresourcesSchema, 'Paths under an object.'),
-    additionalPrinterColumns: listOf(6, columnSchema, 'Columns of tables; the age unless said.'),
-    selectableFields: listOf(
-      9,
-      selectableFieldSchema,
-      'Fields for field selectors. Stored, but not served yet.',
-    ),
-  })
-  return struct('apiextensions.v1.CustomResourceDefinitionSpec', 'What a kind is.', {
+  const version = struct(
+    'apiextensions.v1.CustomResourceDefinitionVersion',
+    'A version of a custom resource.',
+    {
+      name: text(1, 'Name of the version, as in paths: v1 or v1beta1.', { required: true, always: true }),
+      served: flag(2, 'Whether the version is served.', { required: true, always: true }),
+      storage: flag(3, 'Whether objects are stored in this version; true for exactly one version.', {
+        required: true,
+        always: true,
+      }),
+      deprecated: flag(7, 'Whether the version is deprecated; clients receive a warning then.'),
+      deprecationWarning: text(8, 'Text of the deprecation warning; a default text when unset.', {
+        optional: true,
+      }),
+      schema: maybe(4, validation, 'Schema of this version.'),
+      subresources: maybe(5, subresourcesSchema, 'Subresources of this version.'),
+      additionalPrinterColumns: listOf(6, columnSchema, 'Printer columns; only the age by default.'),
+      selectableFields: listOf(
+        9,
+        selectableFieldSchema,
+        'Fields for field selectors; stored, but not served yet.',
+      ),
+    },
+  )
+  return struct('apiextensions.v1.CustomResourceDefinitionSpec', 'Specification of a custom resource.', {
     group: text(1, 'API group, such as example.com; part of the paths.', { required: true, always: true }),
-    names: part(3, namesSchema, 'What the kind is called.', { required: true, always: true }),
-    scope: text(4, 'Whether its objects lie in namespaces: Namespaced or Cluster.', {
+    names: part(3, namesSchema, 'Names of the resource.', { required: true, always: true }),
+    scope: text(4, 'Scope of the resource: Namespaced or Cluster.', {
       required: true,
       always: true,
     }),
-    versions: listOf(7, version, 'The versions of the kind.', { required: true, always: true }),
-    conversion: maybe(9, conversionSchema, 'How objects become those of another version.'),
-    preserveUnknownFields: flag(10, 'Not taken as true: what no schema describes is dropped.'),
+    versions: listOf(7, version, 'Versions of the resource.', { required: true, always: true }),
+    conversion: maybe(9, conversionSchema, 'Conversion between versions.'),
+    preserveUnknownFields: flag(10, 'Must not be true: fields without a schema are pruned.'),
   })
 }
 
 const conditionSchema = struct(
   'apiextensions.v1.CustomResourceDefinitionCondition',
-  'One thing that is or is not so of a definition.',
+  'A condition of a definition.',
   {
-    type: text(1, 'What: Established, NamesAccepted, Terminating and others.', {
+    type: text(1, 'Type of the condition: Established, NamesAccepted, Terminating and others.', {
       required: true,
       always: true,
     }),
-    status: text(2, 'True, False or Unknown.', { required: true, always: true }),
-    lastTransitionTime: time(3, 'When that last changed.'),
-    reason: text(4, 'Why, in one word for programs.'),
-    message: text(5, 'Why, for people.'),
+    status: text(2, 'Status of the condition: True, False or Unknown.', { required: true, always: true }),
+    lastTransitionTime: time(3, 'Time of the last change of the status.'),
+    reason: text(4, 'Machine-readable reason, in CamelCase.'),
+    message: text(5, 'Human-readable message.'),
   },
 )
 
-const statusSchema = struct('apiextensions.v1.CustomResourceDefinitionStatus', 'What became of a kind.', {
-  conditions: listOf(1, conditionSchema, 'What is and what is not so.', {
-    listType: 'map',
-    listMapKeys: ['type'],
-    always: true,
-  }),
-  acceptedNames: part(2, namesSchema, 'The names that are in use: some may be taken by another kind.'),
-  storedVersions: texts(3, 'Versions in which there may be stored objects.', { always: true }),
-})
+const statusSchema = struct(
+  'apiextensions.v1.CustomResourceDefinitionStatus',
+  'Observed state of a definition.',
+  {
+    conditions: listOf(1, conditionSchema, 'Conditions of the definition.', {
+      listType: 'map',
+      listMapKeys: ['type'],
+      always: true,
+    }),
+    acceptedNames: part(
+      2,
+      namesSchema,
+      'Names in use; some requested names may conflict with another resource.',
+    ),
+    storedVersions: texts(3, 'Versions in which objects may be stored.', { always: true }),
+  },
+)

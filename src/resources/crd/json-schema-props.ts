@@ -15,7 +15,7 @@ export function jsonSchemaProps(names: Names): ObjectSchema {
   const itself: ObjectSchema = {
     type: 'object',
     definition: 'apiextensions.v1.JSONSchemaProps',
-    description: 'A JSON Schema, of the part of it that OpenAPI 3.0 has.',
+    description: 'A JSON Schema, limited to the subset of OpenAPI 3.0.',
     properties,
     protobuf,
   }
@@ -41,43 +41,43 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
   })
   const optional = { optional: true } as const
   return {
-    id: text(1, 'Not taken: schemas have no names of their own.'),
-    $schema: text(2, 'Which JSON Schema this is.'),
-    $ref: text(3, 'Not taken: schemas refer to none.', optional),
-    description: text(4, 'What the value is for; clients show it.'),
+    id: text(1, 'Not supported: schemas have no IDs.'),
+    $schema: text(2, 'URI of the JSON Schema dialect.'),
+    $ref: text(3, 'Not supported: schemas have no references.', optional),
+    description: text(4, 'Description of the value.'),
     type: text(5, 'JSON type of the value.'),
-    format: text(6, 'Form of a text, or size of a number; unknown ones say nothing.'),
-    title: text(7, 'Short name of the value.'),
+    format: text(6, 'Format of a string or number; unknown formats are ignored.'),
+    title: text(7, 'Title of the value.'),
     default: anyJson(8, 'Filled in where the value is absent.'),
-    maximum: double(9, 'Largest number.', optional),
-    exclusiveMaximum: flag(10, 'The largest number itself is too large.'),
-    minimum: double(11, 'Smallest number.', optional),
-    exclusiveMinimum: flag(12, 'The smallest number itself is too small.'),
-    maxLength: int64(13, 'Most characters of a text.', optional),
-    minLength: int64(14, 'Fewest characters of a text.', optional),
-    pattern: text(15, 'Regular expression that a text must match somewhere.'),
-    maxItems: int64(16, 'Most elements of a list.', optional),
-    minItems: int64(17, 'Fewest elements of a list.', optional),
-    uniqueItems: flag(18, 'Not taken as true: it takes too long to check.'),
-    multipleOf: double(19, 'What a number must be a multiple of.', optional),
-    enum: listOf(20, json, 'The values there are.'),
-    maxProperties: int64(21, 'Most members of an object.', optional),
-    minProperties: int64(22, 'Fewest members of an object.', optional),
-    required: texts(23, 'Members that must be there.'),
-    items: maybe(24, schemaOrList, 'What elements of a list are.'),
-    allOf: listOf(25, schema, 'Schemas that must all hold.'),
-    oneOf: listOf(26, schema, 'Schemas of which exactly one must hold.'),
-    anyOf: listOf(27, schema, 'Schemas of which one at least must hold.'),
-    not: maybe(28, schema, 'A schema that must not hold.'),
-    properties: mapOf(29, schema, 'Members of an object, by name.'),
-    additionalProperties: maybe(30, schemaOrBool, 'What other members are.'),
-    patternProperties: mapOf(31, schema, 'Not taken.'),
-    dependencies: mapOf(32, schemaOrTexts, 'Not taken.'),
-    additionalItems: maybe(33, schemaOrBool, 'Not taken.'),
-    definitions: mapOf(34, schema, 'Not taken.'),
-    externalDocs: maybe(35, externalDocs, 'Where more is said of the value.'),
+    maximum: double(9, 'Maximum of a number.', optional),
+    exclusiveMaximum: flag(10, 'Whether maximum is exclusive.'),
+    minimum: double(11, 'Minimum of a number.', optional),
+    exclusiveMinimum: flag(12, 'Whether minimum is exclusive.'),
+    maxLength: int64(13, 'Maximum length of a string.', optional),
+    minLength: int64(14, 'Minimum length of a string.', optional),
+    pattern: text(15, 'Regular expression that a string must match.'),
+    maxItems: int64(16, 'Maximum number of items.', optional),
+    minItems: int64(17, 'Minimum number of items.', optional),
+    uniqueItems: flag(18, 'Must not be true: checking uniqueness takes too long.'),
+    multipleOf: double(19, 'Number of which the value must be a multiple.', optional),
+    enum: listOf(20, json, 'Allowed values.'),
+    maxProperties: int64(21, 'Maximum number of properties.', optional),
+    minProperties: int64(22, 'Minimum number of properties.', optional),
+    required: texts(23, 'Required properties.'),
+    items: maybe(24, schemaOrList, 'Schema of the items of a list.'),
+    allOf: listOf(25, schema, 'Schemas of which all must match.'),
+    oneOf: listOf(26, schema, 'Schemas of which exactly one must match.'),
+    anyOf: listOf(27, schema, 'Schemas of which at least one must match.'),
+    not: maybe(28, schema, 'Schema that must not match.'),
+    properties: mapOf(29, schema, 'Schemas of properties, by name.'),
+    additionalProperties: maybe(30, schemaOrBool, 'Schema of properties that are not listed.'),
+    patternProperties: mapOf(31, schema, 'Not supported.'),
+    dependencies: mapOf(32, schemaOrTexts, 'Not supported.'),
+    additionalItems: maybe(33, schemaOrBool, 'Not supported.'),
+    definitions: mapOf(34, schema, 'Not supported.'),
+    externalDocs: maybe(35, externalDocs, 'External documentation of the value.'),
     example: anyJson(36, 'A value, to show.'),
-    nullable: flag(37, 'The value may be null.'),
+    nullable: flag(37, 'Whether the value may be null.'),
   }
 }
 
@@ -85,16 +85,20 @@ function ownFields(schema: ObjectSchema): { readonly [name: string]: Field } {
 function markerFields(prefix: string): { readonly [name: string]: Field } {
   const optional = { optional: true } as const
   return {
-    [`${prefix}preserve-unknown-fields`]: flag(38, 'Members that nobody described are kept.', optional),
-    [`${prefix}embedded-resource`]: flag(39, 'The value is an API object of its own.'),
-    [`${prefix}int-or-string`]: flag(40, 'The value is an integer or a text.'),
-    [`${prefix}list-map-keys`]: texts(41, 'Members by which elements of a list differ.'),
-    [`${prefix}list-type`]: text(42, 'What a list is: atomic, set or map.', optional),
-    [`${prefix}map-type`]: text(43, 'What an object is: atomic or granular.', optional),
+    [`${prefix}preserve-unknown-fields`]: flag(
+      38,
+      'Whether fields without a schema are preserved.',
+      optional,
+    ),
+    [`${prefix}embedded-resource`]: flag(39, 'Whether the value is an embedded API object.'),
+    [`${prefix}int-or-string`]: flag(40, 'Whether the value is an integer or a string.'),
+    [`${prefix}list-map-keys`]: texts(41, 'Properties that identify the items of a list of type map.'),
+    [`${prefix}list-type`]: text(42, 'List type: atomic, set or map.', optional),
+    [`${prefix}map-type`]: text(43, 'Map type: atomic or granular.', optional),
     [`${prefix}validations`]: listOf(
       44,
       validationRule,
-      'Rules as expressions. Stored, but not evaluated yet.',
+      'Validation rules as expressions; stored, but not evaluated yet.',
       {
         listType: 'map',
         listMapKeys: ['rule'],
@@ -105,18 +109,22 @@ function markerFields(prefix: string): { readonly [name: string]: Field } {
   }
 }
 
-const externalDocs = struct('apiextensions.v1.ExternalDocumentation', 'Where more is said.', {
-  description: text(1, 'What is said there.'),
-  url: text(2, 'Where that is.'),
-})
+const externalDocs = struct(
+  'apiextensions.v1.ExternalDocumentation',
+  'Reference to external documentation.',
+  {
+    description: text(1, 'Description of the documentation.'),
+    url: text(2, 'URL of the documentation.'),
+  },
+)
 
-const validationRule = struct('apiextensions.v1.ValidationRule', 'A rule as an expression.', {
+const validationRule = struct('apiextensions.v1.ValidationRule', 'A validation rule.', {
   rule: text(1, 'The expression.', { required: true }),
-  message: text(2, 'Message of the error where it does not hold.'),
-  messageExpression: text(3, 'Expression that gives the message.'),
+  message: text(2, 'Error message when the rule fails.'),
+  messageExpression: text(3, 'Expression that computes the error message.'),
   reason: text(4, 'Machine-readable reason of the error.', { optional: true }),
-  fieldPath: text(5, 'Field that the error names.'),
-  optionalOldSelf: flag(6, 'The rule is evaluated without an old value too.', { optional: true }),
+  fieldPath: text(5, 'Path of the field in the error.'),
+  optionalOldSelf: flag(6, 'Whether the rule is also evaluated without an old value.', { optional: true }),
 })
 
 const json: AnySchema = { type: 'any', definition: 'apiextensions.v1.JSON', description: 'Any JSON value.' }

@@ -14,10 +14,10 @@ export const eventColumns: readonly Column[] = Object.freeze([
       textMember(objectMember(event, 'involvedObject'), 'fieldPath'),
     ),
   ),
-  wide(textColumn('Source', 'Who told it, and where that runs.', source)),
+  wide(textColumn('Source', 'Component that reported the event, and its node.', source)),
   textColumn('Message', 'What happened.', (event) => textMember(event, 'message').trim()),
   wide(ageColumn('First Seen', 'How long ago it was seen first.', firstSeen)),
-  wide({ name: 'Count', type: 'string', description: 'How often it happened.', cell: count }),
+  wide({ name: 'Count', type: 'string', description: 'Number of occurrences.', cell: count }),
   wide(nameColumn),
 ])
 

@@ -8,19 +8,19 @@ export const memberColumns: readonly Column[] = [
   {
     name: 'Role',
     type: 'string',
-    description: 'Voter, or Learner; of a member that has not joined yet: what it is meant to become.',
+    description: 'Role of the member: Voter or Learner; the desired role before it has joined.',
     cell: (object) => orElse(cellAt(object, 'status', 'role'), cellAt(object, 'spec', 'role')),
   },
   {
     name: 'Leader',
     type: 'boolean',
-    description: 'Whether it leads the cluster, as the leader itself says.',
+    description: 'Whether the member reports itself as leader.',
     cell: (object) => orElse(cellAt(object, 'status', 'leader'), false),
   },
   {
     name: 'Term',
     type: 'integer',
-    description: 'The last term in which it was heard of: each election begins another one.',
+    description: 'Last known Raft term; each election begins a new term.',
     cell: (object) => orElse(cellAt(object, 'status', 'term'), 0),
   },
   {
@@ -32,13 +32,13 @@ export const memberColumns: readonly Column[] = [
   {
     name: 'Ready',
     type: 'boolean',
-    description: 'Whether it is in touch with the leader, caught up, and has its role.',
+    description: 'Whether the member is connected to the leader, caught up, and in its role.',
     cell: (object) => orElse(cellAt(object, 'status', 'ready'), false),
   },
   {
     name: 'Version',
     type: 'string',
-    description: 'Of the program it runs.',
+    description: 'Version of the program.',
     cell: (object) => cellAt(object, 'status', 'version'),
   },
   ageColumn,
@@ -46,21 +46,21 @@ export const memberColumns: readonly Column[] = [
     name: 'Phase',
     type: 'string',
     priority: 1,
-    description: 'Where it is in its life as a member.',
+    description: 'Lifecycle phase of the member.',
     cell: (object) => cellAt(object, 'status', 'phase'),
   },
   {
     name: 'Peer Address',
     type: 'string',
     priority: 1,
-    description: 'What the other members dial.',
+    description: 'Peer address of the member.',
     cell: (object) => cellAt(object, 'spec', 'peerAddress'),
   },
   {
     name: 'Client Address',
     type: 'string',
     priority: 1,
-    description: 'What clients dial.',
+    description: 'Client address of the member.',
     cell: (object) => cellAt(object, 'spec', 'clientAddress'),
   },
 ]

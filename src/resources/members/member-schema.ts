@@ -3,18 +3,18 @@ import type { ObjectSchema } from '../../api/schema/schema.ts'
 const conditionSchema: ObjectSchema = {
   type: 'object',
   definition: 'cluster.v1.MemberCondition',
-  description: 'One aspect of how a member is doing.',
+  description: 'A condition of a member.',
   properties: {
-    type: { type: 'string', description: 'Which aspect: Ready.' },
-    status: { type: 'string', description: 'True, False or Unknown.' },
+    type: { type: 'string', description: 'Type of the condition: Ready.' },
+    status: { type: 'string', description: 'Status of the condition: True, False or Unknown.' },
     lastTransitionTime: {
       type: 'string',
       format: 'date-time',
       always: true,
-      description: 'When the status last changed.',
+      description: 'Time of the last change of the status.',
     },
-    reason: { type: 'string', description: 'Why, in one word for programs.' },
-    message: { type: 'string', description: 'Why, for people.' },
+    reason: { type: 'string', description: 'Machine-readable reason, in CamelCase.' },
+    message: { type: 'string', description: 'Human-readable message.' },
   },
   required: ['type', 'status'],
   protobuf: { type: 1, status: 2, lastTransitionTime: 3, reason: 4, message: 5 },
@@ -23,19 +23,19 @@ const conditionSchema: ObjectSchema = {
 const specSchema: ObjectSchema = {
   type: 'object',
   definition: 'cluster.v1.MemberSpec',
-  description: 'What a member is meant to be.',
+  description: 'Desired state of a member.',
   properties: {
     role: {
       type: 'string',
       enum: ['Voter', 'Learner'],
       default: 'Voter',
-      description: 'Voter: promoted once it has caught up. Learner: it follows and serves, and never votes.',
+      description: 'Desired role: a Voter is promoted once it has caught up; a Learner never votes.',
     },
-    peerAddress: { type: 'string', description: 'The host:port that other members dial.', lengthMax: 320 },
-    clientAddress: { type: 'string', description: 'The host:port that clients dial.', lengthMax: 320 },
+    peerAddress: { type: 'string', description: 'The host:port for other members.', lengthMax: 320 },
+    clientAddress: { type: 'string', description: 'The host:port for clients.', lengthMax: 320 },
     replaces: {
       type: 'string',
-      description: 'The member whose place it takes in the very change that makes it a voter.',
+      description: 'Name of the member that is removed when this one becomes a voter.',
       lengthMax: 63,
     },
   },
@@ -50,21 +50,21 @@ export const lagDescription =
 const statusSchema: ObjectSchema = {
   type: 'object',
   definition: 'cluster.v1.MemberStatus',
-  description: 'What a member is, and how it is doing as the leader sees it; set by the server.',
+  description: 'Observed state of a member, as seen by the leader; set by the server.',
   properties: {
-    id: { type: 'string', description: 'Its identity for life, in decimal; none before it has joined.' },
-    role: { type: 'string', enum: ['Voter', 'Learner'], description: 'What it is now.' },
+    id: { type: 'string', description: 'Raft ID of the member, in decimal; unset before it has joined.' },
+    role: { type: 'string', enum: ['Voter', 'Learner'], description: 'Current role.' },
     phase: {
       type: 'string',
       enum: ['Pending', 'Joining', 'Ready', 'NotReady', 'Removing'],
-      description: 'Announced, on its way to its role, well, not well, or on its way out.',
+      description: 'Lifecycle phase: Pending, Joining, Ready, NotReady or Removing.',
     },
-    leader: { type: 'boolean', zeroMatters: true, description: 'Whether it leads the cluster.' },
+    leader: { type: 'boolean', zeroMatters: true, description: 'Whether the member is the leader.' },
     term: {
       type: 'integer',
       format: 'int64',
       zeroMatters: true,
-      description: 'The last term in which it was heard of.',
+      description: 'Last known Raft term.',
     },
     lag: {
       type: 'integer',
@@ -75,15 +75,15 @@ const statusSchema: ObjectSchema = {
     ready: {
       type: 'boolean',
       zeroMatters: true,
-      description: 'In touch with the leader, caught up, and in its role.',
+      description: 'Whether the member is connected to the leader, caught up, and in its role.',
     },
-    version: { type: 'string', description: 'Of the program it runs.' },
+    version: { type: 'string', description: 'Version of the program.' },
     conditions: {
       type: 'list',
       items: conditionSchema,
       patchMergeKey: 'type',
       patchStrategy: 'merge',
-      description: 'Why it is well or not.',
+      description: 'Conditions of the member.',
     },
   },
   protobuf: {
@@ -103,7 +103,7 @@ const statusSchema: ObjectSchema = {
 export const memberSchema: ObjectSchema = {
   type: 'object',
   definition: 'cluster.v1.Member',
-  description: 'A member of the cluster: who belongs to it, who votes and who leads.',
+  description: 'A member of the API server cluster, with its role and health.',
   properties: { spec: specSchema, status: statusSchema },
   protobuf: { spec: 2, status: 3 },
 }

@@ -10,22 +10,29 @@ export function nodeColumns(names: Names): readonly Column[] {
     {
       name: 'Status',
       type: 'string',
-      description: 'Whether the node is ready, and whether pods are placed there.',
+      description: 'Whether the node is ready, and whether it is schedulable.',
       cell: statusText,
     },
     {
       name: 'Roles',
       type: 'string',
-      description: 'What its labels say that the node is for.',
+      description: 'Roles of the node, from its labels.',
       cell: (object) => rolesText(object, names),
     },
     ageColumn,
-    infoColumn('Version', 'Version of the agent of the node.', 'kubeletVersion', ''),
+    infoColumn('Version', 'Version of the kubelet.', 'kubeletVersion', ''),
     addressColumn('Internal-IP', 'InternalIP', 'Its address within the cluster.'),
     addressColumn('External-IP', 'ExternalIP', 'Its address for others.'),
     wide(infoColumn('OS-Image', 'The operating system.', 'osImage', unknown)),
     wide(infoColumn('Kernel-Version', 'Version of the kernel.', 'kernelVersion', unknown)),
-    wide(infoColumn('Container-Runtime', 'Who runs containers.', 'containerRuntimeVersion', unknown)),
+    wide(
+      infoColumn(
+        'Container-Runtime',
+        'Container runtime and its version.',
+        'containerRuntimeVersion',
+        unknown,
+      ),
+    ),
   ]
 }
 

@@ -11,26 +11,26 @@ import { fieldAt } from '../../api/schema/path.ts'
 
 const nodeSelectorRequirementSchema = struct(
   'core.v1.NodeSelectorRequirement',
-  'A rule for one label or one field of a node.',
+  'A requirement on one label or field of a node.',
   {
-    key: text(1, 'The label, or the field.', { required: true }),
-    operator: text(2, 'How the values are meant: In, NotIn, Exists, DoesNotExist, Gt or Lt.', {
+    key: text(1, 'Key of the label or field.', { required: true }),
+    operator: text(2, 'Operator: In, NotIn, Exists, DoesNotExist, Gt or Lt.', {
       required: true,
       known: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'],
     }),
-    values: texts(3, 'One at least for In and NotIn, one whole number for Gt and Lt, else none.'),
+    values: texts(3, 'Values: at least one for In and NotIn, one integer for Gt and Lt, otherwise empty.'),
   },
 )
 
 export const nodeSelectorTermSchema = struct(
   'core.v1.NodeSelectorTerm',
-  'Rules that must all hold; without any it selects no node.',
+  'Requirements that must all match; an empty term matches no node.',
   {
-    matchExpressions: listOf(1, nodeSelectorRequirementSchema, 'Rules for labels.'),
+    matchExpressions: listOf(1, nodeSelectorRequirementSchema, 'Requirements on labels.'),
     matchFields: listOf(
       2,
       nodeSelectorRequirementSchema,
-      'Rules for fields; the only field is metadata.name.',
+      'Requirements on fields; only metadata.name is supported.',
     ),
   },
   { mapType: 'atomic', check: checkNodeSelectorTerm },
@@ -38,8 +38,8 @@ export const nodeSelectorTermSchema = struct(
 
 export const nodeSelectorSchema = struct(
   'core.v1.NodeSelector',
-  'Selects the nodes that at least one of its terms selects.',
-  { nodeSelectorTerms: listOf(1, nodeSelectorTermSchema, 'The terms.', { required: true }) },
+  'A node selector; a node matches if at least one term does.',
+  { nodeSelectorTerms: listOf(1, nodeSelectorTermSchema, 'Terms of the selector.', { required: true }) },
   { mapType: 'atomic' },
 )
 

@@ -10,35 +10,35 @@ import { checkTaints, taintSchema } from './taint.ts'
 
 const configMapNodeConfigSourceSchema = struct(
   'core.v1.ConfigMapNodeConfigSource',
-  'Names a ConfigMap with settings of a node.',
+  'Reference to a ConfigMap with the configuration of a node.',
   {
     namespace: text(1, 'Namespace of the ConfigMap.', { required: true }),
     name: text(2, 'Name of the ConfigMap.', { required: true }),
-    uid: text(3, 'Identity of the ConfigMap, as status tells it.'),
-    resourceVersion: text(4, 'Version of the ConfigMap, as status tells it.'),
-    kubeletConfigKey: text(5, 'The key under which the settings lie.', { required: true }),
+    uid: text(3, 'UID of the ConfigMap, in the status.'),
+    resourceVersion: text(4, 'Resource version of the ConfigMap, in the status.'),
+    kubeletConfigKey: text(5, 'Key of the ConfigMap that holds the configuration.', { required: true }),
   },
 )
 
 export const nodeConfigSourceSchema = struct(
   'core.v1.NodeConfigSource',
-  'Where settings of a node came from, when they could come from an object.',
+  'Source of a dynamic node configuration; deprecated.',
   { configMap: maybe(2, configMapNodeConfigSourceSchema, 'A ConfigMap.') },
 )
 
 export const nodeSpecSchema = struct(
   'core.v1.NodeSpec',
-  'What the node is for the cluster.',
+  'Configuration of a node.',
   {
-    podCIDR: text(1, 'Addresses for pods of this node; the first of podCIDRs.'),
-    podCIDRs: texts(7, 'Addresses for pods of this node: one range, or one of each family.', {
+    podCIDR: text(1, 'Pod address range of the node; equal to the first entry of podCIDRs.'),
+    podCIDRs: texts(7, 'Pod address ranges of the node, at most one of each IP family.', {
       patchStrategy: 'merge',
     }),
-    providerID: text(3, 'What the provider of the machine calls it.'),
-    unschedulable: flag(4, 'No new pods are placed there.'),
-    taints: listOf(5, taintSchema, 'What keeps pods away from the node.'),
-    configSource: maybe(6, nodeConfigSourceSchema, 'No longer used; not kept.'),
-    externalID: text(2, 'No longer used.'),
+    providerID: text(3, 'ID of the machine at its provider.'),
+    unschedulable: flag(4, 'Whether new Pods are kept off the node.'),
+    taints: listOf(5, taintSchema, 'Taints of the node.'),
+    configSource: maybe(6, nodeConfigSourceSchema, 'Deprecated; dropped.'),
+    externalID: text(2, 'Deprecated.'),
   },
   {
     check: (spec, at, found) => {

@@ -10,19 +10,15 @@ import { fieldAt } from '../../api/schema/path.ts'
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
 
 /** What keeps pods away from a node, but for those that tolerate it. */
-export const taintSchema = struct(
-  'core.v1.Taint',
-  'Keeps pods away from a node, but for those that tolerate it.',
-  {
-    key: text(1, 'What pods have to tolerate.', { required: true, rule: checkQualifiedName }),
-    value: text(2, 'More about it.', { rule: checkLabelValue }),
-    effect: text(3, 'Whether pods are not placed there, rather not, or have to leave.', {
-      required: true,
-      enum: taintEffects,
-    }),
-    timeAdded: time(4, 'Since when, for those who have to leave.', { optional: true }),
-  },
-)
+export const taintSchema = struct('core.v1.Taint', 'A taint: repels Pods that do not tolerate it.', {
+  key: text(1, 'Key of the taint.', { required: true, rule: checkQualifiedName }),
+  value: text(2, 'Value of the taint.', { rule: checkLabelValue }),
+  effect: text(3, 'Effect on Pods without a toleration: NoSchedule, PreferNoSchedule or NoExecute.', {
+    required: true,
+    enum: taintEffects,
+  }),
+  timeAdded: time(4, 'Time when a NoExecute taint was added.', { optional: true }),
+})
 
 /** One node says the same thing once. @param at of the spec that has the taints */
 export function checkTaints(spec: JsonObject, at: Path | null, found: Findings): void {

@@ -16,82 +16,81 @@ const weightWords = 'How much it counts, from 1 to 100; the node with the highes
 
 const preferredSchedulingTermSchema = struct(
   'core.v1.PreferredSchedulingTerm',
-  'Nodes that are liked better.',
+  'A weighted node preference.',
   {
     weight: int32(1, weightWords, weightRules),
-    preference: part(2, nodeSelectorTermSchema, 'Which nodes; all of its rules must hold.', {
+    preference: part(2, nodeSelectorTermSchema, 'Node selector term; all of its requirements must match.', {
       required: true,
       always: true,
     }),
   },
 )
 
-const nodeAffinitySchema = struct('core.v1.NodeAffinity', 'Which nodes a Pod likes or needs.', {
+const nodeAffinitySchema = struct('core.v1.NodeAffinity', 'Node affinity: scheduling rules based on nodes.', {
   requiredDuringSchedulingIgnoredDuringExecution: maybe(
     1,
     nodeSelectorSchema,
-    'Without such a node it is not placed; it stays when its node changes.',
+    'Required rules for scheduling; later changes of nodes do not evict the Pod.',
   ),
   preferredDuringSchedulingIgnoredDuringExecution: listOf(
     2,
     preferredSchedulingTermSchema,
-    'Such nodes are liked better, others do as well.',
+    'Preferred rules for scheduling.',
   ),
 })
 
 const podAffinityTermSchema = struct(
   'core.v1.PodAffinityTerm',
-  'Other pods, and what being at the same place as them means.',
+  'A set of Pods, and the topology domain to share with or avoid.',
   {
-    labelSelector: maybe(1, selectorSchema, 'Which pods, by label.'),
-    namespaces: texts(2, 'In which namespaces besides those selected; none of both is that of the Pod.'),
-    topologyKey: text(3, 'Nodes with the same value of this label are one place.', {
+    labelSelector: maybe(1, selectorSchema, 'Label selector of the Pods.'),
+    namespaces: texts(
+      2,
+      "Additional namespaces of the Pods; the Pod's own if both namespace fields are unset.",
+    ),
+    topologyKey: text(3, 'Node label that defines the topology domain.', {
       required: true,
       rule: checkQualifiedName,
     }),
-    namespaceSelector: maybe(
-      4,
-      selectorSchema,
-      'In which namespaces, by label; an empty one is all of them.',
-    ),
+    namespaceSelector: maybe(4, selectorSchema, 'Label selector of the namespaces; empty selects all.'),
   },
   { check: checkNamespaces },
 )
 
-const weightedPodAffinityTermSchema = struct(
-  'core.v1.WeightedPodAffinityTerm',
-  'Other pods, and how much it counts to be near them, or away from them.',
-  {
-    weight: int32(1, weightWords, weightRules),
-    podAffinityTerm: part(2, podAffinityTermSchema, 'Which pods.', { required: true, always: true }),
-  },
-)
+const weightedPodAffinityTermSchema = struct('core.v1.WeightedPodAffinityTerm', 'A weighted affinity term.', {
+  weight: int32(1, weightWords, weightRules),
+  podAffinityTerm: part(2, podAffinityTermSchema, 'The affinity term.', { required: true, always: true }),
+})
 
 const terms = {
   requiredDuringSchedulingIgnoredDuringExecution: listOf(
     1,
     podAffinityTermSchema,
-    'It is only placed where all of them hold; it stays when that changes.',
+    'Required rules for scheduling; all must match, and later changes do not evict the Pod.',
   ),
   preferredDuringSchedulingIgnoredDuringExecution: listOf(
     2,
     weightedPodAffinityTermSchema,
-    'Places where they hold are liked better, others do as well.',
+    'Preferred rules for scheduling.',
   ),
 }
 
-const podAffinitySchema = struct('core.v1.PodAffinity', 'Which pods a Pod likes or needs to be near.', terms)
-
-const podAntiAffinitySchema = struct(
-  'core.v1.PodAntiAffinity',
-  'Which pods a Pod likes or needs to be away from.',
+const podAffinitySchema = struct(
+  'core.v1.PodAffinity',
+  'Pod affinity: schedules the Pod near matching Pods.',
   terms,
 )
 
-export const affinitySchema = struct('core.v1.Affinity', 'Where a Pod would like to be, or must be.', {
-  nodeAffinity: maybe(1, nodeAffinitySchema, 'By nodes.'),
-  podAffinity: maybe(2, podAffinitySchema, 'Near other pods.'),
-  podAntiAffinity: maybe(3, podAntiAffinitySchema, 'Away from other pods.'),
+const podAntiAffinitySchema = struct(
+  'core.v1.PodAntiAffinity',
+  'Pod anti-affinity: schedules the Pod away from matching Pods.',
+  terms,
+)
+
+export const affinitySchema = struct('core.v1.Affinity', 'Affinity rules for scheduling a Pod.', {
+  nodeAffinity: maybe(1, nodeAffinitySchema, 'Rules based on nodes.'),
+  podAffinity: maybe(2, podAffinitySchema, 'Rules that attract the Pod to other Pods.'),
+  podAntiAffinity: maybe(3, podAntiAffinitySchema, 'Rules that repel the Pod from other Pods.'),
 })
 
 function checkNamespaces(term: JsonObject, at: Path | null, found: Findings): void {

@@ -12,7 +12,7 @@ import { checkIpAddress } from '../common/ip-address.ts'
 
 const podDNSConfigOptionSchema = struct(
   'core.v1.PodDNSConfigOption',
-  'An option of the resolver.',
+  'A DNS resolver option.',
   { name: text(1, 'Name of the option.'), value: text(2, 'Its value.', { optional: true }) },
   {
     check: (option, at, found) => {
@@ -28,21 +28,21 @@ const SEARCHES_LENGTH_MAX = 256
 
 export const podDNSConfigSchema = struct(
   'core.v1.PodDNSConfig',
-  'What the resolver of a Pod is told besides what its policy makes of it.',
+  'DNS settings that are added to those of the DNS policy.',
   {
-    nameservers: texts(1, 'Addresses of name servers; at most three.'),
-    searches: texts(2, 'Domains in which short names are looked up; at most six.'),
-    options: listOf(3, podDNSConfigOptionSchema, 'Options of the resolver.'),
+    nameservers: texts(1, 'IP addresses of name servers, at most 3.'),
+    searches: texts(2, 'Search domains for short names, at most 6.'),
+    options: listOf(3, podDNSConfigOptionSchema, 'Resolver options.'),
   },
   { check: checkConfig },
 )
 
 export const hostAliasSchema = struct(
   'core.v1.HostAlias',
-  'A line in the hosts file of a Pod.',
+  'An entry of the hosts file of a Pod.',
   {
-    ip: text(1, 'The address.'),
-    hostnames: texts(2, 'Names for it.'),
+    ip: text(1, 'IP address.'),
+    hostnames: texts(2, 'Host names of the address.'),
   },
   { check: checkAlias },
 )

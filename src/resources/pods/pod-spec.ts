@@ -24,15 +24,22 @@ import { tolerationSchema } from './toleration.ts'
 import { topologySpreadConstraintSchema } from './topology-spread.ts'
 import { volumeSchema } from '../volumes/volume.ts'
 
-const podReadinessGateSchema = struct('core.v1.PodReadinessGate', 'A condition besides the usual ones.', {
-  conditionType: text(1, 'Type of the condition in the status.', {
-    required: true,
-    rule: checkQualifiedName,
-  }),
-})
+const podReadinessGateSchema = struct(
+  'core.v1.PodReadinessGate',
+  'A condition that must be true for the Pod to be ready.',
+  {
+    conditionType: text(1, 'Type of the condition in status.conditions.', {
+      required: true,
+      rule: checkQualifiedName,
+    }),
+  },
+)
 
-const podOSSchema = struct('core.v1.PodOS', 'The operating system that a Pod is made for.', {
-  name: text(1, 'linux or windows.', { required: true, enum: ['linux', 'windows'] }),
+const podOSSchema = struct('core.v1.PodOS', 'Operating system of a Pod.', {
+  name: text(1, 'Name of the operating system: linux or windows.', {
+    required: true,
+    enum: ['linux', 'windows'],
+  }),
 })
 
 const byName = { patchMergeKey: 'name', patchStrategy: 'merge' } as const
@@ -40,90 +47,93 @@ const byName = { patchMergeKey: 'name', patchStrategy: 'merge' } as const
 /** What runs together on one node: of a Pod, and of the templates that pods are made from. */
 export const podSpecSchema = struct(
   'core.v1.PodSpec',
-  'What a Pod runs and what it needs for that.',
+  'Desired state of a Pod.',
   {
-    volumes: listOf(1, volumeSchema, 'Volumes that containers may mount.', {
+    volumes: listOf(1, volumeSchema, 'Volumes that containers can mount.', {
       patchMergeKey: 'name',
       patchStrategy: 'merge,retainKeys',
     }),
     initContainers: listOf(
       20,
       containerSchema,
-      'Run to their end, one after the other, before the others.',
+      'Containers that run to completion, in order, before the others start.',
       byName,
     ),
-    containers: listOf(2, containerSchema, 'What the Pod runs; at least one.', { required: true, ...byName }),
+    containers: listOf(2, containerSchema, 'Containers of the Pod; at least one.', {
+      required: true,
+      ...byName,
+    }),
     ephemeralContainers: listOf(
       34,
       ephemeralContainerSchema,
-      'Added while it runs, by the subresource of that name.',
+      'Debug containers of a running Pod, added through the ephemeralcontainers subresource.',
       byName,
     ),
-    restartPolicy: text(3, 'When containers that have ended are started anew: Always, OnFailure or Never.', {
+    restartPolicy: text(3, 'Restart policy of the containers: Always, OnFailure or Never.', {
       default: 'Always',
       enum: ['Always', 'OnFailure', 'Never'],
     }),
-    terminationGracePeriodSeconds: int64(4, 'Seconds it gets to end in good order; 0 is none.', {
+    terminationGracePeriodSeconds: int64(
+      4,
+      'Grace period for termination in seconds; 0 terminates at once.',
+      {
+        optional: true,
+        default: 30,
+      },
+    ),
+    activeDeadlineSeconds: int64(5, 'Maximum run time of the Pod in seconds.', {
       optional: true,
-      default: 30,
     }),
-    activeDeadlineSeconds: int64(5, 'Seconds after which it is ended, whatever it does.', {
-      optional: true,
-    }),
-    dnsPolicy: text(6, 'How it looks names up: ClusterFirst, ClusterFirstWithHostNet, Default or None.', {
+    dnsPolicy: text(6, 'DNS policy: ClusterFirst, ClusterFirstWithHostNet, Default or None.', {
       default: 'ClusterFirst',
       enum: ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'],
     }),
-    nodeSelector: textMap(7, 'Labels that its node must have.', { mapType: 'atomic' }),
-    serviceAccountName: text(8, 'The account that it acts as.', { rule: checkDns1123Subdomain }),
-    serviceAccount: text(9, 'Deprecated; as serviceAccountName.'),
-    automountServiceAccountToken: flag(21, 'Whether it finds a token of the account in a volume.', {
+    nodeSelector: textMap(7, 'Labels that the node must have.', { mapType: 'atomic' }),
+    serviceAccountName: text(8, 'Name of the ServiceAccount of the Pod.', { rule: checkDns1123Subdomain }),
+    serviceAccount: text(9, 'Deprecated; use serviceAccountName.'),
+    automountServiceAccountToken: flag(21, 'Whether a ServiceAccount token is mounted.', {
       optional: true,
     }),
-    nodeName: text(10, 'The node it is on; empty until one was chosen.', { rule: checkDns1123Subdomain }),
-    hostNetwork: flag(11, 'Whether it uses the network of the node as its own.'),
-    hostPID: flag(12, 'Whether it sees the processes of the node.'),
-    hostIPC: flag(13, 'Whether it shares memory and semaphores with the node.'),
-    shareProcessNamespace: flag(27, 'Whether its containers see the processes of each other.', {
+    nodeName: text(10, 'Node of the Pod; empty until it is scheduled.', { rule: checkDns1123Subdomain }),
+    hostNetwork: flag(11, 'Whether the Pod uses the network namespace of the node.'),
+    hostPID: flag(12, 'Whether the Pod uses the process namespace of the node.'),
+    hostIPC: flag(13, 'Whether the Pod uses the IPC namespace of the node.'),
+    shareProcessNamespace: flag(27, 'Whether the containers share one process namespace.', {
       optional: true,
     }),
-    securityContext: maybe(14, podSecurityContextSchema, 'What all containers run as and may do.', {
+    securityContext: maybe(14, podSecurityContextSchema, 'Security settings of all containers.', {
       default: {},
     }),
-    imagePullSecrets: listOf(15, localObjectReferenceSchema, 'Secrets to fetch images with.', byName),
-    hostname: text(16, 'Name of its host; unset is its own name.', { rule: checkDns1123Label }),
-    subdomain: text(17, 'Subdomain of its host.', { rule: checkDns1123Label }),
-    affinity: maybe(18, affinitySchema, 'Where it would like to be, or must be.'),
-    schedulerName: text(19, 'Who chooses its node.', { default: 'default-scheduler' }),
-    tolerations: listOf(22, tolerationSchema, 'Taints of nodes that do not keep it away.'),
-    hostAliases: listOf(23, hostAliasSchema, 'Lines for its hosts file.', {
+    imagePullSecrets: listOf(15, localObjectReferenceSchema, 'Secrets for pulling images.', byName),
+    hostname: text(16, 'Host name of the Pod; the name of the Pod when unset.', { rule: checkDns1123Label }),
+    subdomain: text(17, 'Subdomain of the host name.', { rule: checkDns1123Label }),
+    affinity: maybe(18, affinitySchema, 'Affinity rules for scheduling.'),
+    schedulerName: text(19, 'Name of the scheduler.', { default: 'default-scheduler' }),
+    tolerations: listOf(22, tolerationSchema, 'Tolerations of node taints.'),
+    hostAliases: listOf(23, hostAliasSchema, 'Entries for the hosts file.', {
       patchMergeKey: 'ip',
       patchStrategy: 'merge',
     }),
-    priorityClassName: text(24, 'Name of its priority.', { rule: checkDns1123Subdomain }),
-    priority: int32(25, 'Its priority: the more the higher.', { optional: true }),
-    dnsConfig: maybe(26, podDNSConfigSchema, 'What its resolver is told besides.'),
-    readinessGates: listOf(
-      28,
-      podReadinessGateSchema,
-      'Conditions that must hold as well before it is ready.',
-    ),
-    runtimeClassName: text(29, 'How its containers are run.', {
+    priorityClassName: text(24, 'Name of the PriorityClass.', { rule: checkDns1123Subdomain }),
+    priority: int32(25, 'Priority; higher values are scheduled first.', { optional: true }),
+    dnsConfig: maybe(26, podDNSConfigSchema, 'DNS settings that are added to those of dnsPolicy.'),
+    readinessGates: listOf(28, podReadinessGateSchema, 'Additional conditions for the readiness of the Pod.'),
+    runtimeClassName: text(29, 'Name of the RuntimeClass.', {
       optional: true,
       rule: checkDns1123Subdomain,
     }),
-    enableServiceLinks: flag(30, 'Whether services of its namespace are told in variables.', {
+    enableServiceLinks: flag(30, 'Whether services of the namespace are injected as environment variables.', {
       optional: true,
     }),
-    preemptionPolicy: text(31, 'Whether others make room for it: PreemptLowerPriority, or Never.', {
+    preemptionPolicy: text(31, 'Preemption policy: PreemptLowerPriority or Never.', {
       optional: true,
       enum: ['PreemptLowerPriority', 'Never'],
     }),
-    overhead: quantities(32, 'What running it takes besides its containers.'),
+    overhead: quantities(32, 'Resource overhead of the Pod itself.'),
     topologySpreadConstraints: listOf(
       33,
       topologySpreadConstraintSchema,
-      'How evenly it and its like are spread; all must hold.',
+      'Topology spread constraints; all must be satisfied.',
       {
         patchMergeKey: 'topologyKey',
         patchStrategy: 'merge',
@@ -131,8 +141,10 @@ export const podSpecSchema = struct(
         listMapKeys: ['topologyKey', 'whenUnsatisfiable'],
       },
     ),
-    setHostnameAsFQDN: flag(35, 'Whether its hostname is told with its domain.', { optional: true }),
-    os: maybe(36, podOSSchema, 'The operating system it is made for.'),
+    setHostnameAsFQDN: flag(35, 'Whether the host name is the fully qualified domain name.', {
+      optional: true,
+    }),
+    os: maybe(36, podOSSchema, 'Operating system of the Pod.'),
   },
   { check: checkPodShape },
 )

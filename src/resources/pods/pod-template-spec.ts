@@ -14,9 +14,9 @@ import { checkProfileAnnotations } from './profile-annotations.ts'
 import { checkVolumes } from '../volumes/volume.ts'
 
 /** What pods are made from; for every kind that makes them. */
-export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'What pods are made from.', {
-  metadata: part(1, objectMetaSchema, 'Labels and annotations that they get.'),
-  spec: part(2, podSpecSchema, 'What they run and what they need for that.'),
+export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
+  metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
+  spec: part(2, podSpecSchema, 'Desired state of the Pods.'),
 })
 
 /** @returns the very template when nothing was missing */

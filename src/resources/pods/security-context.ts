@@ -14,24 +14,24 @@ import { windowsSecurityContextOptionsSchema } from './windows-options.ts'
 /** Numbers of users and groups. */
 const idRange = { minimum: 0, maximum: 2 ** 31 - 1 }
 
-const seLinuxOptionsSchema = struct('core.v1.SELinuxOptions', 'The SELinux context of a container.', {
-  user: text(1, 'User of the context.'),
-  role: text(2, 'Role of the context.'),
-  type: text(3, 'Type of the context.'),
-  level: text(4, 'Level of the context.'),
+const seLinuxOptionsSchema = struct('core.v1.SELinuxOptions', 'SELinux labels of a container.', {
+  user: text(1, 'SELinux user.'),
+  role: text(2, 'SELinux role.'),
+  type: text(3, 'SELinux type.'),
+  level: text(4, 'SELinux level.'),
 })
 
 const seccompProfileSchema = struct(
   'core.v1.SeccompProfile',
-  'Which system calls a container may make.',
+  'Seccomp profile: filters system calls.',
   {
-    type: text(1, 'Localhost: a file of the node; RuntimeDefault: as the runtime has it; Unconfined: all.', {
+    type: text(1, 'Type of the profile: Localhost for a file of the node, RuntimeDefault, or Unconfined.', {
       required: true,
       enum: ['Localhost', 'RuntimeDefault', 'Unconfined'],
     }),
     localhostProfile: text(
       2,
-      'The file, relative to where the node keeps such profiles; only for Localhost.',
+      'Path of the profile, relative to the profile directory of the node; only for Localhost.',
       {
         optional: true,
       },
@@ -43,42 +43,41 @@ const seccompProfileSchema = struct(
   },
 )
 
-const capabilitiesSchema = struct(
-  'core.v1.Capabilities',
-  'What a container may do beyond or below the default.',
-  {
-    add: texts(1, 'Capabilities it gets besides.'),
-    drop: texts(2, 'Capabilities it does not get.'),
-  },
-)
+const capabilitiesSchema = struct('core.v1.Capabilities', 'Linux capabilities to add or drop.', {
+  add: texts(1, 'Added capabilities.'),
+  drop: texts(2, 'Dropped capabilities.'),
+})
 
 const runAsNonRoot = 'Whether to refuse to start as user 0.'
 
 export const securityContextSchema = struct(
   'core.v1.SecurityContext',
-  'What the processes of a container run as and may do; goes before what the Pod says.',
+  'Security settings of a container; they override those of the Pod.',
   {
-    capabilities: maybe(1, capabilitiesSchema, 'Capabilities besides and without the default.'),
-    privileged: flag(2, 'Whether its processes are as good as root on the node.', { optional: true }),
-    seLinuxOptions: maybe(3, seLinuxOptionsSchema, 'The SELinux context.'),
-    windowsOptions: maybe(10, windowsSecurityContextOptionsSchema, 'For containers of Windows.'),
-    runAsUser: int64(4, 'Number of the user; unset: as the image says.', { optional: true, ...idRange }),
-    runAsGroup: int64(8, 'Number of the group; unset: as the runtime says.', { optional: true, ...idRange }),
+    capabilities: maybe(1, capabilitiesSchema, 'Capabilities to add or drop.'),
+    privileged: flag(2, 'Whether the container runs in privileged mode.', { optional: true }),
+    seLinuxOptions: maybe(3, seLinuxOptionsSchema, 'SELinux labels.'),
+    windowsOptions: maybe(10, windowsSecurityContextOptionsSchema, 'Options for Windows containers.'),
+    runAsUser: int64(4, "UID of the processes; the image's user when unset.", { optional: true, ...idRange }),
+    runAsGroup: int64(8, "GID of the processes; the runtime's default when unset.", {
+      optional: true,
+      ...idRange,
+    }),
     runAsNonRoot: flag(5, runAsNonRoot, { optional: true }),
-    readOnlyRootFilesystem: flag(6, 'Whether its root file system can only be read.', { optional: true }),
-    allowPrivilegeEscalation: flag(7, 'Whether a process can gain more than its parent has.', {
+    readOnlyRootFilesystem: flag(6, 'Whether the root file system is read-only.', { optional: true }),
+    allowPrivilegeEscalation: flag(7, 'Whether a process can gain more privileges than its parent.', {
       optional: true,
     }),
-    procMount: text(9, 'Default, or Unmasked for a /proc with nothing hidden.', {
+    procMount: text(9, 'Mount type of /proc: Default or Unmasked.', {
       optional: true,
       enum: ['Default', 'Unmasked'],
     }),
-    seccompProfile: maybe(11, seccompProfileSchema, 'Which system calls it may make.'),
+    seccompProfile: maybe(11, seccompProfileSchema, 'Seccomp profile of the container.'),
   },
   { check: checkEscalation },
 )
 
-const sysctlSchema = struct('core.v1.Sysctl', 'A parameter of the kernel.', {
+const sysctlSchema = struct('core.v1.Sysctl', 'A kernel parameter.', {
   name: text(1, 'Name of the parameter.', { required: true, rule: checkSysctlName }),
   value: text(2, 'Its value.', { required: true, always: true }),
 })
@@ -87,25 +86,28 @@ const int64Item: Schema = { type: 'integer', format: 'int64', ...idRange }
 
 export const podSecurityContextSchema = struct(
   'core.v1.PodSecurityContext',
-  'What the processes of all containers run as and may do.',
+  'Security settings of a Pod.',
   {
-    seLinuxOptions: maybe(1, seLinuxOptionsSchema, 'The SELinux context of all containers.'),
-    windowsOptions: maybe(8, windowsSecurityContextOptionsSchema, 'For containers of Windows.'),
-    runAsUser: int64(2, 'Number of the user; unset: as the image says.', { optional: true, ...idRange }),
-    runAsGroup: int64(6, 'Number of the group; unset: as the runtime says.', { optional: true, ...idRange }),
-    runAsNonRoot: flag(3, runAsNonRoot, { optional: true }),
-    supplementalGroups: listOf(
-      4,
-      int64Item,
-      'Numbers of more groups of the first process of each container.',
-    ),
-    fsGroup: int64(5, 'Number of the group that owns the volumes.', { optional: true, ...idRange }),
-    sysctls: listOf(7, sysctlSchema, 'Parameters of the kernel in the namespaces of the Pod.'),
-    fsGroupChangePolicy: text(9, 'When volumes get that group: Always, or OnRootMismatch; unset is Always.', {
+    seLinuxOptions: maybe(1, seLinuxOptionsSchema, 'SELinux labels of all containers.'),
+    windowsOptions: maybe(8, windowsSecurityContextOptionsSchema, 'Options for Windows containers.'),
+    runAsUser: int64(2, "UID of the processes; the image's user when unset.", { optional: true, ...idRange }),
+    runAsGroup: int64(6, "GID of the processes; the runtime's default when unset.", {
       optional: true,
-      enum: ['Always', 'OnRootMismatch'],
+      ...idRange,
     }),
-    seccompProfile: maybe(10, seccompProfileSchema, 'Which system calls the containers may make.'),
+    runAsNonRoot: flag(3, runAsNonRoot, { optional: true }),
+    supplementalGroups: listOf(4, int64Item, 'Supplemental GIDs of the first process of each container.'),
+    fsGroup: int64(5, 'GID that owns the volumes.', { optional: true, ...idRange }),
+    sysctls: listOf(7, sysctlSchema, 'Kernel parameters of the Pod.'),
+    fsGroupChangePolicy: text(
+      9,
+      'When the ownership of volumes is changed: Always (default) or OnRootMismatch.',
+      {
+        optional: true,
+        enum: ['Always', 'OnRootMismatch'],
+      },
+    ),
+    seccompProfile: maybe(10, seccompProfileSchema, 'Seccomp profile of the containers.'),
   },
   { check: checkSysctls },
 )

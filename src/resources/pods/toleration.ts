@@ -10,17 +10,21 @@ import { taintEffects } from '../nodes/taint.ts'
 
 export const tolerationSchema = struct(
   'core.v1.Toleration',
-  'Lets a Pod onto nodes with a taint that keeps others away.',
+  'A toleration: allows a Pod on nodes with a matching taint.',
   {
-    key: text(1, 'Key of the taint; unset with Exists is every taint.', { rule: checkQualifiedName }),
-    operator: text(2, 'Equal: the taint has the value; Exists: whatever value. Unset is Equal.', {
+    key: text(1, 'Key of the taint; unset with Exists matches all keys.', { rule: checkQualifiedName }),
+    operator: text(2, 'Operator: Equal (default) compares the value, Exists ignores it.', {
       enum: ['Equal', 'Exists'],
     }),
-    value: text(3, 'Value of the taint; none with Exists.'),
-    effect: text(4, 'Effect of the taint; unset is all of them.', { enum: taintEffects }),
-    tolerationSeconds: int64(5, 'How long with NoExecute; unset is for ever, below 1 not at all.', {
-      optional: true,
-    }),
+    value: text(3, 'Value of the taint; empty with Exists.'),
+    effect: text(4, 'Effect of the taint; unset matches all effects.', { enum: taintEffects }),
+    tolerationSeconds: int64(
+      5,
+      'Seconds until eviction with NoExecute; unset means never, below 1 at once.',
+      {
+        optional: true,
+      },
+    ),
   },
   { check: checkToleration },
 )

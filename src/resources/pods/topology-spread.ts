@@ -9,21 +9,25 @@ import { selectorSchema } from '../common/selector.ts'
 
 export const topologySpreadConstraintSchema = struct(
   'core.v1.TopologySpreadConstraint',
-  'How evenly pods of one sort are spread over places.',
+  'How evenly matching Pods are spread over topology domains.',
   {
-    maxSkew: int32(1, 'How many more pods one place may have than another; at least 1.', {
+    maxSkew: int32(1, 'Maximum difference of matching Pods between domains, at least 1.', {
       required: true,
       always: true,
     }),
-    topologyKey: text(2, 'Nodes with the same value of this label are one place.', { required: true }),
-    whenUnsatisfiable: text(3, 'What else: DoNotSchedule waits, ScheduleAnyway prefers where it is least.', {
-      required: true,
-      enum: ['DoNotSchedule', 'ScheduleAnyway'],
-    }),
-    labelSelector: maybe(4, selectorSchema, 'Which pods are counted.'),
+    topologyKey: text(2, 'Node label that defines the topology domain.', { required: true }),
+    whenUnsatisfiable: text(
+      3,
+      'If unsatisfiable: DoNotSchedule, or ScheduleAnyway with the least skew preferred.',
+      {
+        required: true,
+        enum: ['DoNotSchedule', 'ScheduleAnyway'],
+      },
+    ),
+    labelSelector: maybe(4, selectorSchema, 'Label selector of the Pods that are counted.'),
     minDomains: int32(
       5,
-      'With fewer places than this the least is taken for none; only with DoNotSchedule.',
+      'Minimum number of domains; with fewer, the global minimum is 0. Only with DoNotSchedule.',
       {
         optional: true,
       },

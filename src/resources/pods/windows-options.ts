@@ -10,17 +10,23 @@ import { utf8Length } from '../../api/utf8.ts'
 
 export const windowsSecurityContextOptionsSchema = struct(
   'core.v1.WindowsSecurityContextOptions',
-  'What containers of Windows run as.',
+  'Security settings of Windows containers.',
   {
-    gmsaCredentialSpecName: text(1, 'Name of the credentials of a managed service account.', {
+    gmsaCredentialSpecName: text(1, 'Name of the GMSA credential spec.', {
       optional: true,
       rule: checkDns1123Subdomain,
     }),
-    gmsaCredentialSpec: text(2, 'The credentials themselves; less than 64 KiB.', { optional: true }),
-    runAsUserName: text(3, 'User of the first process, as USER or DOMAIN\\USER; unset: as the image says.', {
+    gmsaCredentialSpec: text(2, 'Contents of the GMSA credential spec; less than 64 KiB.', {
       optional: true,
     }),
-    hostProcess: flag(4, 'Whether it runs on the node itself; then all containers of the Pod do.', {
+    runAsUserName: text(
+      3,
+      "User of the first process, as USER or DOMAIN\\USER; the image's user when unset.",
+      {
+        optional: true,
+      },
+    ),
+    hostProcess: flag(4, 'Whether the containers run as host processes; all or none of a Pod.', {
       optional: true,
     }),
   },

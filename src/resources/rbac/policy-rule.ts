@@ -9,13 +9,17 @@ import { notEnforcedYet } from '../common/not-enforced.ts'
 
 /** What both kinds of roles have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
-export const policyRuleSchema = struct('rbac.v1.PolicyRule', 'What may be done, with what.', {
-  verbs: texts(1, 'What may be done; * is everything.', { required: true }),
-  apiGroups: texts(2, 'Groups of the resources; empty text is the core group, * all groups.'),
-  resources: texts(3, 'The resources, as pods or pods/log; * is all of them.'),
-  resourceNames: texts(4, 'Names of the objects that are meant; all of them when there are none.'),
-  nonResourceURLs: texts(5, 'Paths beside the resources; a final * stands for any rest.'),
-})
+export const policyRuleSchema = struct(
+  'rbac.v1.PolicyRule',
+  'A rule: verbs that are allowed on resources or paths.',
+  {
+    verbs: texts(1, 'Allowed verbs; * means all.', { required: true }),
+    apiGroups: texts(2, 'API groups; an empty string means the core group, * all groups.'),
+    resources: texts(3, 'Resources, such as pods or pods/log; * means all.'),
+    resourceNames: texts(4, 'Names of objects; empty means all objects.'),
+    nonResourceURLs: texts(5, 'URL paths outside of the resources; a trailing * matches any suffix.'),
+  },
+)
 
 /** The warning for roles and bindings. */
 export const rolesNotEnforced = notEnforcedYet(

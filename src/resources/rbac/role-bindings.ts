@@ -13,7 +13,7 @@ import { roleGroup, rolesNotEnforced } from './policy-rule.ts'
 
 const roleRefSchema = struct(
   'rbac.v1.RoleRef',
-  'Names the role that is given.',
+  'Reference to a role.',
   {
     apiGroup: text(1, 'Group of the role.', { required: true }),
     kind: text(2, 'Role or ClusterRole.', { required: true }),
@@ -24,10 +24,13 @@ const roleRefSchema = struct(
 
 const subjectSchema = struct(
   'rbac.v1.Subject',
-  'Who is given the role.',
+  'A subject that is granted a role.',
   {
     kind: text(1, 'User, Group or ServiceAccount.', { required: true }),
-    apiGroup: text(2, 'Group of the kind: none for a ServiceAccount, the group of roles for the others.'),
+    apiGroup: text(
+      2,
+      'API group of the subject: empty for ServiceAccounts, the RBAC group for users and groups.',
+    ),
     name: text(3, 'Name of the subject.', { required: true }),
     namespace: text(4, 'Namespace of a ServiceAccount.'),
   },
@@ -35,8 +38,8 @@ const subjectSchema = struct(
 )
 
 export const bindingMembers = {
-  subjects: listOf(2, subjectSchema, 'Who is given the role.'),
-  roleRef: part(3, roleRefSchema, 'The role; cannot change.', { required: true, always: true }),
+  subjects: listOf(2, subjectSchema, 'Subjects that are granted the role.'),
+  roleRef: part(3, roleRefSchema, 'The granted role; immutable.', { required: true, always: true }),
 }
 
 type BoundRoles = {
@@ -139,7 +142,7 @@ function checkSameRole(object: AnyObject, current: AnyObject, found: Findings): 
 const roleColumn: Column = {
   name: 'Role',
   type: 'string',
-  description: 'The role that is given.',
+  description: 'The granted role.',
   cell: (object) => {
     const ref = objectMember(object, 'roleRef')
     return `${textMember(ref, 'kind')}/${textMember(ref, 'name')}`

@@ -12,60 +12,56 @@ import { extraValueSchema } from './extra-value.ts'
 
 /** What the reviews of access have in common. @source spec 2.12; upstream `pkg/apis/authorization/validation` */
 
-const resourceAttributesSchema = struct(
-  'authorization.v1.ResourceAttributes',
-  'Something done with a resource.',
-  {
-    namespace: text(1, 'Namespace; empty: of the cluster, or all namespaces.'),
-    verb: text(2, 'What is done, such as get, list or create; * is everything.'),
-    group: text(3, 'Group of the resource; * is all groups.'),
-    version: text(4, 'Version of the group; * is all versions.'),
-    resource: text(5, 'The resource, such as pods; * is all of them.'),
-    subresource: text(6, 'A part of the resource.'),
-    name: text(7, 'The object; empty: all of them.'),
-  },
-)
+const resourceAttributesSchema = struct('authorization.v1.ResourceAttributes', 'An action on a resource.', {
+  namespace: text(1, 'Namespace of the action; empty for cluster-scoped resources or all namespaces.'),
+  verb: text(2, 'Verb, such as get, list or create; * means all.'),
+  group: text(3, 'API group of the resource; * means all.'),
+  version: text(4, 'API version of the resource; * means all.'),
+  resource: text(5, 'Resource, such as pods; * means all.'),
+  subresource: text(6, 'Subresource.'),
+  name: text(7, 'Name of the object; empty means all.'),
+})
 
 const nonResourceAttributesSchema = struct(
   'authorization.v1.NonResourceAttributes',
-  'Something done with a path.',
+  'An action on a URL path.',
   {
-    path: text(1, 'The path.'),
-    verb: text(2, 'What is done: a method in lower case.'),
+    path: text(1, 'URL path.'),
+    verb: text(2, 'HTTP method in lower case.'),
   },
 )
 
 const deedFields: { readonly [name: string]: Field } = {
-  resourceAttributes: maybe(1, resourceAttributesSchema, 'What is to be done with a resource.'),
-  nonResourceAttributes: maybe(2, nonResourceAttributesSchema, 'What is to be done with a path.'),
+  resourceAttributes: maybe(1, resourceAttributesSchema, 'Action on a resource.'),
+  nonResourceAttributes: maybe(2, nonResourceAttributesSchema, 'Action on a URL path.'),
 }
 
 export const selfSubjectAccessReviewSpecSchema = struct(
   'authorization.v1.SelfSubjectAccessReviewSpec',
-  'Whether the caller may do something; one of both is said.',
+  'Action of the caller to check; exactly one kind of attributes is set.',
   deedFields,
 )
 
 export const subjectAccessReviewSpecSchema = struct(
   'authorization.v1.SubjectAccessReviewSpec',
-  'Whether somebody may do something; one of both is said.',
+  'Action of a user to check; exactly one kind of attributes is set.',
   {
     ...deedFields,
     user: text(3, 'Who.'),
-    groups: texts(4, 'Groups of who.'),
-    extra: mapOf(5, extraValueSchema, 'What else is known of who.'),
-    uid: text(6, 'Identity of who.'),
+    groups: texts(4, 'Groups of the user.'),
+    extra: mapOf(5, extraValueSchema, 'Extra attributes of the user.'),
+    uid: text(6, 'UID of the user.'),
   },
 )
 
 export const subjectAccessReviewStatusSchema = struct(
   'authorization.v1.SubjectAccessReviewStatus',
-  'Whether that may be done.',
+  'Result of an access check.',
   {
-    allowed: flag(1, 'It may be done.', { required: true, always: true }),
-    denied: flag(4, 'It may not be done, whoever else is asked.'),
+    allowed: flag(1, 'Whether the action is allowed.', { required: true, always: true }),
+    denied: flag(4, 'Whether the action is explicitly denied, regardless of other authorizers.'),
     reason: text(2, 'Why.'),
-    evaluationError: text(3, 'What went wrong in finding out.'),
+    evaluationError: text(3, 'Error that occurred during the evaluation.'),
   },
 )
 

@@ -6,11 +6,11 @@ import { extraValueSchema } from './extra-value.ts'
 
 /** @param version of the authentication group */
 export function userInfoSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
-  return struct(`authentication.${version}.UserInfo`, 'Who somebody is.', {
+  return struct(`authentication.${version}.UserInfo`, 'Identity of a user.', {
     username: text(1, 'Name of the user.'),
-    uid: text(2, 'Identity of the user, which no later user of that name has.'),
+    uid: text(2, 'UID of the user, unique over time.'),
     groups: texts(3, 'Groups of the user.'),
-    extra: mapOf(4, extraValueSchema, 'What else is known.'),
+    extra: mapOf(4, extraValueSchema, 'Extra attributes of the user.'),
   })
 }
 

@@ -13,10 +13,10 @@ import { persistentVolumeClaimSpecSchema } from './persistent-volume-claim-spec.
 
 const persistentVolumeClaimTemplateSchema = struct(
   'core.v1.PersistentVolumeClaimTemplate',
-  'The claim to make.',
+  'Template for a claim.',
   {
-    metadata: part(1, objectMetaSchema, 'Labels and annotations of the claim; nothing else may be said.'),
-    spec: part(2, persistentVolumeClaimSpecSchema, 'What the claim asks for.', {
+    metadata: part(1, objectMetaSchema, 'Labels and annotations of the claim; no other fields are allowed.'),
+    spec: part(2, persistentVolumeClaimSpecSchema, 'Specification of the claim.', {
       required: true,
       always: true,
     }),
@@ -26,9 +26,9 @@ const persistentVolumeClaimTemplateSchema = struct(
 
 export const ephemeralVolumeSourceSchema = struct(
   'core.v1.EphemeralVolumeSource',
-  'A volume behind a claim of its own, named after Pod and volume, that goes with the Pod.',
+  'A volume with a claim of its own, named after the Pod and the volume, that is deleted with the Pod.',
   {
-    volumeClaimTemplate: maybe(1, persistentVolumeClaimTemplateSchema, 'The claim to make.', {
+    volumeClaimTemplate: maybe(1, persistentVolumeClaimTemplateSchema, 'Template for the claim.', {
       required: true,
     }),
   },

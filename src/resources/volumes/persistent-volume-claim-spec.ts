@@ -15,13 +15,13 @@ import { accessModes, checkAccessModes, volumeMode } from './volume-modes.ts'
 /** What a claim asks for: of its own, and as the template in a volume of a Pod. @source spec 2.5, 2.6 */
 export const persistentVolumeClaimSpecSchema = struct(
   'core.v1.PersistentVolumeClaimSpec',
-  'What kind of volume is asked for, and how much of it.',
+  'Requested properties of a volume.',
   {
     accessModes: accessModes(1, 'The ways of use that the volume must allow:'),
-    selector: maybe(4, selectorSchema, 'Volumes to choose from, by their labels.'),
-    resources: part(2, resourceRequirementsSchema, 'How large the volume must be at least.'),
-    volumeName: text(3, 'The volume that the claim is bound to.'),
-    storageClassName: text(5, 'The class that is asked for; empty means volumes without one.', {
+    selector: maybe(4, selectorSchema, 'Label selector of suitable volumes.'),
+    resources: part(2, resourceRequirementsSchema, 'Minimum size of the volume.'),
+    volumeName: text(3, 'Name of the bound volume.'),
+    storageClassName: text(5, 'Requested StorageClass; empty means volumes without a class.', {
       optional: true,
       rule: checkDns1123Subdomain,
     }),
@@ -29,12 +29,12 @@ export const persistentVolumeClaimSpecSchema = struct(
     dataSource: maybe(
       7,
       typedLocalObjectReferenceSchema,
-      'The claim or snapshot whose content the volume begins with.',
+      'Claim or snapshot that the volume is populated from.',
     ),
     dataSourceRef: maybe(
       8,
       typedLocalObjectReferenceSchema,
-      'The object, of any kind that is not of the core group, or the claim, that the volume is filled from.',
+      'Claim, or object outside of the core group, that the volume is populated from.',
     ),
   },
   { check: checkClaimSpec },

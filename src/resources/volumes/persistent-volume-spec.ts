@@ -47,10 +47,10 @@ import {
 
 const localVolumeSourceSchema = struct(
   'core.v1.LocalVolumeSource',
-  'A disk or a directory of one node.',
+  'Local storage of one node.',
   {
-    path: text(1, 'Where on the node it is.', { required: true }),
-    fsType: text(2, 'Type of its file system, where it is a disk.', { optional: true }),
+    path: text(1, 'Path on the node.', { required: true }),
+    fsType: text(2, 'File system type, if the path is a block device.', { optional: true }),
   },
   { check: (source, at, found) => checkNoWayUp(textMember(source, 'path'), fieldAt(at, 'path'), found) },
 )
@@ -58,7 +58,7 @@ const localVolumeSourceSchema = struct(
 const sources = {
   gcePersistentDisk: maybe(1, gcePersistentDiskVolumeSourceSchema, 'A disk of Google Compute Engine.'),
   awsElasticBlockStore: maybe(2, awsElasticBlockStoreVolumeSourceSchema, 'A disk of AWS.'),
-  hostPath: maybe(3, hostPathVolumeSourceSchema, 'A directory of the node; for clusters of one node.'),
+  hostPath: maybe(3, hostPathVolumeSourceSchema, 'Directory of the node; for clusters of one node.'),
   glusterfs: maybe(4, glusterfsPersistentVolumeSourceSchema, 'A Gluster volume.'),
   nfs: maybe(5, nfsVolumeSourceSchema, 'A directory that an NFS server exports.'),
   rbd: maybe(6, rbdPersistentVolumeSourceSchema, 'A Rados block device.'),
@@ -75,14 +75,14 @@ const sources = {
   photonPersistentDisk: maybe(17, photonPersistentDiskVolumeSourceSchema, 'A disk of a Photon controller.'),
   portworxVolume: maybe(18, portworxVolumeSourceSchema, 'A Portworx volume.'),
   scaleIO: maybe(19, scaleIOPersistentVolumeSourceSchema, 'A ScaleIO volume.'),
-  local: maybe(20, localVolumeSourceSchema, 'A disk or a directory of one node.'),
+  local: maybe(20, localVolumeSourceSchema, 'Local storage of one node.'),
   storageos: maybe(21, storageOSPersistentVolumeSourceSchema, 'A StorageOS volume.'),
-  csi: maybe(22, csiPersistentVolumeSourceSchema, 'A volume of a driver.'),
+  csi: maybe(22, csiPersistentVolumeSourceSchema, 'A CSI volume.'),
 }
 
 export const persistentVolumeSourceSchema = struct(
   'core.v1.PersistentVolumeSource',
-  'Where the content of the volume is.',
+  'Source of a volume; exactly one member is set.',
   sources,
 )
 
@@ -91,8 +91,8 @@ export const persistentVolumeSources: readonly string[] = Object.keys(sources)
 
 const volumeNodeAffinitySchema = struct(
   'core.v1.VolumeNodeAffinity',
-  'From which nodes a volume can be reached.',
-  { required: maybe(1, nodeSelectorSchema, 'The nodes.') },
+  'Nodes with access to a volume.',
+  { required: maybe(1, nodeSelectorSchema, 'Required node selector.') },
   {
     check: (affinity, at, found) => {
       if (!Object.hasOwn(affinity, 'required'))
@@ -103,24 +103,22 @@ const volumeNodeAffinitySchema = struct(
 
 const specSchema = struct(
   'core.v1.PersistentVolumeSpec',
-  'What the volume is, and how it may be used.',
+  'Source and properties of a volume.',
   {
-    capacity: quantities(1, 'How large it is: the amount of storage.'),
+    capacity: quantities(1, 'Capacity of the volume.'),
     accessModes: accessModes(3, 'The ways of use that it allows:'),
-    claimRef: maybe(
-      4,
-      objectReferenceSchema,
-      'The claim that the volume is for; bound once that claim names the volume too.',
-    ),
+    claimRef: maybe(4, objectReferenceSchema, 'Claim that the volume is reserved for or bound to.'),
     persistentVolumeReclaimPolicy: text(
       5,
-      'What becomes of the volume when its claim is gone: Retain, Delete, or Recycle, which is deprecated.',
+      'What happens to the volume after its claim is deleted: Retain, Delete or Recycle (deprecated).',
       { enum: ['Delete', 'Recycle', 'Retain'], default: 'Retain' },
     ),
-    storageClassName: text(6, 'The class it belongs to; empty means none.', { rule: checkDns1123Subdomain }),
-    mountOptions: texts(7, 'Options to mount it with; a wrong one fails only then.'),
+    storageClassName: text(6, 'StorageClass of the volume; empty means none.', {
+      rule: checkDns1123Subdomain,
+    }),
+    mountOptions: texts(7, 'Mount options; validated only when mounting.'),
     volumeMode: volumeMode(8),
-    nodeAffinity: maybe(9, volumeNodeAffinitySchema, 'From which nodes it can be reached; unset means all.'),
+    nodeAffinity: maybe(9, volumeNodeAffinitySchema, 'Nodes with access to the volume; all when unset.'),
   },
   { inline: [{ number: 2, schema: persistentVolumeSourceSchema }] },
 )

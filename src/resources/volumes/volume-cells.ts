@@ -45,7 +45,7 @@ export const volumeModeColumn: Column = {
   name: 'VolumeMode',
   type: 'string',
   priority: 1,
-  description: 'Filesystem, or Block: the raw device.',
+  description: 'Volume mode: Filesystem or Block.',
   cell: (object) => {
     const mode = textMember(objectMember(object, 'spec'), 'volumeMode')
     return mode === '' ? '<unset>' : mode

@@ -19,13 +19,17 @@ const driver = text(1, 'Name of the driver.', { required: true })
 
 export const csiVolumeSourceSchema = struct(
   'core.v1.CSIVolumeSource',
-  'A volume that a driver makes for the Pod and that goes with it.',
+  'An inline CSI volume that is created and deleted with the Pod.',
   {
     driver,
-    readOnly: flag(2, 'Whether it is only read from.', { optional: true }),
-    fsType: text(3, 'Type of its file system; unset leaves it to the driver.', { optional: true }),
-    volumeAttributes: textMap(4, 'What the driver needs to know.'),
-    nodePublishSecretRef: maybe(5, localObjectReferenceSchema, 'The Secret that the driver is given.'),
+    readOnly: flag(2, 'Whether the volume is mounted read-only.', { optional: true }),
+    fsType: text(3, "File system type; the driver's default when unset.", { optional: true }),
+    volumeAttributes: textMap(4, 'Attributes passed to the driver.'),
+    nodePublishSecretRef: maybe(
+      5,
+      localObjectReferenceSchema,
+      'Secret for publishing the volume on the node.',
+    ),
   },
   { check: checkCsi },
 )
@@ -40,21 +44,17 @@ const SECRET_REFERENCES = [
 
 export const csiPersistentVolumeSourceSchema = struct(
   'core.v1.CSIPersistentVolumeSource',
-  'A volume of a driver.',
+  'A CSI volume.',
   {
     driver,
-    volumeHandle: text(2, 'The name by which the driver knows the volume.', { required: true }),
+    volumeHandle: text(2, 'ID of the volume in the driver.', { required: true }),
     readOnly: readOnly(3),
     fsType: fsType(4),
-    volumeAttributes: textMap(5, 'What the driver needs to know.'),
-    controllerPublishSecretRef: maybe(
-      6,
-      secretReferenceSchema,
-      'The Secret for attaching the volume to a node.',
-    ),
-    nodeStageSecretRef: maybe(7, secretReferenceSchema, 'The Secret for preparing the volume on a node.'),
-    nodePublishSecretRef: maybe(8, secretReferenceSchema, 'The Secret for giving the volume to a Pod.'),
-    controllerExpandSecretRef: maybe(9, secretReferenceSchema, 'The Secret for growing the volume.'),
+    volumeAttributes: textMap(5, 'Attributes passed to the driver.'),
+    controllerPublishSecretRef: maybe(6, secretReferenceSchema, 'Secret for attaching the volume to a node.'),
+    nodeStageSecretRef: maybe(7, secretReferenceSchema, 'Secret for staging the volume on a node.'),
+    nodePublishSecretRef: maybe(8, secretReferenceSchema, 'Secret for publishing the volume to a Pod.'),
+    controllerExpandSecretRef: maybe(9, secretReferenceSchema, 'Secret for expanding the volume.'),
   },
   { check: checkPersistentCsi },
 )

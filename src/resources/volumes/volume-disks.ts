@@ -9,7 +9,7 @@ import { fsType, readOnly } from './volume-fields.ts'
 
 /** Disks of a cloud or a hypervisor, the same in pods and as persistent volumes. @source spec 2.5 */
 
-const partition = int32(3, 'The partition to mount; 0 or unset means the whole disk.', {
+const partition = int32(3, 'Partition to mount; 0 or unset means the whole disk.', {
   minimum: 0,
   maximum: 255,
 })
@@ -18,7 +18,7 @@ export const awsElasticBlockStoreVolumeSourceSchema = struct(
   'core.v1.AWSElasticBlockStoreVolumeSource',
   'A disk of AWS.',
   {
-    volumeID: text(1, 'Identity of the disk at AWS.', { required: true }),
+    volumeID: text(1, 'ID of the disk at AWS.', { required: true }),
     fsType: fsType(2),
     partition,
     readOnly: readOnly(4),
@@ -29,7 +29,7 @@ export const gcePersistentDiskVolumeSourceSchema = struct(
   'core.v1.GCEPersistentDiskVolumeSource',
   'A disk of Google Compute Engine.',
   {
-    pdName: text(1, 'Name of the disk at Google.', { required: true }),
+    pdName: text(1, 'Name of the disk at Google Compute Engine.', { required: true }),
     fsType: fsType(2),
     partition,
     readOnly: readOnly(4),
@@ -39,11 +39,11 @@ export const gcePersistentDiskVolumeSourceSchema = struct(
 export const photonPersistentDiskVolumeSourceSchema = struct(
   'core.v1.PhotonPersistentDiskVolumeSource',
   'A disk of a Photon controller.',
-  { pdID: text(1, 'Identity of the disk at the controller.', { required: true }), fsType: fsType(2) },
+  { pdID: text(1, 'ID of the disk at the controller.', { required: true }), fsType: fsType(2) },
 )
 
 export const portworxVolumeSourceSchema = struct('core.v1.PortworxVolumeSource', 'A Portworx volume.', {
-  volumeID: text(1, 'Identity of the volume.', { required: true }),
+  volumeID: text(1, 'ID of the volume.', { required: true }),
   fsType: fsType(2),
   readOnly: readOnly(3),
 })
@@ -55,7 +55,7 @@ export const vsphereVirtualDiskVolumeSourceSchema = struct(
     volumePath: text(1, 'Path of the disk file.', { required: true }),
     fsType: fsType(2),
     storagePolicyName: text(3, 'Name of the storage policy.'),
-    storagePolicyID: text(4, 'Identity of the storage policy that goes with the name.'),
+    storagePolicyID: text(4, 'ID of the storage policy.'),
   },
 )
 
@@ -64,17 +64,17 @@ export const azureDiskVolumeSourceSchema = struct(
   'A disk of Azure.',
   {
     diskName: text(1, 'Name of the disk.', { required: true }),
-    diskURI: text(2, 'Where the disk is: a resource of Azure when it is managed, else a blob.', {
+    diskURI: text(2, 'URI of the disk: an Azure resource if managed, otherwise a blob.', {
       required: true,
     }),
-    cachingMode: text(3, 'What the host caches: None, ReadOnly or ReadWrite.', {
+    cachingMode: text(3, 'Caching mode of the host: None, ReadOnly or ReadWrite.', {
       optional: true,
       enum: ['None', 'ReadOnly', 'ReadWrite'],
       default: 'ReadWrite',
     }),
-    fsType: text(4, 'Type of its file system.', { optional: true, default: 'ext4' }),
-    readOnly: flag(5, 'Whether it is only read from.', { optional: true, default: false }),
-    kind: text(6, 'Shared or Dedicated: a blob, its account shared or not. Managed: a managed disk.', {
+    fsType: text(4, 'File system type.', { optional: true, default: 'ext4' }),
+    readOnly: flag(5, 'Whether the volume is mounted read-only.', { optional: true, default: false }),
+    kind: text(6, 'Kind of disk: Shared or Dedicated (blobs by storage account), or Managed.', {
       optional: true,
       enum: ['Dedicated', 'Managed', 'Shared'],
       default: 'Shared',

@@ -4,9 +4,9 @@ import { flag, text } from '../../api/schema/build.ts'
 /** Members that most volume sources have, under numbers of their own. */
 
 export function fsType(number: number): Field {
-  return text(number, 'Type of its file system, such as ext4; unset leaves it to the node.')
+  return text(number, "File system type, such as ext4; the node's default when unset.")
 }
 
 export function readOnly(number: number): Field {
-  return flag(number, 'Whether it is only read from.')
+  return flag(number, 'Whether the volume is mounted read-only.')
 }

@@ -20,7 +20,7 @@ import { requiredTexts } from '../common/required-texts.ts'
 
 const fileMode = { optional: true, minimum: 0, maximum: 0o777 } as const
 /** 0644. */
-const defaultMode = int32(3, 'Mode bits of files that say none of their own; 0 to 511.', {
+const defaultMode = int32(3, 'Default mode bits of files, 0 to 511.', {
   ...fileMode,
   default: 0o644,
 })
@@ -29,25 +29,29 @@ const optional = flag(4, 'Whether the object or its keys may be missing.', { opt
 
 const keyToPathSchema = struct(
   'core.v1.KeyToPath',
-  'Which key becomes which file.',
+  'Maps a key to a file.',
   {
-    key: text(1, 'The key.', { required: true }),
-    path: text(2, 'Where in the volume the file is; relative, and without a step up.', { required: true }),
-    mode: int32(3, 'Mode bits of this file; 0 to 511. Unset means those of the volume.', fileMode),
+    key: text(1, 'Key to show.', { required: true }),
+    path: text(2, 'Relative path of the file in the volume, without `..`.', { required: true }),
+    mode: int32(3, "Mode bits of this file, 0 to 511; the volume's default when unset.", fileMode),
   },
   { check: (file, at, found) => checkFilePath(textMember(file, 'path'), fieldAt(at, 'path'), found) },
 )
 
-const items = listOf(2, keyToPathSchema, 'The keys to show, and where; none means all, each under its name.')
+const items = listOf(
+  2,
+  keyToPathSchema,
+  'Keys to show and their paths; all keys under their names when empty.',
+)
 
 const downwardAPIVolumeFileSchema = struct(
   'core.v1.DownwardAPIVolumeFile',
-  'Which field of the Pod becomes which file.',
+  'A file with a field of the Pod.',
   {
-    path: text(1, 'Where in the volume the file is; relative, and without a step up.', { required: true }),
-    fieldRef: maybe(2, objectFieldSelectorSchema, "A field of the Pod's metadata."),
-    resourceFieldRef: maybe(3, resourceFieldSelectorSchema, 'An amount of a resource of a container.'),
-    mode: int32(4, 'Mode bits of this file; 0 to 511. Unset means those of the volume.', fileMode),
+    path: text(1, 'Relative path of the file in the volume, without `..`.', { required: true }),
+    fieldRef: maybe(2, objectFieldSelectorSchema, 'A metadata field of the Pod.'),
+    resourceFieldRef: maybe(3, resourceFieldSelectorSchema, 'A resource request or limit of a container.'),
+    mode: int32(4, "Mode bits of this file, 0 to 511; the volume's default when unset.", fileMode),
   },
   { check: checkDownwardAPIFile },
 )
@@ -100,14 +104,14 @@ const TOKEN_SECONDS_MAX = 2 ** 32
 
 const serviceAccountTokenProjectionSchema = struct(
   'core.v1.ServiceAccountTokenProjection',
-  "A token of the Pod's service account, renewed before it ends.",
+  'A service account token of the Pod, rotated before it expires.',
   {
-    audience: text(1, 'Who shall accept the token; unset means this API server.'),
-    expirationSeconds: int64(2, 'How long a token shall live, in seconds; 600 at least.', {
+    audience: text(1, 'Audience of the token; this API server when unset.'),
+    expirationSeconds: int64(2, 'Lifetime of the token in seconds, at least 600.', {
       optional: true,
       default: 3600,
     }),
-    path: text(3, 'Where in the volume the token is; relative, and without a step up.', { required: true }),
+    path: text(3, 'Relative path of the token in the volume, without `..`.', { required: true }),
   },
   { check: checkTokenProjection },
 )
@@ -117,21 +121,25 @@ const projections = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'
 
 const volumeProjectionSchema = struct(
   'core.v1.VolumeProjection',
-  'One source of files of a projected volume.',
+  'One source of a projected volume.',
   {
     secret: maybe(1, secretProjectionSchema, 'The keys of a Secret.'),
     downwardAPI: maybe(2, downwardAPIProjectionSchema, 'Fields of the Pod.'),
     configMap: maybe(3, configMapProjectionSchema, 'The keys of a ConfigMap.'),
-    serviceAccountToken: maybe(4, serviceAccountTokenProjectionSchema, "A token of the Pod's account."),
+    serviceAccountToken: maybe(
+      4,
+      serviceAccountTokenProjectionSchema,
+      "A token of the Pod's service account.",
+    ),
   },
   { check: (source, at, found) => atMostOne(source, at, projections, 'volume', found) },
 )
 
 export const projectedVolumeSourceSchema = struct(
   'core.v1.ProjectedVolumeSource',
-  'Files of several sources in one volume.',
+  'Several sources combined in one volume.',
   {
-    sources: listOf(1, volumeProjectionSchema, 'Where the files come from.', { always: true }),
+    sources: listOf(1, volumeProjectionSchema, 'Sources of the files.', { always: true }),
     defaultMode: modeOfProjection,
   },
   { check: checkDistinctPaths },

@@ -18,7 +18,7 @@ export function accessModes(number: number, words: string): Field {
 }
 
 export function volumeMode(number: number): Field {
-  return text(number, 'Filesystem, or Block: the raw device.', {
+  return text(number, 'Volume mode: Filesystem or Block.', {
     optional: true,
     enum: ['Block', 'Filesystem'],
     default: 'Filesystem',

@@ -11,27 +11,27 @@ import { checkDescendingPath, hasWayUp } from './file-path.ts'
 
 export const volumeMountSchema = struct(
   'core.v1.VolumeMount',
-  'Shows a volume as a directory of a container.',
+  'Mounts a volume in a container.',
   {
     name: text(1, 'Name of the volume in the Pod.', { required: true }),
-    readOnly: flag(2, 'Whether the container may only read it.'),
-    mountPath: text(3, 'The directory in the container; no colon in it.', { required: true }),
-    subPath: text(4, 'The part of the volume to show; unset is its root.'),
-    mountPropagation: text(5, 'Whether mounts made later on either side show on the other; unset is None.', {
+    readOnly: flag(2, 'Whether the mount is read-only.'),
+    mountPath: text(3, 'Mount path in the container; must not contain a colon.', { required: true }),
+    subPath: text(4, 'Path within the volume to mount; its root when unset.'),
+    mountPropagation: text(5, 'Mount propagation between node and container; None when unset.', {
       optional: true,
       enum: ['Bidirectional', 'HostToContainer', 'None'],
     }),
-    subPathExpr: text(6, 'As subPath, with $(NAME) for variables of the container; not both.'),
+    subPathExpr: text(6, 'Like subPath, with $(NAME) expanded from environment variables; excludes subPath.'),
   },
   { check: checkMount },
 )
 
 export const volumeDeviceSchema = struct(
   'core.v1.VolumeDevice',
-  'Shows a raw volume as a device of a container.',
+  'Maps a raw volume to a device of a container.',
   {
-    name: text(1, 'Name of the volume in the Pod; its source is a claim.', { required: true }),
-    devicePath: text(2, 'The device in the container.', { required: true, rule: checkNoBacksteps }),
+    name: text(1, 'Name of the volume in the Pod; its source must be a claim.', { required: true }),
+    devicePath: text(2, 'Path of the device in the container.', { required: true, rule: checkNoBacksteps }),
   },
 )
 

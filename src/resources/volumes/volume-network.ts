@@ -17,7 +17,7 @@ import { secretSays } from './volume-storage.ts'
 /** Network storage whose persistent form has members of its own. @source spec 2.5, 2.7 */
 
 const azureFileMembers = {
-  secretName: text(1, 'The Secret with name and key of the account.', { required: true }),
+  secretName: text(1, 'Secret with the name and the key of the storage account.', { required: true }),
   shareName: text(2, 'Name of the share.', { required: true }),
   readOnly: readOnly(3),
 }
@@ -33,7 +33,7 @@ export const azureFilePersistentVolumeSourceSchema = struct(
   'A file share of Azure.',
   {
     ...azureFileMembers,
-    secretNamespace: text(4, "Namespace of the Secret; unset means the claim's.", {
+    secretNamespace: text(4, "Namespace of the Secret; the claim's when unset.", {
       optional: true,
       always: true,
     }),
@@ -46,7 +46,7 @@ export const azureFilePersistentVolumeSourceSchema = struct(
 )
 
 const glusterfsMembers = {
-  endpoints: text(1, 'Name of the Endpoints that say where the servers are.', { required: true }),
+  endpoints: text(1, 'Name of the Endpoints with the addresses of the servers.', { required: true }),
   path: text(2, 'Name of the volume.', { required: true }),
   readOnly: readOnly(3),
 }
@@ -62,7 +62,7 @@ export const glusterfsPersistentVolumeSourceSchema = struct(
   'A Gluster volume.',
   {
     ...glusterfsMembers,
-    endpointsNamespace: text(4, "Namespace of the Endpoints; unset means the claim's.", {
+    endpointsNamespace: text(4, "Namespace of the Endpoints; the claim's when unset.", {
       optional: true,
       rule: checkDns1123Label,
     }),
@@ -78,14 +78,14 @@ export const glusterfsPersistentVolumeSourceSchema = struct(
 export const storageOSVolumeSourceSchema = struct(
   'core.v1.StorageOSVolumeSource',
   'A StorageOS volume.',
-  storageOSMembers(maybe(5, localObjectReferenceSchema, 'The Secret with the credentials.')),
+  storageOSMembers(maybe(5, localObjectReferenceSchema, 'Reference to the Secret with the credentials.')),
   { check: checkStorageOS },
 )
 
 export const storageOSPersistentVolumeSourceSchema: ObjectSchema = struct(
   'core.v1.StorageOSPersistentVolumeSource',
   'A StorageOS volume.',
-  storageOSMembers(maybe(5, objectReferenceSchema, 'The Secret with the credentials.')),
+  storageOSMembers(maybe(5, objectReferenceSchema, 'Reference to the Secret with the credentials.')),
   { check: checkStorageOS },
 )
 
@@ -94,7 +94,7 @@ function storageOSMembers(secretRef: Field): { readonly [name: string]: Field } 
     volumeName: text(1, 'Name of the volume, unique in its StorageOS namespace.', {
       rule: checkDns1123Label,
     }),
-    volumeNamespace: text(2, "The StorageOS namespace; unset means the Pod's namespace.", {
+    volumeNamespace: text(2, "StorageOS namespace; the Pod's namespace when unset.", {
       rule: checkDns1123Label,
     }),
     fsType: fsType(3),

@@ -14,8 +14,8 @@ export const hostPathVolumeSourceSchema = struct(
   'core.v1.HostPathVolumeSource',
   'A file or a directory of the node.',
   {
-    path: text(1, 'Where on the node it is.', { required: true }),
-    type: text(2, 'What must be there, or is made before it is mounted; empty means no check.', {
+    path: text(1, 'Path on the node.', { required: true }),
+    type: text(2, 'Expected type of the path, created if missing for some types; unchecked when empty.', {
       optional: true,
       default: '',
       enum: [
@@ -38,7 +38,7 @@ export const nfsVolumeSourceSchema = struct(
   'A directory that an NFS server exports.',
   {
     server: text(1, 'Host name or address of the server.', { required: true }),
-    path: text(2, 'The directory, from the root on.', { required: true }),
+    path: text(2, 'Exported path, absolute.', { required: true }),
     readOnly: readOnly(3),
   },
   {
@@ -52,23 +52,23 @@ export const nfsVolumeSourceSchema = struct(
 
 export const fcVolumeSourceSchema = struct(
   'core.v1.FCVolumeSource',
-  'A Fibre Channel disk; by target and unit, or by world wide identifiers.',
+  'A Fibre Channel disk, by target and LUN or by WWIDs.',
   {
-    targetWWNs: texts(1, 'World wide names of the targets.'),
-    lun: int32(2, 'Number of the unit at the targets.', { optional: true, minimum: 0, maximum: 255 }),
+    targetWWNs: texts(1, 'WWNs of the targets.'),
+    lun: int32(2, 'LUN of the disk.', { optional: true, minimum: 0, maximum: 255 }),
     fsType: fsType(3),
     readOnly: readOnly(4),
-    wwids: texts(5, 'World wide identifiers of the volume.'),
+    wwids: texts(5, 'WWIDs of the volume.'),
   },
   { check: checkFibreChannel },
 )
 
 export const flockerVolumeSourceSchema = struct(
   'core.v1.FlockerVolumeSource',
-  'A data set of Flocker; by name or by identity.',
+  'A data set of Flocker, by name or by UUID.',
   {
     datasetName: text(1, 'Name of the data set.'),
-    datasetUUID: text(2, 'Identity of the data set.'),
+    datasetUUID: text(2, 'UUID of the data set.'),
   },
   { check: checkFlocker },
 )
@@ -77,12 +77,12 @@ export const quobyteVolumeSourceSchema = struct(
   'core.v1.QuobyteVolumeSource',
   'A Quobyte volume.',
   {
-    registry: text(1, 'The registries, as host:port with commas between.', { required: true }),
+    registry: text(1, 'Registries as host:port, separated by commas.', { required: true }),
     volume: text(2, 'Name of the volume.', { required: true }),
     readOnly: readOnly(3),
-    user: text(4, 'User that the volume is mounted as; unset means the owner of the service.'),
-    group: text(5, 'Group that the volume is mounted as.'),
-    tenant: text(6, 'The tenant that owns the volume.', { lengthMax: 64 }),
+    user: text(4, "User to mount the volume as; the service's owner when unset."),
+    group: text(5, 'Group to mount the volume as.'),
+    tenant: text(6, 'Tenant that owns the volume.', { lengthMax: 64 }),
   },
   { check: checkQuobyte },
 )

@@ -17,7 +17,7 @@ import { fsType, readOnly } from './volume-fields.ts'
  * namespace as well; else both forms are the same. @source spec 2.5, 2.7
  */
 
-const monitors = texts(1, 'Where the monitors of Ceph are.', { required: true })
+const monitors = texts(1, 'Addresses of the Ceph monitors.', { required: true })
 
 export const iscsiVolumeSourceSchema = iscsi('core.v1.ISCSIVolumeSource', localObjectReferenceSchema)
 export const iscsiPersistentVolumeSourceSchema = iscsi(
@@ -58,19 +58,19 @@ export const scaleIOPersistentVolumeSourceSchema = scaleIO(
 function iscsi(definition: string, secret: ObjectSchema): ObjectSchema {
   return struct(
     definition,
-    'A unit of an iSCSI target.',
+    'An iSCSI disk.',
     {
-      targetPortal: text(1, 'The portal, as address or address:port.', { required: true }),
+      targetPortal: text(1, 'Target portal, as address or address:port.', { required: true }),
       iqn: text(2, 'Name of the target; begins with iqn, eui or naa.', { required: true }),
-      lun: int32(3, 'Number of the unit.', { required: true, minimum: 0, maximum: 255 }),
-      iscsiInterface: text(4, 'The interface that the node uses.', { default: 'default' }),
+      lun: int32(3, 'LUN of the disk.', { required: true, minimum: 0, maximum: 255 }),
+      iscsiInterface: text(4, 'iSCSI interface of the node.', { default: 'default' }),
       fsType: fsType(5),
       readOnly: readOnly(6),
-      portals: texts(7, 'More portals of the target, as address or address:port.'),
-      chapAuthDiscovery: flag(8, 'Whether discovery is authenticated by CHAP.'),
-      chapAuthSession: flag(11, 'Whether the session is authenticated by CHAP.'),
+      portals: texts(7, 'Additional portals of the target, as address or address:port.'),
+      chapAuthDiscovery: flag(8, 'Whether discovery uses CHAP authentication.'),
+      chapAuthSession: flag(11, 'Whether the session uses CHAP authentication.'),
       secretRef: secretRef(10, secret),
-      initiatorName: text(12, 'Name by which the node introduces itself.', { optional: true }),
+      initiatorName: text(12, 'Initiator name.', { optional: true }),
     },
     { check: checkIscsi },
   )
@@ -81,9 +81,9 @@ function rbd(definition: string, secret: ObjectSchema): ObjectSchema {
     monitors,
     image: text(2, 'Name of the image.', { required: true }),
     fsType: fsType(3),
-    pool: text(4, 'The pool that the image is in.', { default: 'rbd' }),
-    user: text(5, 'The user to be at Ceph.', { default: 'admin' }),
-    keyring: text(6, 'Where on the node the keys are.', { default: '/etc/ceph/keyring' }),
+    pool: text(4, 'Pool of the image.', { default: 'rbd' }),
+    user: text(5, 'Ceph user.', { default: 'admin' }),
+    keyring: text(6, 'Path of the keyring on the node.', { default: '/etc/ceph/keyring' }),
     secretRef: secretRef(7, secret),
     readOnly: readOnly(8),
   })
@@ -92,9 +92,9 @@ function rbd(definition: string, secret: ObjectSchema): ObjectSchema {
 function cephFS(definition: string, secret: ObjectSchema): ObjectSchema {
   return struct(definition, 'A directory of a Ceph file system.', {
     monitors,
-    path: text(2, 'The directory; unset means /.'),
-    user: text(3, 'The user to be at Ceph; unset means admin.'),
-    secretFile: text(4, 'Where on the node the keys are; unset means /etc/ceph/user.secret.'),
+    path: text(2, 'Path in the file system; / when unset.'),
+    user: text(3, 'Ceph user; admin when unset.'),
+    secretFile: text(4, 'Path of the keyring on the node; /etc/ceph/user.secret when unset.'),
     secretRef: secretRef(5, secret),
     readOnly: readOnly(6),
   })
@@ -106,7 +106,7 @@ function cinder(definition: string, secret: ObjectSchema, secretMembers: readonl
     definition,
     'A Cinder volume of OpenStack.',
     {
-      volumeID: text(1, 'Identity of the volume at Cinder.', { required: true }),
+      volumeID: text(1, 'ID of the volume in Cinder.', { required: true }),
       fsType: fsType(2),
       readOnly: readOnly(3),
       secretRef: secretRef(4, secret),
@@ -116,9 +116,9 @@ function cinder(definition: string, secret: ObjectSchema, secretMembers: readonl
 }
 
 function flex(definition: string, secret: ObjectSchema): ObjectSchema {
-  return struct(definition, 'A volume of a driver that is a program on the node.', {
+  return struct(definition, 'A volume of a FlexVolume driver: a program on the node.', {
     driver: text(1, 'Name of the driver.', { required: true }),
-    fsType: text(2, 'Type of its file system; unset leaves it to the driver.'),
+    fsType: text(2, "File system type; the driver's default when unset."),
     secretRef: secretRef(3, secret),
     readOnly: readOnly(4),
     options: textMap(5, 'Options for the driver.'),
@@ -130,17 +130,17 @@ function scaleIO(definition: string, secret: ObjectSchema): ObjectSchema {
     definition,
     'A ScaleIO volume.',
     {
-      gateway: text(1, 'Where the gateway of ScaleIO is.', { required: true }),
+      gateway: text(1, 'Address of the ScaleIO gateway.', { required: true }),
       system: text(2, 'Name of the system in ScaleIO.', { required: true }),
-      secretRef: maybe(3, secret, 'The Secret with user and password.', { required: true }),
-      sslEnabled: flag(4, 'Whether the gateway is spoken to over TLS.'),
+      secretRef: maybe(3, secret, 'Secret with the user and the password.', { required: true }),
+      sslEnabled: flag(4, 'Whether TLS is used for the gateway.'),
       protectionDomain: text(5, 'The protection domain of the volume.'),
       storagePool: text(6, 'The storage pool of the volume.'),
-      storageMode: text(7, 'How space is set aside: ThickProvisioned or ThinProvisioned.', {
+      storageMode: text(7, 'Provisioning mode: ThickProvisioned or ThinProvisioned.', {
         default: 'ThinProvisioned',
       }),
       volumeName: text(8, 'Name of the volume.'),
-      fsType: text(9, 'Type of its file system.', { default: 'xfs' }),
+      fsType: text(9, 'File system type.', { default: 'xfs' }),
       readOnly: readOnly(10),
     },
     { check: (source, at, found) => requiredTexts(source, at, ['volumeName'], found) },
@@ -148,7 +148,7 @@ function scaleIO(definition: string, secret: ObjectSchema): ObjectSchema {
 }
 
 function secretRef(number: number, secret: ObjectSchema): Field {
-  return maybe(number, secret, 'The Secret with the credentials.')
+  return maybe(number, secret, 'Reference to the Secret with the credentials.')
 }
 
 /** @param names what a reference to a Secret has to say, where there is one */

@@ -52,19 +52,19 @@ import {
 
 const persistentVolumeClaimVolumeSourceSchema = struct(
   'core.v1.PersistentVolumeClaimVolumeSource',
-  'The volume that a claim is bound to.',
+  'Mounts the volume of a claim.',
   {
-    claimName: text(1, "Name of the claim, in the Pod's namespace.", { required: true }),
+    claimName: text(1, 'Name of the claim in the namespace of the Pod.', { required: true }),
     readOnly: readOnly(2),
   },
 )
 
 const emptyDirVolumeSourceSchema = struct(
   'core.v1.EmptyDirVolumeSource',
-  'A directory of the node that is empty at first and goes with the Pod.',
+  'An initially empty directory on the node that is deleted with the Pod.',
   {
-    medium: text(1, "Memory keeps it in memory, HugePages in large pages; empty means the node's disk."),
-    sizeLimit: quantity(2, 'How much it may hold; unset means no limit.', { optional: true }),
+    medium: text(1, "Storage medium: Memory, HugePages, or empty for the node's disk."),
+    sizeLimit: quantity(2, 'Size limit; unlimited when unset.', { optional: true }),
   },
   { check: checkEmptyDir },
 )
@@ -73,9 +73,9 @@ const gitRepoVolumeSourceSchema = struct(
   'core.v1.GitRepoVolumeSource',
   'Deprecated. The files of a git repository.',
   {
-    repository: text(1, 'Where the repository is.', { required: true }),
-    revision: text(2, 'The commit to check out.'),
-    directory: text(3, 'Where in the volume the files go; relative, and without a step up.'),
+    repository: text(1, 'URL of the repository.', { required: true }),
+    revision: text(2, 'Commit to check out.'),
+    directory: text(3, 'Relative target directory in the volume, without `..`.'),
   },
   {
     check: (source, at, found) =>
@@ -85,17 +85,17 @@ const gitRepoVolumeSourceSchema = struct(
 
 const sources = {
   hostPath: maybe(1, hostPathVolumeSourceSchema, 'A file or a directory of the node.'),
-  emptyDir: maybe(2, emptyDirVolumeSourceSchema, 'A directory that goes with the Pod.'),
+  emptyDir: maybe(2, emptyDirVolumeSourceSchema, 'A temporary directory that is deleted with the Pod.'),
   gcePersistentDisk: maybe(3, gcePersistentDiskVolumeSourceSchema, 'A disk of Google Compute Engine.'),
   awsElasticBlockStore: maybe(4, awsElasticBlockStoreVolumeSourceSchema, 'A disk of AWS.'),
   gitRepo: maybe(5, gitRepoVolumeSourceSchema, 'Deprecated. The files of a git repository.'),
   secret: maybe(6, secretVolumeSourceSchema, 'The keys of a Secret as files.'),
   nfs: maybe(7, nfsVolumeSourceSchema, 'A directory that an NFS server exports.'),
-  iscsi: maybe(8, iscsiVolumeSourceSchema, 'A unit of an iSCSI target.'),
+  iscsi: maybe(8, iscsiVolumeSourceSchema, 'An iSCSI disk.'),
   glusterfs: maybe(9, glusterfsVolumeSourceSchema, 'A Gluster volume.'),
-  persistentVolumeClaim: maybe(10, persistentVolumeClaimVolumeSourceSchema, 'What a claim is bound to.'),
+  persistentVolumeClaim: maybe(10, persistentVolumeClaimVolumeSourceSchema, 'The volume of a claim.'),
   rbd: maybe(11, rbdVolumeSourceSchema, 'A Rados block device.'),
-  flexVolume: maybe(12, flexVolumeSourceSchema, 'A volume of a driver that is a program on the node.'),
+  flexVolume: maybe(12, flexVolumeSourceSchema, 'A volume of a FlexVolume driver.'),
   cinder: maybe(13, cinderVolumeSourceSchema, 'A Cinder volume of OpenStack.'),
   cephfs: maybe(14, cephFSVolumeSourceSchema, 'A directory of a Ceph file system.'),
   flocker: maybe(15, flockerVolumeSourceSchema, 'A data set of Flocker.'),
@@ -109,26 +109,22 @@ const sources = {
   photonPersistentDisk: maybe(23, photonPersistentDiskVolumeSourceSchema, 'A disk of a Photon controller.'),
   portworxVolume: maybe(24, portworxVolumeSourceSchema, 'A Portworx volume.'),
   scaleIO: maybe(25, scaleIOVolumeSourceSchema, 'A ScaleIO volume.'),
-  projected: maybe(26, projectedVolumeSourceSchema, 'Files of several sources in one volume.'),
+  projected: maybe(26, projectedVolumeSourceSchema, 'Several sources combined in one volume.'),
   storageos: maybe(27, storageOSVolumeSourceSchema, 'A StorageOS volume.'),
-  csi: maybe(28, csiVolumeSourceSchema, 'A volume that a driver makes for the Pod.'),
-  ephemeral: maybe(29, ephemeralVolumeSourceSchema, 'A volume behind a claim that goes with the Pod.'),
+  csi: maybe(28, csiVolumeSourceSchema, 'An inline CSI volume.'),
+  ephemeral: maybe(29, ephemeralVolumeSourceSchema, 'A volume with a claim that is deleted with the Pod.'),
 }
 
-const volumeSourceSchema = struct(
-  'core.v1.VolumeSource',
-  'Where the content of a volume comes from.',
-  sources,
-)
+const volumeSourceSchema = struct('core.v1.VolumeSource', 'Source of a volume.', sources)
 
 /** What a volume can come from. */
 export const volumeSources: readonly string[] = Object.keys(sources)
 
 export const volumeSchema = struct(
   'core.v1.Volume',
-  'A volume that containers of the Pod may mount.',
+  'A volume that containers of the Pod can mount.',
   {
-    name: text(1, 'Name of the volume; a label, unique in the Pod.', {
+    name: text(1, 'Name of the volume: a DNS label, unique in the Pod.', {
       required: true,
       rule: checkDns1123Label,
     }),

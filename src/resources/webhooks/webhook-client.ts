@@ -11,11 +11,11 @@ import { fieldAt, spellPath } from '../../api/schema/path.ts'
 
 const serviceReferenceSchema = struct(
   'admissionregistration.v1.ServiceReference',
-  'Names a Service.',
+  'Reference to a Service.',
   {
     namespace: text(1, 'Namespace of the Service.', { required: true }),
     name: text(2, 'Name of the Service.', { required: true }),
-    path: text(3, 'Path of the request; / unless said.', { optional: true }),
+    path: text(3, 'Path of the request; / by default.', { optional: true }),
     port: int32(4, 'Port of the Service.', { optional: true, default: 443 }),
   },
   { check: checkWebhookService },
@@ -23,11 +23,11 @@ const serviceReferenceSchema = struct(
 
 export const webhookClientConfigSchema = struct(
   'admissionregistration.v1.WebhookClientConfig',
-  'Where the webhook is: at a URL, or behind a Service.',
+  'Address of a webhook: a URL or a Service.',
   {
-    url: text(3, 'Where it is: https, without user, query or fragment.', { optional: true }),
-    service: maybe(1, serviceReferenceSchema, 'The Service it is behind.'),
-    caBundle: bytes(2, 'Who vouches for its certificate: PEM, in base64.'),
+    url: text(3, 'URL of the webhook: https, without user, query or fragment.', { optional: true }),
+    service: maybe(1, serviceReferenceSchema, 'Service in front of the webhook.'),
+    caBundle: bytes(2, "CA bundle that verifies the webhook's certificate: PEM, in base64."),
   },
   { check: checkWebhookClient },
 )

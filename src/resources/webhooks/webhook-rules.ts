@@ -10,15 +10,15 @@ import { fieldAt } from '../../api/schema/path.ts'
 
 const ruleSchema = struct(
   'admissionregistration.v1.Rule',
-  'Which resources are meant.',
+  'Resources that a rule matches.',
   {
-    apiGroups: texts(1, 'Groups; empty text is the core group, * all groups.'),
-    apiVersions: texts(2, 'Versions; * is all of them.'),
+    apiGroups: texts(1, 'API groups; an empty string means the core group, * all groups.'),
+    apiVersions: texts(2, 'API versions; * means all.'),
     resources: texts(
       3,
-      'Resources: pods, pods/log; * is all without and */* all with their subresources, pods/* and */status what they say.',
+      'Resources: pods, pods/log, pods/*, */status; * means all without subresources, */* all with them.',
     ),
-    scope: text(4, 'Cluster, Namespaced, or * for both.', {
+    scope: text(4, 'Scope: Cluster, Namespaced, or * for both.', {
       optional: true,
       default: '*',
       enum: ['*', 'Cluster', 'Namespaced'],
@@ -31,12 +31,12 @@ const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
 
 export const ruleWithOperationsSchema = struct(
   'admissionregistration.v1.RuleWithOperations',
-  'Which operations on which resources are meant.',
+  'Operations and resources that a rule matches.',
   {
     operations: listOf(
       1,
       { type: 'string', enum: operations },
-      'Operations: CREATE, UPDATE, DELETE, CONNECT; * is all.',
+      'Operations: CREATE, UPDATE, DELETE, CONNECT; * means all.',
     ),
   },
   { inline: [{ number: 2, schema: ruleSchema }], check: checkOperations },

@@ -30,29 +30,32 @@ export function webhookFields(numbers: { readonly objectSelector: number }): {
       required: true,
       rule: checkWebhookName,
     }),
-    clientConfig: part(2, webhookClientConfigSchema, 'Where it is.', { required: true, always: true }),
-    rules: listOf(3, ruleWithOperationsSchema, 'What it is asked about.'),
-    failurePolicy: text(4, 'What becomes of a request when it cannot be asked: Fail, or Ignore.', {
+    clientConfig: part(2, webhookClientConfigSchema, 'Address of the webhook.', {
+      required: true,
+      always: true,
+    }),
+    rules: listOf(3, ruleWithOperationsSchema, 'Operations and resources that the webhook receives.'),
+    failurePolicy: text(4, 'Failure policy if the webhook is unavailable: Fail or Ignore.', {
       optional: true,
       default: 'Fail',
       enum: ['Fail', 'Ignore'],
     }),
-    matchPolicy: text(9, 'Whether rules mean other versions of a resource too: Equivalent, or Exact.', {
+    matchPolicy: text(9, 'Whether rules match other versions of a resource: Equivalent, or Exact.', {
       optional: true,
       default: 'Equivalent',
       enum: ['Equivalent', 'Exact'],
     }),
-    namespaceSelector: maybe(5, selectorSchema, 'Namespaces it is asked about, by label.', { default: {} }),
-    objectSelector: maybe(numbers.objectSelector, selectorSchema, 'Objects it is asked about, by label.', {
+    namespaceSelector: maybe(5, selectorSchema, 'Label selector of the namespaces.', { default: {} }),
+    objectSelector: maybe(numbers.objectSelector, selectorSchema, 'Label selector of the objects.', {
       default: {},
     }),
-    sideEffects: text(6, 'Whether being asked has effects of its own: None, or NoneOnDryRun.', {
+    sideEffects: text(6, 'Side effects of calls: None, or NoneOnDryRun.', {
       required: true,
       optional: true,
       enum: ['None', 'NoneOnDryRun'],
     }),
-    timeoutSeconds: int32(7, 'How long an answer is waited for, 1 to 30.', { optional: true, default: 10 }),
-    admissionReviewVersions: texts(8, 'Versions of the question that it understands, the best first.', {
+    timeoutSeconds: int32(7, 'Timeout of a call in seconds, 1 to 30.', { optional: true, default: 10 }),
+    admissionReviewVersions: texts(8, 'Supported AdmissionReview versions, in order of preference.', {
       required: true,
     }),
   }
@@ -114,7 +117,7 @@ const webhookColumns: readonly Column[] = [
   {
     name: 'Webhooks',
     type: 'integer',
-    description: 'How many webhooks there are.',
+    description: 'Number of webhooks.',
     cell: (object) => objectsMember(object, 'webhooks').length,
   },
   ageColumn,

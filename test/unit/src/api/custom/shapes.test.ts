@@ -101,8 +101,8 @@ test('OpenAPI 3.0 has what the author wrote, and what every object has', () => {
     type: 'object',
     properties: {
       a: { ...text, nullable: true },
-      apiVersion: { ...text, description: 'Group and version of the shape this object has.' },
-      kind: { ...text, description: 'What the object is; CamelCase.' },
+      apiVersion: { ...text, description: 'API version of the object: group and version.' },
+      kind: { ...text, description: 'Kind of the object, in CamelCase.' },
       metadata: { properties: { name: text }, type: 'object' },
     },
     not: {},

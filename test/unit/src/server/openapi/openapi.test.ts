@@ -319,9 +319,9 @@ test('what a member is for stands beside the reference, and a definition keeps i
   const kinds = definitionsFor(upstream)
   const secret = 'io.k8s.api.core.v1.SecretReference'
   const member = ['io.k8s.api.core.v1.CSIPersistentVolumeSource', 'properties', 'nodeStageSecretRef']
-  const description = 'The Secret for preparing the volume on a node.'
+  const description = 'Secret for staging the volume on a node.'
   const v2 = openApiV2(kinds, upstream)
-  assert.equal(at(v2, 'definitions', secret, 'description'), 'Names a Secret of any namespace.')
+  assert.equal(at(v2, 'definitions', secret, 'description'), 'Reference to a Secret in any namespace.')
   assert.deepEqual(at(v2, 'definitions', ...member), { description, $ref: `#/definitions/${secret}` })
   const v3 = openApiV3(kinds, upstream, 'v1')
   const allOf = [{ $ref: `#/components/schemas/${secret}` }]
