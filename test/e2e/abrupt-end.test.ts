@@ -1,9 +1,8 @@
 /*
- * Goal: a member ends by its own words and its own exit code, however it is told to and whatever
- * its peers say meanwhile: Node would end it by an assertion where a thread is stopped from outside
- * while a peer's new call comes in.
- * Method: a real process on whose peer port calls are opened without a pause, with a peer's own
- * keys; told twice to stop, it ends at once.
+ * Goal: a member exits with its own message and exit code on any signal and under any peer traffic:
+ * Node would abort by an assertion when a thread is terminated during an incoming call of a peer.
+ * Method: a real process whose peer port gets calls without a pause, with the keys of a peer; a
+ * second stop signal ends it at once.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -40,7 +39,7 @@ void test('a member that gets two stop signals exits with its own code while pee
   console.log(`# ended ${rounds} times by itself, with ${calls} calls of peers`)
 })
 
-/** Opens call after call, as a peer does, and says something in each at once. */
+/** Opens call after call, as a peer does, and sends a message in each at once. */
 class Caller {
   readonly #cluster: ProcessCluster
   readonly #member: MemberProcess

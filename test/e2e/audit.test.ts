@@ -1,7 +1,7 @@
 /*
- * Goal: an operator who writes a policy finds in the log who did what, also when the log is put
- * aside under load; what cannot be written is said to clients and operator as the mode has it; a
- * policy or a path that cannot be is refused in one line.
+ * Goal: the audit log records users and requests by policy, also when it is rotated under load;
+ * write failures are reported to clients and operator by the mode; an invalid policy or path is
+ * refused with a one-line error.
  * Method: a real server process, a real kubectl, real files; /dev/full for a disk without room.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
- * Goal: the shipped command measures a cluster of real processes: on leader and follower, what they
- * cost, and what a failover takes; and the cluster is whole behind it.
+ * Goal: the shipped command measures a cluster of real processes: leader and follower, their cost,
+ * and a failover; the cluster is healthy afterwards.
  * Method: a cluster that `orchctl cluster up` made, a short run of `orchctl bench` on it; one that
  * is interrupted.
  */

@@ -1,6 +1,6 @@
 /*
- * Goal: `orchctl chaos` does what it says to a real cluster and leaves nothing behind, however it
- * ends; and such a cluster keeps its promises to clients meanwhile.
+ * Goal: `orchctl chaos` injects the documented faults into a real cluster and reverts all of them
+ * however it ends; the cluster keeps its guarantees to clients.
  * Method: the shipped commands on clusters of their own; mixed faults under traffic that is
  * recorded and judged; interrupted and killed runs in the midst of every fault that outlives them;
  * processes looked at in /proc.

@@ -1,5 +1,5 @@
 /*
- * Goal: a connection carries any number of large requests and answers, one behind the other.
+ * Goal: a connection carries any number of large requests and responses in sequence.
  * Method: a client in another process than the server, because the timing of separate event loops
  * is the point.
  */

@@ -319,7 +319,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
   })
 }
 
-/** How somebody without any rights asks. @returns the file that says so */
+/** Creates a kubeconfig without permissions. @returns its path */
 function writeNobody({ directory, credentials, members }: ProcessCluster): string {
   const file = join(directory, 'nobody.kubeconfig')
   const ca = Buffer.from(credentials.ca).toString('base64')

@@ -1,7 +1,7 @@
 /*
- * Goal: a user who types the commands of the documents gets what they promise.
+ * Goal: the commands of the documents produce the documented results.
  * Method: a fresh copy of the sources in an empty directory with an empty home, and one shell that
- * runs every block of commands as it stands, in order. Only PORT is set, as the documents say.
+ * runs every block of commands unchanged, in order. Only PORT is set, as documented.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -62,7 +62,7 @@ void test('every block of commands of the documents works as it stands', async (
   assert.match(stdout, /greeting +1 /)
 })
 
-/** A line of a table without what differs between runs: who leads, terms and ages. */
+/** A line of a table without the parts that differ between runs: leader, terms and ages. */
 function shape(line: string): string {
   return line
     .replace(/\b(true|false)\b/g, 'yes-or-no')

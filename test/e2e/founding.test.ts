@@ -1,8 +1,8 @@
 /*
- * Goal: a cluster is founded once, by all its initial members. A member that began with another
- * list of members is told why it has no part in that; one that lost its directory never founds the
- * cluster again, whoever is away; and an old member that comes back to a cluster that was founded
- * anew ends nobody. All that holds of a restored cluster too.
+ * Goal: a cluster is bootstrapped once, by all its initial members. A member with another list of
+ * members gets the reason of its rejection; one that lost its directory never bootstraps the
+ * cluster again, whichever members are down; and an old member that returns to a re-created cluster
+ * ends no other. All of this holds for a restored cluster, too.
  * Method: three real members; directories are emptied, kept and brought back.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,7 @@
 /*
- * Goal: with --secure-port 0 a server takes a free port, and its log, its kubeconfig and the
- * cluster's record of the member all say that one, at each later start too; where somebody was told
- * another one, it says so and ends.
+ * Goal: with --secure-port 0 a server takes a free port, which its log, its kubeconfig and its
+ * member record name, at each later start too; where other members know another port it exits with
+ * an error.
  * Method: real processes that are alone, asked over the kubeconfig that they made.
  */
 import assert from 'node:assert/strict'
@@ -34,7 +34,7 @@ class Alone {
     createInterface(stderr).on('line', (line) => this.errors.push(line))
   }
 
-  /** What the log says of serving, and of the kubeconfig. */
+  /** The log lines about the address and the kubeconfig. */
   async serves(): Promise<{ readonly url: string; readonly kubeconfig: string }> {
     const told = (what: string): string | undefined =>
       this.log
@@ -55,14 +55,14 @@ class Alone {
     await this.#ended
   }
 
-  /** Of a process that ends by itself. */
+  /** Returns the output of a process that exits by itself. */
   async ends(): Promise<readonly [code: number | null, lines: readonly string[]]> {
     const code = await this.#ended
     return [code, this.errors]
   }
 }
 
-/** Where the cluster says that its only member serves. */
+/** Returns the client address of the only member. */
 async function recordedAddress(kubeconfig: string): Promise<unknown> {
   const [endpoint] = readEndpoints(kubeconfig)
   assert.ok(endpoint)

@@ -86,7 +86,7 @@ class Follower {
   }
 }
 
-/** Asks until there is an answer that says what happened, member after member. */
+/** Retries on the next member until a response names the outcome. */
 async function insist(
   clients: readonly ApiClient[],
   ask: (client: ApiClient) => Promise<Reply>,
@@ -170,7 +170,7 @@ void test('informers see every change once and in order while leaders are killed
   await cluster.waitReady()
   const last = versionOf((await third.client.get(path)).text)
   assert.ok(acknowledged.size > writes / 2)
-  // The watch ends by time: on a machine with much to do it may end before it has told all.
+  // The watch times out: on a busy machine possibly before it sent all events.
   let events: readonly Told[] = []
   const untold = (): readonly string[] => {
     const told = new Set(events.map(({ name, version }) => `${name} ${version}`))

@@ -36,7 +36,7 @@ void test(`a process killed at any moment of joining becomes one member (JOIN_SE
   const { directory, kubeconfig } = cluster
   const members = async (): Promise<readonly Listed[]> => {
     const listed = await orchctl('member', 'list', '-o', 'json', '--kubeconfig', kubeconfig)
-    // Where nobody answered in time it says so, and is asked again.
+    // A timeout is reported and retried.
     return listed.code === 0 ? (JSON.parse(listed.out) as readonly Listed[]) : []
   }
   const running: { kill: (signal: NodeJS.Signals) => unknown }[] = []

@@ -1,5 +1,5 @@
 /*
- * Goal: the typed verbs of kubectl for who may do what, nodes and certificates work unchanged.
+ * Goal: the typed verbs of kubectl for access control, nodes and certificates work unchanged.
  * Method: a real kubectl against a real process in the domain whose names it knows.
  */
 import assert from 'node:assert/strict'

@@ -87,7 +87,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 
     void test('wait detects a value and the deletion of an object', async () => {
       await ok(['create', '-f', '-'], cm('awaited', 'one'))
-      /** @returns what it said, and how it ended, once that what it waits for was made to happen */
+      /** @returns its output and exit code, after its condition was made true */
       const wait = async (condition: string, happen: readonly string[]): Promise<string> => {
         const words = ['wait', `--for=${condition}`, 'cm/awaited', '--timeout=100s', '-v=6']
         const { child, told } = kubectl.follow(cluster.kubeconfig, words)

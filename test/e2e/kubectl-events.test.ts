@@ -1,6 +1,6 @@
 /*
- * Goal: what happened to objects is told, shown and forgotten through kubectl as people know it,
- * whichever group of events a program writes, and whoever leads.
+ * Goal: events are shown by kubectl and expire as upstream, in either API group and under any
+ * leader.
  * Method: a real kubectl against a real process; three real processes with a short memory for
  * events, of which the leader is killed.
  */

@@ -53,7 +53,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
           .find((words) => {
             return words[0] === plural && words.includes(apiVersionOf(definition))
           })
-        // Of several versions it tells the preferred one.
+        // It shows the preferred one of several versions.
         if (row === undefined && definition.storedAs !== undefined) continue
         if (row === undefined && definition.version !== 'v1') continue
         assert.ok(row !== undefined, `${plural} is missing`)
@@ -143,7 +143,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         const where = definition.scope === 'Namespaced' ? ['-n', 'default'] : []
         const text = await ok([...where, 'describe', fullName(definition), nameOf(object)])
         assert.match(text, new RegExp(`^Name: +${nameOf(object)}$`, 'm'), textMember(object, 'kind'))
-        // Of some kinds kubectl shows none.
+        // kubectl shows none for some kinds.
         if (!/^Events:/m.test(text)) continue
         assert.match(text, new RegExp(` Warning +Looked .* tester +saw ${nameOf(object)}$`, 'm'))
         told.add(definition.kind)
@@ -191,7 +191,7 @@ function manifest(maker: FullObjects, definition: ResourceDefinition): JsonObjec
   return printable({ ...object, metadata: without(objectMember(object, 'metadata'), others) })
 }
 
-/** Somebody saw the object: told as programs always did. */
+/** An event about the object, in the form that programs have always sent. */
 function event({ kind, scope }: ResourceDefinition, object: JsonObject, uid: string): JsonObject {
   const now = '2026-01-02T03:04:05Z'
   const namespace = scope === 'Namespaced' ? { namespace: 'default' } : {}

@@ -1,7 +1,6 @@
 /*
  * Goal: what people do with Pods through kubectl works unchanged, in both domains.
- * Method: a real kubectl against a real process; what a node would tell of a Pod is told through
- * its status.
+ * Method: a real kubectl against a real process; the test writes the Pod status in place of a node.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

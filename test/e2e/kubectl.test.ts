@@ -1,5 +1,5 @@
 /*
- * Goal: kubectl works unchanged, and what one member was told another one shows.
+ * Goal: kubectl works unchanged, and writes through one member are visible on another.
  * Method: a real kubectl against three real processes, in both domains; its typed verbs in k8s.io,
  * its dynamic ones in orch.io.
  */
@@ -74,7 +74,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
         '--output-watch-events',
       ])
       try {
-        // Whoever has listed shows all that comes behind it.
+        // After its list the watch shows all further changes.
         await until('it has listed', () => follow.lines.some((line) => line.includes('before')), follow.told)
         const typed = domain === 'k8s.io'
         const manifest =

@@ -1,6 +1,6 @@
 /*
- * Goal: a read by a lease sees every write that any member acknowledged before it, also on a leader
- * that stood still until its lease was over and another led; it says by what it was answered.
+ * Goal: a lease read sees every write that any member acknowledged before it, also on a leader that
+ * was paused until its lease expired and another led; the response names its mode.
  * Method: write through one member, read from the leader at once; then pause the leader, have the
  * next one acknowledge a write, and let the old one wake up with reads already waiting in its
  * socket.

@@ -2,7 +2,7 @@
  * Goal: a member with valid keys that sends whatever it likes ends no process, changes nothing that
  * was acknowledged and stops no writes; its link is closed, counted, and reported in a few lines
  * (docs/peer-trust.md).
- * Method: three real members; one is stopped, and the test speaks the peer protocol in its place,
+ * Method: three real members; one is stopped, and the test uses the peer protocol in its place,
  * with its keys.
  */
 import assert from 'node:assert/strict'
@@ -91,7 +91,7 @@ async function counted(member: MemberProcess, counter: Counter): Promise<number>
 
 const logOf = (member: MemberProcess): string => readFileSync(join(member.directory, 'server.log'), 'utf8')
 
-/** What a member knows now, for messages that could nearly be true. */
+/** The current state of a member, for nearly valid messages. */
 type Now = { readonly target: MemberProcess; readonly term: number; readonly commit: number }
 type Ends = Pick<Message, 'from' | 'to' | 'term'>
 

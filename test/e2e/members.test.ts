@@ -1,7 +1,7 @@
 /*
- * Goal: the members are objects like any other: kubectl lists them, shows a failover while it
- * happens, changes a role and is told why something may not be; a member that is no voter yet, or
- * no member any more, says so.
+ * Goal: the members are objects like any other: kubectl lists them, shows a failover, changes a
+ * role and gets the reason of a refusal; a member that is not yet a voter or was removed reports
+ * that.
  * Method: a real kubectl and three real processes, one of them killed while it leads.
  */
 import assert from 'node:assert/strict'
@@ -32,8 +32,8 @@ void describe('cluster members as kubectl objects', () => {
   let cluster: ProcessCluster
 
   before(async () => {
-    // Patient elections: a busy machine must not be taken for a dead leader, as somebody else would
-    // lead than was asked for.
+    // Long election timeouts: on a busy machine a premature election would change the requested
+    // leader.
     const config = { 'election-timeout': '1s', 'heartbeat-interval': '100ms' }
     cluster = await ProcessCluster.start({ members: 3, config })
   })
@@ -50,7 +50,7 @@ void describe('cluster members as kubectl objects', () => {
     return lines.map(rowOf).filter((row) => row !== null)
   }
 
-  /** With all that there is to see of members, from whoever answers. */
+  /** Returns the whole member status, from any member that responds. */
   function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
     return untilIn(what, holds, async () => {
       const shown = await Promise.all(

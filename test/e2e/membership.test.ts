@@ -1,7 +1,6 @@
 /*
- * Goal: a cluster grows, loses a machine for good, gets another, moves and loses its leader and
- * shrinks, while everybody writes: nothing that was acknowledged is lost, and nobody waits for
- * long.
+ * Goal: a cluster grows, loses a machine for good, replaces it, moves, loses its leader and shrinks
+ * under writes: no acknowledged write is lost, and no client waits for long.
  * Method: real processes of a cluster on this machine, changed by the shipped command; 8 writers, a
  * reader and a watcher whose traffic is judged afterwards, and `orchctl verify` on two members that
  * stay.
@@ -68,7 +67,7 @@ class Churn {
 
   async leader(): Promise<string> {
     let all: readonly Listed[] = []
-    // Who is asked while somebody is elected knows none.
+    // During an election a member knows no leader.
     await until(
       'there is a leader',
       async () => (all = await this.members()).some((member) => member.leader),
@@ -91,7 +90,7 @@ class Churn {
     return client
   }
 
-  /** What was done, and how long nobody was told of a write meanwhile. */
+  /** The step, and the longest time without an acknowledged write during it. */
   async step<T>(what: string, act: () => Promise<T>): Promise<T> {
     this.gap.take()
     const result = await act()
@@ -207,8 +206,8 @@ async function change(churn: Churn): Promise<void> {
   const verify = churn.verify('n1', 'n4')
   const survivor = await replaceDead(churn)
 
-  // On a busy machine somebody else may be elected at any time: then leadership is moved once more,
-  // to be removed where it is.
+  // On a busy machine another member may be elected at any time: then leadership is transferred
+  // again, so that the leader is removed.
   if ((await churn.leader()) === 'n5') await churn.member('transfer-leader', 'n1')
   for (let moves = 0; (await churn.leader()) !== 'n5'; moves++) {
     assert.ok(moves < 10, 'leadership does not stay where it was moved to')
@@ -218,7 +217,7 @@ async function change(churn: Churn): Promise<void> {
   await churn.step('the leader removed', () => churn.cluster('remove', 'n5'))
   await churn.step('another one removed', () => churn.cluster('remove', survivor))
   assert.deepEqual(await roles(churn), ['n1 voter', 'n4 voter', 'n6 voter'])
-  // What is done already is no error.
+  // A change already made is no error.
   assert.match(await churn.cluster('remove', 'n5'), /n5 was removed before/)
   assert.match(await churn.member('remove', 'n5'), /n5 is no member/)
   const verified = await verify

@@ -59,7 +59,7 @@ class Procedure {
   }
 
   /**
-   * Pauses `who`, lets the others acknowledge a write, and has a read wait for `who` when it wakes.
+   * Pauses `who`, lets the others acknowledge a write, and queues a read for `who` at its wakeup.
    */
   async fromPaused(who: MemberProcess): Promise<Outcome> {
     await read(who.client)

@@ -43,7 +43,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     assert.equal(started.code, 0, started.err)
     assert.match(started.out, /3 member\(s\) ready, API domain k8s\.io/)
     let before: readonly Row[] = []
-    // Who is asked while somebody is elected knows no leader.
+    // During an election a member knows no leader.
     await until(
       'all know their leader',
       () => (before = status()).every((row) => typeof row.status?.leader === 'string'),
@@ -65,8 +65,8 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     const heir = before.find(({ name }) => name !== leader)?.name
     assert.ok(heir)
     let [said, list] = ['', '']
-    // On a busy machine somebody else may be elected in between: then leadership is handed over
-    // once more.
+    // On a busy machine another member may be elected in between: then leadership is transferred
+    // again.
     await until(
       `${heir} leads, and is shown to`,
       () => {
@@ -105,7 +105,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
       readFileSync(join(directory, kubeconfig[1] ?? ''), 'utf8'),
       new RegExp(`name: ${gone}$`, 'm'),
     )
-    // Its log need not say so.
+    // Its log may omit that.
     const path = join(directory, '.cluster', gone, 'config.yaml')
     writeFileSync(path, `${readFileSync(path, 'utf8')}log-level: error\n`)
     const startsWithout = (): void => {
@@ -125,7 +125,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     assert.equal(stopped.code, 0, stopped.err)
     assert.match(stopped.out, /2 stopped/)
     assert.equal(orchctl('cluster', 'status').code, 1)
-    // It is told by members that have no leader yet.
+    // The response of members that have no leader yet.
     startsWithout()
     assert.match(orchctl(...down).out, /2 stopped/)
     assert.ok(existsSync(join(directory, '.cluster/n1/data')))

@@ -1,6 +1,6 @@
 /*
- * Goal: a member that has lost the quorum says so, promises nothing, and is whole again when the
- * others are back.
+ * Goal: a member without a quorum reports that, acknowledges nothing, and recovers when the others
+ * return.
  * Method: two of three real members are killed; the third is asked for everything.
  */
 import assert from 'node:assert/strict'
@@ -15,10 +15,7 @@ void test('without a quorum: not ready, local reads only, typed refusals, no wat
   t.after(() => cluster.remove())
   const [left, ...others] = cluster.members
   if (left === undefined) return assert.fail('three members')
-  /**
-   * Requests may take no longer than 3 s here, and where somebody is elected just then that is not
-   * enough.
-   */
+  /** Requests time out after 3 s here, which an election at that time can exceed. */
   const make = async (name: string): Promise<void> => {
     let last = ''
     const isThere = async (): Promise<boolean> => {

@@ -1,7 +1,6 @@
 /*
- * Goal: a cluster that lost two of its three members for ever goes on from the third with all that
- * it had; clients that kept versions are told 410 and recover; who comes back from before is turned
- * away.
+ * Goal: a cluster that lost two of its three members for ever continues from the third with all of
+ * its data; clients with old versions get 410 and recover; returning old members are rejected.
  * Method: three real servers, a writer and an informer; two are killed and their directories taken
  * away, the third is recovered and started; then one of the two comes back with its old directory.
  */

@@ -17,8 +17,8 @@ import { serverProgram as server } from '../support/drivers/programs.ts'
 import { patienceMs, until } from '../support/tools/until.ts'
 
 /**
- * The lines that say why a process ended: standard error before the log exists, fatal lines of the
- * log from then on.
+ * The lines with the reason of an exit: standard error before the log exists, fatal log lines from
+ * then on.
  */
 type Ended = { readonly code: number | null; readonly lines: readonly string[] }
 
@@ -212,8 +212,7 @@ void test(
     reconfigure(member, { 'data-dir': join(small, 'data') })
     member.start()
     await member.waitReady()
-    // Some room is left at any moment: a member that finds none ends, also where nobody asks it for
-    // anything.
+    // Some disk space is always left: a member without any exits, even without requests.
     const { bavail, bsize } = statfsSync(small)
     writeFileSync(join(small, 'ballast'), Buffer.alloc(bavail * bsize - 24 * 1024 * 1024))
     assert.ok(member.running, member.logTail())

@@ -21,13 +21,13 @@ import type { MemberProcess } from '../support/drivers/process-cluster.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { until } from '../support/tools/until.ts'
 
-/** Of the certificate that is shown at `address`, host:port. */
+/** Returns the serial number of the certificate served at `address`, host:port. */
 async function serialAt(
   address: string,
   keys: { readonly cert: string; readonly key: string },
 ): Promise<string> {
   const [host = '', port] = address.split(':')
-  // Who vouches for whom is tested elsewhere.
+  // Chains of trust are tested elsewhere.
   const socket = connect({
     host,
     port: Number(port),

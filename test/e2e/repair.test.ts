@@ -86,7 +86,7 @@ async function took(
   return performance.now() - startMs
 }
 
-/** All members tell the same, from their own memory, and it holds what was acknowledged. */
+/** All members return the same content from their own memory, with all acknowledged writes. */
 async function checkEqual(cluster: ProcessCluster, acknowledged: ReadonlySet<string>): Promise<void> {
   await cluster.waitReady()
   const leader = await cluster.leader()
@@ -146,7 +146,7 @@ void test('a member whose database is damaged while it is down fetches the state
     endsWith(t, load)
     assert.equal(await victim.stop('SIGTERM'), 0)
     spoil(victim)
-    // Nobody has a state for it yet, so that there is time to be asked.
+    // No member has a state for it yet, so that there is time for requests.
     for (const other of others) other.signal('SIGSTOP')
     try {
       victim.start()
@@ -215,7 +215,7 @@ for (const whose of ['follower', 'leader'] as const) {
     writeFileSync(join(victim.directory, 'diverge'), '')
     const one = `${path}/many-1?resourceVersion=0`
     const tail = (): string => victim.logTail()
-    // Requests may come too late to see it: then the log says that it was there.
+    // Requests may be too late to see it: then the log has it.
     const isNoticed = (): boolean => victim.said().includes('other members have another state than this one')
     const isWrong = async (): Promise<boolean> => (await victim.client.get(one)).text.includes('evil')
     await until('the wrong state is there', async () => (await isWrong()) || isNoticed(), tail)
@@ -254,7 +254,7 @@ for (const whose of ['follower', 'leader'] as const) {
   })
 }
 
-/** Reads, lists, watches and writes; and readiness says why. */
+/** Reads, lists, watches and writes fail, and readiness names the reason. */
 async function refusesEverything(member: MemberProcess): Promise<void> {
   const { client } = member
   for (const query of ['', '/many-1', '?resourceVersion=0', '?watch=true&resourceVersion=0']) {

@@ -56,7 +56,7 @@ async function contentOf(
   return { content: new Map(content), revision: Number(versionOf(reply.text)) }
 }
 
-/** The writers created so many objects more. */
+/** Waits until the writers created `count` more objects. */
 async function written(writers: readonly Writer[], count: number): Promise<void> {
   const created = (): number => writers.reduce((sum, { record }) => sum + record.created.size, 0)
   const enough = created() + count
@@ -143,7 +143,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
     assert.equal(next.status, 410, next.text)
     const stale = await client.put(`${maps}/counter-a0`, one)
     assert.equal(stale.status, 409, stale.text)
-    // Every version that there is now was nobody's before.
+    // No current version was in use before.
     const listed = JSON.parse((await client.get(maps)).text) as {
       items: { metadata: { resourceVersion: string } }[]
     }

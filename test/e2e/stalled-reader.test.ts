@@ -1,8 +1,8 @@
 /*
- * Goal: a server answers, and ends when it is told to, though nobody reads what it says on standard
- * output; who reads again gets whole lines of the log and of the audit log that goes there too.
- * Method: a real server whose standard output is a pipe that is left full, while each request has
- * both of them say something.
+ * Goal: a server responds and shuts down while its standard output is not read; a resumed reader
+ * gets whole lines of the log and of the audit log there.
+ * Method: a real server whose standard output is a full pipe, while each request writes to both
+ * logs.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -30,7 +30,7 @@ void test('a stalled reader of standard output blocks neither requests nor the s
   const place = [`--data-dir=${home}/data`, '--bind-address=127.0.0.1', `--secure-port=${port}`]
   const child = spawn(process.execPath, [serverProgram, ...place, ...audit], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // A server that stands still hears no other signal.
+    // A stopped process handles no other signal.
     killSignal: 'SIGKILL',
     timeout: 2 * patienceMs,
   })

@@ -89,7 +89,7 @@ type Seen = {
   readonly readsAtLast: number
 }
 
-/** What happened while something stood still, and in the two seconds after. Prints the gaps. */
+/** Returns the events during a stall and in the two seconds after it. Prints the gaps. */
 async function during(
   { traffic, record }: Run,
   title: string,
@@ -187,7 +187,7 @@ void test('two fully stalled members cause no leadership changes, and the third 
     const leader = await run.leader()
     const [slow] = await run.followers()
     const begun = (['api', 'log'] as const).map((part) => stall(leader, part))
-    // For a moment the others commit without it: soon they cannot, and nobody could be elected.
+    // The others commit without it only briefly: soon no member could be elected.
     await sleep(500)
     const stalls = [
       ...begun.map((release) => () => release),

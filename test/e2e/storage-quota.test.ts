@@ -1,7 +1,7 @@
 /*
- * Goal: who fills the storage is told so, in words that help, by kubectl; everything is ready and
- * readable meanwhile; deleting, a whole namespace too, brings room back by itself, and so does a
- * larger quota.
+ * Goal: a client that fills the storage gets an error with a remedy through kubectl; the cluster
+ * stays ready and readable; deleting objects or a whole namespace frees space without a restart,
+ * and so does a larger quota.
  * Method: a real cluster with the smallest quota and the shortest history, kubectl and orchctl.
  */
 import assert from 'node:assert/strict'
@@ -74,7 +74,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
     /storage quota\s+16Mi\s+--storage-quota\n[^]*, full: only writes that free space/,
   )
   for (const member of cluster.members) {
-    // One that is behind will be where the others are.
+    // A lagging member catches up with the others.
     let metrics = ''
     await until(
       `${member.name} knows that it is full`,
@@ -91,7 +91,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   }
   await ok('-n', 'heap', 'get', 'configmap', 'big-0')
 
-  // What deletion needs goes its way: the namespace is marked, emptied, told about, finalized.
+  // The steps of a deletion still work: the namespace is marked, emptied, reported and finalized.
   await ok('delete', 'namespace', 'heap', '--timeout=100s')
   await room('first')
 

@@ -1,6 +1,6 @@
 /*
- * Goal: a healthy cluster whose members go away for a while breaks no promise and is not accused of
- * any.
+ * Goal: a healthy cluster with temporary failures keeps all guarantees, and the checkers find no
+ * violation.
  * Method: three real processes, killed and paused, everything recorded and judged as `orchctl
  * verify` does.
  */

@@ -15,7 +15,7 @@ import type { Asked, Facts, Text } from '../support/runs/version-table.ts'
 import { until } from '../support/tools/until.ts'
 
 const collection = '/api/v1/namespaces/default/configmaps'
-/** More than the log keeps below, so that who is away for them needs a snapshot. */
+/** More than the log retains, so that an absent member needs a snapshot. */
 const writes = 4000
 
 function askedOf({ client }: MemberProcess): Asked {
@@ -53,7 +53,7 @@ async function setHistory(member: MemberProcess, windowMs: number, eventsMin: nu
   assert.equal(reply.status, 200, reply.text)
 }
 
-/** Objects whose history is cut behind the third of them. */
+/** Objects whose history is compacted after the third. */
 function factsOf(cluster: ProcessCluster): Promise<Facts> {
   const first = cluster.member('n1')
   return tableFacts(askedOf(first), {

@@ -35,7 +35,7 @@ function membersOf(group: string, text: string): ReadonlyMap<string, string> {
     members.map((member) => {
       const [name = '', type = '', ...marks] = member.split(' ')
       const [, braces = '', of = ''] = /^((?:\[\]|\{\})*)(.*)$/.exec(type) ?? []
-      // Names of shapes are of the same group unless they say another.
+      // Definition names are of the same group unless they name another.
       const whole = /^[A-Z]\w*$/.test(of) ? `${group}.${of}` : of
       return [name, [braces + whole, ...marks].join(' ')]
     }),

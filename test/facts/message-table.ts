@@ -88,7 +88,7 @@ function parseType(group: string, text: string): MemberType {
   return { kind: 'message', name: text.includes('/') ? text : `${group}.${text}` }
 }
 
-/** @throws when there is none */
+/** @throws when it is missing */
 export function messageOf(table: MessageTable, name: string): MessageType {
   return table.get(name) ?? assert.fail(`the table has no ${name}`)
 }

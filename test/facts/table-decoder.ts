@@ -12,7 +12,7 @@ import type { BasicType, MemberType, MessageMember, MessageTable } from './messa
  * entries by key, every member that has no way of being unset said once, none that is not in the
  * table.
  *
- * @returns the object with every zero that the message says
+ * @returns the object with every zero value in the message
  */
 export function decodeByTable(table: MessageTable, name: string, bytes: Uint8Array): JsonObject {
   const draft: JsonObjectDraft = {}

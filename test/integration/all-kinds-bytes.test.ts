@@ -53,7 +53,7 @@ test('spec 4.7: protobuf that is cut or malformed is refused, in every kind', as
     const whole = encodeProtobuf(schema, maker.object(definition, 0))
     const ask = async (body: Uint8Array) =>
       await api.ask('POST', collection, { body, type: names.protobufMediaType })
-    // What stands behind the object says nothing and may be missing.
+    // The bytes after the object have no meaning and may be missing.
     for (let cut = 0; cut < 12; cut++) {
       const length = random.below(whole.length - 4)
       const { status, doc } = await ask(whole.subarray(0, length))

@@ -1,5 +1,5 @@
 /**
- * Goal: what is wrong with an object of any kind is refused, and told with its path and its reason.
+ * Goal: an invalid object of any kind is refused with the path and the reason.
  * Method: full objects of every kind (`support/generators/full-object.ts`) with one thing wrong
  * each, which the declaration itself says: members that are missing, not known, or of another type,
  * texts beside their list or rule, numbers beyond their range, unions of nothing and of two. Each
@@ -29,7 +29,7 @@ function makerFor(): FullObjects {
   return new FullObjects(names, seed)
 }
 
-/** What the server fills in, or does not take from clients. */
+/** Fields that the server sets or ignores. */
 function isForgiven(kind: string, { field, reason }: Broken): boolean {
   if (reason === null) return false
   // A source that such a member cannot name is taken for none, as it always was.
@@ -105,7 +105,7 @@ test('spec 2: exactly one member of a union is set in every kind', async (t) => 
   assert.ok(count > 15, `${count} unions`)
 })
 
-/** What stays as it was made, by kind; and what is said instead. */
+/** The immutable fields by kind, with another value. */
 const lasting: readonly (readonly [
   kind: string,
   steps: readonly (string | number)[],

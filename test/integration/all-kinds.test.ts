@@ -34,8 +34,8 @@ const neverSaid = [
   ...['cluster.v1.MemberSpec.replaces', 'cluster.v1.MemberStatus.', 'cluster.v1.MemberCondition.'],
   ...['FirstTimestamp', 'LastTimestamp', 'Count'].map((name) => `events.v1.Event.deprecated${name}`),
   ...forbidden.map((name) => `core.v1.EphemeralContainer.${name}`),
-  // A schema that says these is refused; with a conversion webhook the other version could not be
-  // asked for.
+  // A schema with these is refused; with a conversion webhook the other version could not be
+  // requested.
   ...[
     'id',
     '$ref',
@@ -112,7 +112,7 @@ type Subresource = {
   readonly body: (current: JsonObject, full: JsonObject, maker: FullObjects) => JsonObject
 }
 
-/** In the order in which they can be said. */
+/** In the order in which they can be set. */
 const subresources: readonly Subresource[] = [
   {
     name: 'ephemeralcontainers',
@@ -163,7 +163,7 @@ async function operateAll(client: KindClient, maker: FullObjects, said: SaidMemb
 /** Nothing is stored: the answer is what was asked, and what is true of it. */
 async function reviewAll(client: KindClient, maker: FullObjects, said: SaidMembers): Promise<void> {
   const { definition, collection, encodings } = client
-  // Of a namespace nothing can be asked but what is done with its resources.
+  // A namespace allows only operations on its resources.
   const count = definition.scope === 'Namespaced' ? 1 : variantsOf(definition)
   for (let variant = 0; variant < count; variant++) {
     const sent = maker.object(definition, variant)

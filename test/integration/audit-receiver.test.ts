@@ -1,7 +1,7 @@
 /*
- * Goal: a server that takes audit events is believed by its authority alone, sees who sends, and
- * its answer is understood.
- * Method: a real HTTPS server that asks for a certificate and answers what the test says.
+ * Goal: an audit receiver is authenticated by its authority alone, gets the certificate of the
+ * sender, and its responses are interpreted correctly.
+ * Method: a real HTTPS server that requests a certificate and sends the responses of the test.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

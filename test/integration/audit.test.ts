@@ -1,7 +1,6 @@
 /*
- * Goal: what requests leave in the audit log is what the policy says, as upstream's events say it,
- * and nothing else: no body below its level, no credential at any. Who asks waits for the log only
- * where the mode says so.
+ * Goal: audit events follow the policy in upstream's form: no body below its level, no credential
+ * at any level. A request waits for the log only in the blocking modes.
  * Method: the shipped server, verbs and machine over a socket; a log in memory that the tests hold
  * up and break.
  */

@@ -1,6 +1,6 @@
 /*
- * Goal: a member that finds what it cannot use says so in one line that names the file and what to
- * do; it leaves the directory as it was, unlocked, and starts once the file is back.
+ * Goal: a member with an unusable file exits with one line that names the file and the remedy; it
+ * leaves the directory unchanged and unlocked, and starts once the file is restored.
  * Method: one member of three with its real files, spoiled in one way at a time, started in this
  * process.
  */
@@ -190,7 +190,7 @@ const cases: readonly Case[] = [
   },
   {
     what: 'log segment: cut',
-    // Within what was written: behind it are zeros, written ahead.
+    // Within the written bytes: preallocated zeros follow them.
     spoil: () => truncateSync(join(data, segment), 512),
     line: /000000000001\.log is damaged at byte \d+/,
   },

@@ -1,6 +1,6 @@
 /*
- * Goal: what measures servers measures them right, notices when they break their word, leaves
- * nothing behind, and refuses what it was not asked to load.
+ * Goal: the benchmark measures servers correctly, detects violated guarantees, removes its objects,
+ * and refuses targets without permission.
  * Method: real servers in this process behind real sockets: the shipped one, and two that are
  * broken on purpose; the shipped command line, and its threads.
  */

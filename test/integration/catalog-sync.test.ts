@@ -117,7 +117,7 @@ for (const url of [
     })
     assert.equal((await get(url)).statusCode, 200)
     assert.deepEqual([rounds(), taken], [1, 1])
-    // What is known asks nobody.
+    // A known kind needs no read round.
     assert.equal((await get(url)).statusCode, 200)
     assert.equal((await get('/api/v1/configmaps')).statusCode, 200)
     assert.deepEqual([rounds(), taken], [1, 1])
@@ -167,7 +167,7 @@ test('an undefined kind is 404 after one read round, in the core group and at in
   ]) {
     assert.equal((await get(url)).statusCode, 404, url)
   }
-  // Whoever may not ask costs nothing either.
+  // An unauthorized request costs no round, either.
   assert.equal((await get(OBJECTS, NOBODY)).statusCode, 403)
   assert.equal(rounds(), before)
 })
@@ -179,7 +179,7 @@ test('a scan of unknown paths shares its rounds with the leader', async (t) => {
   await until(() => waits() === 150)
   leader.letGo()
   for (const answer of await Promise.all(asked)) assert.equal(answer.statusCode, 404)
-  // Who came first began one; the next is of all others.
+  // The first request started one; all others share the next.
   assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
 

@@ -1,6 +1,6 @@
 /*
- * Goal: definitions of kinds answer to the name that existing clients have built in, whosever names
- * the cluster speaks, and nothing else comes of it: no second kind, and no way to change one.
+ * Goal: definitions of kinds are readable under the name built into existing clients in either
+ * domain, without a second kind and without writes under that name.
  * Method: requests over HTTP on the shipped verbs and machine; what the two names show is compared.
  */
 import assert from 'node:assert/strict'

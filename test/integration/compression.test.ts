@@ -1,5 +1,5 @@
 /**
- * Goal: answers are compressed for those who ask, where it is worth it, bounded, and say the same.
+ * Goal: responses are compressed on request where it pays, within bounds, and with equal content.
  * Method: real sockets of both protocols against the real server around a recording registry.
  */
 import assert from 'node:assert/strict'
@@ -32,7 +32,7 @@ async function ask(url: string, encoding: string | null, method?: string): Promi
   return { status: response.statusCode ?? 0, headers: response.headers, bytes: Buffer.concat(chunks) }
 }
 
-/** A list of about so many KiB that is no pattern, in pieces of 64. */
+/** Returns a list of about `kib` KiB of random text, in pieces of 64 KiB. */
 function listOf(kibibytes: number): Buffer[] {
   const random = new SeededRandom(kibibytes)
   const pieces = [Buffer.from('{"items":["')]

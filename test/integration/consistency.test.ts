@@ -1,7 +1,7 @@
 /*
- * Goal: a client chooses how new an answer has to be by a header, and every get, list and watch
- * says what it got, also when there is nothing and when the client said nothing; writes take no
- * notice; metrics tell the modes apart.
+ * Goal: a header chooses the consistency of a read, and every get, list and watch names the mode it
+ * got, also for missing objects and without the header; writes ignore it; metrics distinguish the
+ * modes.
  * Method: HTTP against the shipped server over a real store.
  */
 import assert from 'node:assert/strict'

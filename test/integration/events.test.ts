@@ -77,7 +77,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-/** Watches of both groups tell the same, each in its own words. */
+/** Watches of both groups return the same events, each in its own form. */
 async function toldAlike([core, grouped]: readonly [KindClient, KindClient], query: string): Promise<void> {
   for (const encoding of ['json', 'protobuf'] as const) {
     const [seen, told] = [await core.watch(query, encoding, 3), await grouped.watch(query, encoding, 3)]

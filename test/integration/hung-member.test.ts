@@ -1,6 +1,6 @@
 /*
- * Goal: a member that takes connections and never answers does not keep a change from being made by
- * another one, costs no more than the time that was given, and is named, with what to do.
+ * Goal: a member that accepts connections and never responds does not prevent a change through
+ * another one, costs at most the given time, and is named with a remedy.
  * Method: the shipped commands against a real server, behind a listener that swallows what it is
  * sent.
  */
@@ -14,7 +14,9 @@ import { orchctl } from '../support/drivers/orchctl.ts'
 import { place } from '../support/fixtures/join-cluster.ts'
 import { pointTo } from '../support/drivers/kubeconfig-context.ts'
 
-/** Takes connections; the first `passes` go to the member at `address`, the others hear nothing. */
+/**
+ * Accepts connections; the first `passes` go to the member at `address`, the others get no bytes.
+ */
 async function hung(
   t: TestContext,
   address: string,

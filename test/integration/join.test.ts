@@ -1,6 +1,6 @@
 /*
- * Goal: a process that is told to join becomes the member that its token names, or ends with one
- * line that says what to do; whatever is interrupted, the same command completes it.
+ * Goal: a joining process becomes the member of its token, or exits with a one-line error and a
+ * remedy; the same command completes an interrupted join.
  * Method: the shipped start steps against a real server over TLS, whose configuration changes by
  * the shipped plan.
  */
@@ -121,7 +121,7 @@ void test('a lost response and a crash before it lead to the same member', async
   assert.match(lines.join('\n'), /it asks again/)
   assert.equal(members.changes.length, 2)
   assert.equal(own.id, members.named('n4')?.id)
-  // The word of the attempt was durable, the claim was not.
+  // The record of the attempt was durable, the claim was not.
   const kept = readFileSync(join(folder, 'data', 'member.json'), 'utf8')
   assert.equal(joinedIdentity(join(folder, 'data'))?.id, own.id)
   rmSync(join(folder, 'data'), { recursive: true })

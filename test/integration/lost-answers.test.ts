@@ -1,7 +1,7 @@
 /*
- * Goal: an answer that is lost or late, a process that joins at that moment, and a command that
- * breaks off in the middle cost nothing: given again, or asked of another member, it finds what it
- * did and goes on, and touches nobody who has the name since.
+ * Goal: lost or late responses, concurrent joins and interrupted commands do no damage: a retry,
+ * also on another member, detects the finished steps, continues, and does not affect a new member
+ * with the same name.
  * Method: the shipped commands against a real server over TLS whose changes are made and then not
  * answered, or answered with "it may still be made"; the second member that is asked is the same
  * server under another name.
@@ -26,7 +26,7 @@ import { freshRandom, systemClock } from '../../fixtures/system.ts'
 
 const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.clientAddress]
 
-/** How the first change that is made fails to be told. */
+/** How the response to the first change is lost. */
 const lost = {
   'is never answered': async (): Promise<never> => new Promise(() => undefined),
   'is answered with what may still be made': () =>
@@ -79,7 +79,7 @@ for (const [how, instead] of Object.entries(lost)) {
       assert.equal(ran.code, 0, ran.err)
       assert.ok(ran.out.startsWith(words), ran.out)
       assert.match(ran.err, /^member n1 (did not respond within \d+ s|responded: .*), asking n2$/m)
-      // Who is removed is looked for and not found.
+      // The removed member is looked up and missing.
       assert.equal(counted.changes, verb === 'remove' ? 1 : 2)
     })
   }
@@ -154,7 +154,7 @@ void test('leadership that did not move is reported with the current leader and 
   assert.match(ran.err, /^orchctl: member n1: Timeout: leadership has not moved/)
 })
 
-/** A way to the member that can be cut: whoever waits for an answer on it gets none. */
+/** A proxy to the member that can be cut: pending responses are lost. */
 async function breakable(t: TestContext, address: string): Promise<{ url: string; cut: () => void }> {
   const sockets: Socket[] = []
   const [host = '', port] = address.split(':')

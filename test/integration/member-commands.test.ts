@@ -1,6 +1,6 @@
 /*
- * Goal: what orchctl says and asks about members is what happens to them; each command may be given
- * again, and what cannot be is refused in one line with the way forward.
+ * Goal: member commands of orchctl have the documented effects; each is idempotent, and invalid
+ * ones are refused with one line and a remedy.
  * Method: the shipped commands against a real server over TLS, whose configuration changes by the
  * shipped plan.
  */
@@ -48,8 +48,7 @@ void test('add prints a token and a command with which the server would start, a
   assert.equal(statSync(path).mode & 0o077, 0, 'for its owner alone')
   assert.ok(!ran.out.includes(readFileSync(path, 'utf8').trim()), 'not on a command line')
   assert.equal(config['bind-address'], isIP(host) === 0 ? '0.0.0.0' : host)
-  // Its context comes when it has joined: others who walk the file would dial it before it is
-  // there.
+  // Its context is added when it has joined: other users of the file would connect to it too early.
   const contexts = (): unknown =>
     (parse(readFileSync(kubeconfig, 'utf8')) as { contexts: { name: string }[] }).contexts.map(
       ({ name }) => name,

@@ -1,6 +1,6 @@
 /*
- * Goal: out of what survived of a lost majority the best is found, what may be lost is told,
- * nothing is changed before the operator says so, and a crash in the middle costs a second try.
+ * Goal: the best survivor of a lost majority is found, possible losses are reported, nothing
+ * changes before the operator confirms, and a crash in the middle costs only a retry.
  * Method: the shipped command in this process on real directories of two members of five, whose
  * logs are written by hand.
  */
@@ -48,7 +48,7 @@ const list = names
   .map((name, at) => `${name}=127.0.0.1:${ports[2 * at]}/127.0.0.1:${ports[2 * at + 1]}`)
   .join(',')
 
-/** Of five members, as their last moments left them; a fresh copy for each test. */
+/** The directories of five members after the failure; a fresh copy for each test. */
 const kept = join(home, 'kept')
 {
   const { machine, chunks } = await streamOf(4, 100)

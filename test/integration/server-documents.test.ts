@@ -44,7 +44,7 @@ test('discovery lists versions, groups and resources with their subresources', a
     kind: 'ConfigMap',
     verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
     shortNames: ['cm'],
-    // What clusters of release 1.24 say of this kind.
+    // The response of clusters of release 1.24 for this kind.
     storageVersionHash: 'qFsyl6wFWjQ=',
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Goal: a member that stops says so first, loses no call that was under way, and sends clients
+ * Goal: a stopping member reports that first, completes calls in flight, and sends clients
  * elsewhere.
  * Method: real sockets against the real server around a recording registry.
  */

@@ -190,7 +190,7 @@ test('the memory of a parsed body counts until its response; more is 429 and not
   await until(() => waiting.length === 1)
   const second = await post(url, admin, dense)
   assert.deepEqual([second.status, waiting.length], [429, 1], second.text)
-  // Small ones are let in beside it, and others have room of their own.
+  // Small bodies are admitted at the same time, and other users have their own share.
   const others = [post(url, admin, plain), post(url, other, dense)]
   await until(() => waiting.length === 3)
   for (const finish of waiting) finish()

@@ -1,6 +1,6 @@
 /**
- * Goal: clients that cut their bodies short, leave, stall, send too much or nonsense harm nobody
- * but themselves.
+ * Goal: clients that truncate bodies, disconnect, stall, or send oversized or malformed data affect
+ * only themselves.
  * Method: real sockets against the real server around a recording registry.
  */
 import assert from 'node:assert/strict'
@@ -85,7 +85,7 @@ test('a client that stops reading pauses its watch and its list', async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   assert.ok(watch.pulled < 500 && pulled < 500, `pulled ${watch.pulled} and ${pulled} of 1000 pieces`)
-  // Others on the same connection are served meanwhile.
+  // Other requests on the same connection are still served.
   assert.equal((await ask2(client, { ':path': '/version' })).status, 200)
   const bytes = streams.map(async (stream) => {
     let count = 0
@@ -163,7 +163,7 @@ test('a body cut short reaches no verb, over both protocols', async (t) => {
   assert.deepEqual(fake.calls, [])
 })
 
-/** Waits until so many bodies are on their way to the server. */
+/** Waits until `count` bodies are in flight. */
 async function uploading(client: http2.ClientHttp2Session, count: number): Promise<void> {
   const endMs = performance.now() + 60_000
   for (;;) {
@@ -211,7 +211,7 @@ test('a client that disconnects during its write aborts only the wait', async (t
     assert.equal(context.signal.aborted, false)
     leave()
     await until(() => context.signal.aborted)
-    // The verb finishes; there is nobody to tell, and nothing breaks.
+    // The verb finishes without a client, and nothing fails.
     decide()
     assert.equal((await ask11(`${url}/version`, admin)).status, 200)
   }
@@ -353,8 +353,7 @@ test('a client that stalls too long on its response is cut off, and its slot is 
     assert.ok(context instanceof Call)
     await until(() => context.blockedMs() > 0)
     assert.equal(context.closed, false)
-    // Sockets take some of it at first, whoever reads: what counts is how long ago the last of that
-    // was.
+    // Socket buffers take the first bytes without a reader: the time since the last of them counts.
     const skip = setInterval(() => (skewMs += limits.writeStallMsMax + 1), 100)
     await until(() => context.closed)
     clearInterval(skip)

@@ -122,7 +122,7 @@ for (const protocols of ['http2-and-http1', 'http1'] as const) {
       assert.match(text, /^HTTP\/1\.0 400 Bad Request\r\n[^]*\r\nConnection: close\r\n/, line)
       assert.match(text, /\r\n\r\nClient sent an HTTP request to an HTTPS server\.\n$/, line)
     }
-    // A TLS alert may be told, but nothing in plain text.
+    // A TLS alert may be sent, but nothing in plain text.
     for (const nonsense of ['SSH-2.0-x\r\n', '\0'.repeat(20), '\x16\x03\x01\0\x05GET /'])
       assert.doesNotMatch(await plainConversation(port, nonsense), /HTTP/, nonsense)
     assert.deepEqual(fake.calls, [])

@@ -1,6 +1,6 @@
 /*
- * Goal: an administrator, and nobody else, sees and changes the replicated settings; nonsense is
- * refused in one line; a quota that is met shows in the Status a client gets.
+ * Goal: only an administrator reads and changes the replicated settings; invalid values are refused
+ * with one line; an exceeded quota shows in the Status of a write.
  * Method: HTTP against the shipped server over a real store.
  */
 import assert from 'node:assert/strict'

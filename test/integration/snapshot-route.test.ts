@@ -1,6 +1,6 @@
 /*
- * Goal: a snapshot on its way holds little memory and no place for ever: it is read only as its
- * client takes it, few are sent at once, and who leaves, stops or fails ends it cut off.
+ * Goal: a snapshot in flight uses little memory and no slot for ever: it is read at the speed of
+ * its client, few are sent at once, and a disconnect, a shutdown or a failure truncates it.
  * Method: the shipped server over sources that count what is asked of them, and clients that read
  * slowly, leave or wait.
  */
@@ -100,7 +100,7 @@ void test('pieces are read only as the client takes them', async (t) => {
   assert.equal(incoming.headers['content-type'], 'application/octet-stream')
   assert.equal(decodeURIComponent(String(incoming.headers['orch-cluster-name'])), 'Rügen')
   let [before, quiet] = [-1, 0]
-  // Nobody reads, so sooner or later nobody writes: what is under way fits the sockets.
+  // Without a reader the writer stops, too: the bytes in flight fit the socket buffers.
   for (let attempt = 0; quiet < 10; attempt++) {
     assert.ok(attempt < 500, 'the server never paused')
     quiet = source.pulled === before ? quiet + 1 : 0

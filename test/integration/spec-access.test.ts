@@ -1,5 +1,5 @@
 /**
- * Goal: who one is and what one may, by the numbers of the specification's parts 5 and 7.
+ * Goal: authentication and authorization, by the numbers of parts 5 and 7 of the specification.
  * Method: callers with and without credentials over HTTP, on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'

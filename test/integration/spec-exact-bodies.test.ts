@@ -1,6 +1,5 @@
 /*
- * Goal: what a body says is kept to the last digit and character, whichever form it comes and goes
- * in.
+ * Goal: values of a body are kept to the last digit and character in every encoding.
  * Method: requests over HTTP on the shipped verbs and machine, compared as texts: the parsers of
  * tests would round.
  */

@@ -116,7 +116,7 @@ for (const of of KINDS) {
     watch.leave()
   })
 
-  test(`spec 4.8.6, 7: an exact ${of.kind} list says its version, and is 410 without history`, async (t) => {
+  test(`spec 4.8.6, 7: an exact ${of.kind} list names its version, and is 410 without history`, async (t) => {
     const api = await SpecServer.start(t)
     const { url, then, token } = await filled(api, of)
     const exact = `${url}&resourceVersionMatch=Exact&resourceVersion=${then}`

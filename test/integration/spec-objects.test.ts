@@ -185,7 +185,7 @@ test('spec 2.3: stringData is never read back, by any way of reading', async (t)
   assert.ok(!JSON.stringify(event).includes('stringData'))
 })
 
-test('spec 8: a new cluster keeps at least five minutes of history, unless told otherwise', async (t) => {
+test('spec 8: a new cluster keeps at least five minutes of history by default', async (t) => {
   const { store, close } = await realRegistry('orch.io')
   t.after(close)
   assert.equal(store.settings.historyWindowMs, 5 * 60_000)

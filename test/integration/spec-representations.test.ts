@@ -358,7 +358,7 @@ test('spec 4.1, 4.7: discovery in every encoding', async (t) => {
       const reply = await api.ask('GET', path, { headers: { accept: type } })
       const shown = read(reply, encoding, type, schema)
       if (encoding === 'protobuf') {
-        // A message says no empty text.
+        // A message omits empty texts.
         assert.deepEqual(shown['kind'], doc.kind)
         assert.deepEqual(namesWithin(shown), namesWithin(doc as JsonObject))
       } else assert.deepEqual(shown, doc)

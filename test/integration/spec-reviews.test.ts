@@ -1,6 +1,6 @@
 /**
- * Goal: reviews over HTTP, by the numbers of the specification: who may ask, what is answered, in
- * which form.
+ * Goal: reviews over HTTP, by the numbers of the specification: permissions, responses and
+ * encodings.
  * Method: callers with and without permission, on the shipped server, verbs, authorizer and token
  * file.
  */

@@ -1,6 +1,6 @@
 /**
- * Goal: whoever asks for a table gets rows of cells, on get, list and watch, in either domain's
- * name for it.
+ * Goal: a client that requests a table gets rows of cells, on get, list and watch, under the name
+ * of either domain.
  * Method: requests to every kind over HTTP on the shipped verbs and machine.
  */
 import assert from 'node:assert/strict'
@@ -72,7 +72,7 @@ test('spec 4.7: includeObject decides how much of its object a row carries', asy
     assert.deepEqual(rowsOf((await ask('Object')).doc)[0]?.object, plain.doc)
     assert.equal(rowsOf((await ask('Metadata')).doc)[0]?.object?.kind, 'PartialObjectMetadata')
     assert.deepEqual([(await ask('All')).status, (await ask('All')).doc.reason], [400, 'BadRequest'])
-    // Nobody reads it where there are no rows.
+    // It has no meaning without rows.
     assert.equal((await api.ask('GET', `${path}?includeObject=All`)).status, 200)
   }
 })

@@ -75,7 +75,7 @@ function assertNamed({ judgement }: VerifyResult, kind: AnomalyKind): void {
     lengths.every((length) => length >= 2),
     'the history that shows it is told',
   )
-  // Changes that rest on each other are told together, however many they are.
+  // Dependent changes are reported together, in any number.
   assert.ok(Math.min(...lengths) <= 6, `and no more of it than that, but ${lengths.join()} calls`)
 }
 
@@ -182,7 +182,7 @@ void test('an interrupt before the first call ends the traffic, too', async (t) 
   t.after(() => rmSync(directory, { recursive: true }))
   const options: VerifyOptions = {
     ...{ endpoints: [await verifiedServer(t)], namespace: null, balanced: false },
-    // What is not cut short lasts a while, so that the test fails and ends.
+    // A run that is not interrupted lasts a while, so that the test fails and ends.
     ...{ ...traffic, durationMs: 20_000, history: join(directory, 'history.jsonl') },
     signal: AbortSignal.abort(),
   }

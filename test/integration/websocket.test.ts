@@ -1,5 +1,5 @@
 /**
- * Goal: a watch over a WebSocket is the same watch: who may, what is told, how it ends.
+ * Goal: a watch over a WebSocket is the same watch: permissions, events and end.
  * Method: real sockets against the real server around a recording registry; a client of the test's
  * own that hides nothing, and the one that is built into the runtime, as browsers have it.
  */
@@ -60,7 +60,7 @@ void test('each event is a text message, and the end of the watch closes', async
   const client = await open(url, { 'sec-websocket-protocol': 'first, second' })
   assert.equal(client.response.headers['sec-websocket-accept'], 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
   assert.equal(client.response.headers['sec-websocket-protocol'], 'first')
-  // What every answer says, this one says, too.
+  // It has the headers of every response.
   assert.match(String(client.response.headers['audit-id']), /^[\w-]+$/)
   assert.match(String(client.response.headers['warning']), /nobody knows this field/)
   await until(() => client.texts.length === 2)

@@ -17,7 +17,7 @@ export type FileOptions = {
   readonly graceMs?: number
   /** Ends it before. */
   readonly signal: AbortSignal
-  /** Told each line that the file prints behind `# `, without that. */
+  /** Called with each line that the file prints after `# `. */
   readonly say: (line: string) => void
 }
 

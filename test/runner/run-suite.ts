@@ -10,9 +10,9 @@ const slowMs = 5000
 const slowestTold = 12
 
 /**
- * Runs these files of a suite within its budget, and prints what there is to tell as it goes.
+ * Runs these files of a suite within its budget, and prints the progress.
  *
- * @param folder what paths are told relative to
+ * @param folder the base of printed paths
  */
 export async function runSuite(suite: Suite, files: readonly string[], folder: string): Promise<Count> {
   const startedMs = performance.now()

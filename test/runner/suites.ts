@@ -28,19 +28,19 @@ export const wholeSeconds = 2160
 export const suites: readonly Suite[] = [
   {
     ...{ name: 'tidy', budgetSeconds: 60, fileSeconds: 50, parallel: 1 },
-    question: 'does the code keep its own manners?',
+    question: 'does the source follow the rules of the project?',
   },
   {
     ...{ name: 'unit', budgetSeconds: 380, fileSeconds: 200, parallel: cores },
-    question: 'does each piece do what its page says?',
+    question: 'does each part do what its documentation states?',
   },
   {
     ...{ name: 'scenario', budgetSeconds: 60, fileSeconds: 50, parallel: 1 },
-    question: 'does consensus act as its transcripts say?',
+    question: 'does consensus behave as its transcripts?',
   },
   {
     ...{ name: 'conformance', budgetSeconds: 200, fileSeconds: 180, parallel: cores },
-    question: 'is every filling of a port alike?',
+    question: 'do all implementations of an interface pass one contract?',
   },
   {
     ...{ name: 'model', budgetSeconds: 100, fileSeconds: 90, parallel: cores },
@@ -52,12 +52,12 @@ export const suites: readonly Suite[] = [
   },
   {
     ...{ name: 'mutants', budgetSeconds: 600, fileSeconds: 590, parallel: 1 },
-    question: 'do the tests notice deliberate mistakes?',
+    question: 'do the tests detect deliberate bugs?',
   },
   {
     // Much of it waits.
     ...{ name: 'integration', budgetSeconds: 380, fileSeconds: 300, parallel: cores + 1 },
-    question: 'do the rooms work together?',
+    question: 'do the modules work together?',
   },
   {
     // Most of it is waiting: for elections, starts, and ends of faults. Alone is what counts
@@ -73,7 +73,9 @@ export const suites: readonly Suite[] = [
   },
 ]
 
-/** The files of `make test-fast`: paths that contain one of `paths` and end with none of `except`. */
+/**
+ * The files of `make test-fast`: paths that contain one of `paths` and end with none of `except`.
+ */
 export const fastFiles = {
   paths: [
     ...['/tidy/', '/unit/base/', '/unit/raft/core/', '/unit/src/api/', '/unit/src/registry/'],
@@ -90,6 +92,6 @@ export const longSuites: readonly Suite[] = [
   // An hour where nothing else runs.
   {
     ...{ name: 'long', budgetSeconds: 5400, fileSeconds: 3300, parallel: 1 },
-    question: 'does it hold for an hour?',
+    question: 'do the guarantees hold for an hour?',
   },
 ]

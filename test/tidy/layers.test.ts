@@ -1,5 +1,5 @@
 /*
- * Goal: nobody imports upward, and the pure rooms stay pure.
+ * Goal: no module imports upward, and the pure modules stay pure.
  * Method: reads every source file and checks its imports and words against two tables.
  */
 import assert from 'node:assert/strict'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
 
-/** What each room may see. Whoever is not named here is out of sight. */
+/** The modules that each module may import. All others are forbidden. */
 const maySee: Readonly<Record<string, readonly string[]>> = {
   base: [],
   'raft/core': ['base'],
@@ -247,7 +247,7 @@ function sourcesUnder(folder: string): string[] {
   return found
 }
 
-/** `raft/core/log.ts` lives in `raft/core`; `src/app.ts` is a room of its own. */
+/** `raft/core/log.ts` belongs to `raft/core`; `src/app.ts` is a module of its own. */
 function roomOf(path: string): string {
   for (const whole of ['base', 'fixtures']) if (path.startsWith(`${whole}/`)) return whole
   return path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')

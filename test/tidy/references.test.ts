@@ -1,5 +1,5 @@
 /*
- * Goal: the references of flags, commands and metrics say what the program has.
+ * Goal: the references of flags, commands and metrics match the program.
  * Method: makes them again and compares.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
- * Goal: one bit that changes in a member's memory, on its wire or in its log, past whatever checks
- * these have of their own, is never applied by anybody and never keeps a cluster from going on.
+ * Goal: a flipped bit in the memory, on the wire or in the log of a member, undetected by their own
+ * checks, is never applied by any member and never blocks the cluster.
  * Method: three members whose parts hand each other copies; one bit of a command is changed in one
  * copy, at each hop.
  */
@@ -101,7 +101,7 @@ class Trio {
     for (const { fatal, machine } of others) assert.deepEqual([fatal, machine.distrusted], [[], null])
   }
 
-  /** The member anew, on what its log has. */
+  /** Restarts the member on its log. */
   async restart(old: Member): Promise<Member> {
     await old.node.stop(clock.monotonicMs() + 100)
     const infos = this.members.map(({ info }) => info)

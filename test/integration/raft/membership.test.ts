@@ -34,7 +34,7 @@ class Writers {
 
   async #run(writer: number): Promise<void> {
     for (let at = 0; !this.#stopped; at++) {
-      // Clients keep away from who is not ready: a member that has not heard its leader yet.
+      // Clients avoid a member that is not ready, as it has no leader yet.
       const members = [...this.#fleet.members.values()].filter(
         ({ removed, node }) => removed.length === 0 && node.status.leader !== null,
       )
@@ -164,7 +164,7 @@ void test('members that were away while all peers they know were replaced come b
       const { configuration, index } = await fleet.changed(5, asIs)
       return { members: configuration.members, configurationIndex: index }
     }
-    // Nobody lets in a caller that it does not know, and these know nobody who is left.
+    // Members reject unknown callers, and these know no remaining member.
     assert.equal(votersAt(fleet.member(6)).length, 0)
     await fleet.stop(6)
     await fleet.stop(3)
@@ -278,7 +278,7 @@ void test('a change without a quorum stays undecided, and the caller gets an err
     const [lost, asked] = [1, 2, 3].filter((id) => id !== leader.info.id)
     assert.ok(lost !== undefined && asked !== undefined)
     await fleet.stop(lost)
-    // Whoever leads by now.
+    // The current leader.
     await until('it is missed', () =>
       [...fleet.members.values()].some(({ node }) =>
         node.status.followers.some(({ id, recentlyActive }) => id === lost && !recentlyActive),

@@ -151,7 +151,7 @@ void test('a member that missed compacted entries catches up by snapshot', async
 
 void test('three members on threads of their own replicate, restart and go on', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'raft-threads-'))
-  // They are down for a moment, in which nobody else may be given their ports.
+  // They are down for a moment, in which no other process may get their ports.
   const members = (await freePorts(3)).map((port, at) =>
     memberInfo({ id: nodeId(at + 1), name: `m${at + 1}` }, `127.0.0.1:${port}`),
   )
@@ -260,7 +260,7 @@ void test('a single member leads at once', async () => {
   await assert.rejects(part.node.barrier(soon(100)), { code: 'stopped' })
 })
 
-/** Every member tells what its log and its links did. */
+/** Every member reports its log and connections. */
 async function numbersTold(measured: readonly Measured[]): Promise<void> {
   const syncs = (): number => measured.reduce((sum, { syncMs }) => sum + syncMs.length, 0)
   const last = (): Measured | undefined => measured.at(-1)
@@ -273,7 +273,7 @@ async function numbersTold(measured: readonly Measured[]): Promise<void> {
   assert.ok((log?.segments ?? 0) >= 1 && (log?.bytes ?? 0) > 0)
   assert.ok((transport?.counters.messagesSent ?? 0) > 0)
   assert.equal(transport?.links.length, 2)
-  // Who leads on a disk that stands still gives way, in a test too.
+  // A leader with a stalled disk steps down, in a test too.
   assert.deepEqual(Object.keys(succession), ['gaveWay', 'declined', 'resigned'])
   assert.ok(Object.values(succession).every((count) => Number.isSafeInteger(count) && count >= 0))
   for (const { syncMs, groupWrites } of measured) assert.equal(syncMs.length, groupWrites.length)

@@ -74,9 +74,9 @@ export function spoiledKeys(history: History): ReadonlySet<string> {
 }
 
 /**
- * I17: a call has one effect at most, one that was acknowledged has it where it was told, and one
- * that was refused has none. HistoryBuilder by the token that each write leaves. A member whose own
- * state did not do what it was told, of which it cannot know, may try once more.
+ * I17: a call has at most one effect, an acknowledged one has it at the returned revision, and a
+ * refused one has none. Effects are recognized by the token of each write. A member whose own state
+ * silently diverged may retry once.
  *
  * @throws Finding
  */

@@ -24,7 +24,7 @@ import {
   checkUnique,
 } from './watch-guarantees.ts'
 
-/** All claims about what clients were told. @throws Finding the first that does not hold */
+/** Checks all claims about responses to clients. @throws Finding the first violation */
 export function judge(history: History, truth: Truth): { readonly undecided: number } {
   checkEffects(history, truth)
   checkRealTime(history, truth)

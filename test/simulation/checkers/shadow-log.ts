@@ -6,7 +6,7 @@ export type Write = Extract<RaftToLog, { readonly kind: 'write' }>
 export type Cut = Extract<RaftToLog, { readonly kind: 'cut' }>
 export type ConfigurationEntry = Extract<Entry, { readonly kind: 'configuration' }>
 
-/** What the log of one member holds, told by what passes to and from its log thread. */
+/** The log of one member, derived from the messages of its log thread. */
 export class ShadowLog {
   base = 0
   /** Only of a log just opened. */

@@ -1,7 +1,7 @@
 import type { Operation, Settings } from '../../../src/store/command.ts'
 import type { Version } from './truth.ts'
 
-/** What happened to the storage of a cluster in one run. */
+/** The storage events of a cluster in one run. */
 export type StorageEvent =
   | 'level-2-raised'
   | 'level-3-raised'

@@ -29,9 +29,8 @@ export type Version = {
 }
 
 /**
- * What really happened: the committed entries, replayed by the shortest program that can. It keeps
- * every version there ever was, forgets no session and trims nothing, so that whatever clients were
- * told can be compared with it.
+ * The reference history: the committed entries, replayed by a minimal program. It keeps every
+ * version and session and compacts nothing, so that all responses can be compared with it.
  */
 export class Truth {
   readonly storage = new StorageModel()

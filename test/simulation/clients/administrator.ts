@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 import { ask } from './connection.ts'
 import type { Served } from './served.ts'
 
-/** What somebody asks of the whole cluster, at some time of the run. */
+/** A planned change of the cluster settings. */
 export type PlannedChange =
   | { readonly kind: 'raise'; readonly atMs: number; readonly level: number }
   | { readonly kind: 'settings'; readonly atMs: number; readonly settings: Settings }
@@ -15,14 +15,14 @@ export type AdministratorOptions = {
   readonly serving: () => readonly Served[]
   /** In order. */
   readonly changes: readonly PlannedChange[]
-  /** What is to hold when there is no more harm. */
+  /** The settings after the faults. */
   readonly last: Settings
 }
 
 const timeoutMs = 1_000
 const againMs = 200
 
-/** Asks for one thing after the other, at whoever serves, each until it is so. */
+/** Makes one change after the other through any serving member, each until it is in force. */
 export class Administrator {
   readonly #options: AdministratorOptions
   readonly #random: SeededRandom

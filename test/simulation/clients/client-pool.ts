@@ -72,7 +72,7 @@ export class ClientPool {
     this.#administrator.start()
   }
 
-  /** There is no more harm, and room for everybody. */
+  /** Called when the faults end: lifts the storage limits. */
   calm(): void {
     this.#administrator.calm()
   }

@@ -4,7 +4,7 @@ import type { SeededRandom } from '../../../base/random.ts'
 import type { Owner, World } from '../world.ts'
 import type { Served } from './served.ts'
 
-/** What one call came to. `lost`: no answer came, and none will be result. */
+/** The outcome of one call. `lost`: no response arrived or will arrive. */
 export type CallResult<T> =
   | { readonly kind: 'value'; readonly value: T }
   | { readonly kind: 'threw'; readonly cause: unknown }

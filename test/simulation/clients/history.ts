@@ -155,7 +155,7 @@ export type PullRecord = {
 
 export type Committed = { readonly revision: number; readonly trimmed: number }
 
-/** Everything that clients asked and were told, in the order in which it happened. */
+/** All requests and responses of clients, in order. */
 export class History {
   readonly calls: Call[] = []
   readonly sights: Observation[] = []

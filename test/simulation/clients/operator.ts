@@ -11,7 +11,7 @@ export type OperatorOptions = {
   readonly serving: () => readonly Served[]
 }
 
-/** What a change came to. HistoryBuilder to whoever wished for it, once. */
+/** The outcome of a change, reported once to its requester. */
 export type ChangeOutcome =
   | { readonly kind: 'done'; readonly changed: MembersChanged; readonly tries: number }
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal }
@@ -29,8 +29,8 @@ const againMs = 150
 const lateMsMax = 8_000
 
 /**
- * Whoever runs the cluster changes its members: asks any of them, and again elsewhere until one
- * answers.
+ * The operator, who changes the members: sends a request to any of them and retries elsewhere until
+ * one responds.
  */
 export class Operator {
   readonly #options: OperatorOptions
@@ -52,7 +52,7 @@ export class Operator {
     return this.#requests.map(({ change }) => change)
   }
 
-  /** Nobody knows yet what becomes of these. */
+  /** Changes without an outcome yet. */
   get waiting(): readonly MemberChange[] {
     return this.#requests.filter(({ answeredMs }) => answeredMs === null).map(({ change }) => change)
   }

@@ -8,7 +8,7 @@ import { featureLevelMax } from '../../../src/version.ts'
 import type { PlannedChange } from './administrator.ts'
 import type { Range } from './history.ts'
 
-/** What the seed decides of the clients of one run and of the cluster they create. */
+/** The clients of one run and the API of the cluster, drawn from the seed. */
 export type ClientPlan = {
   readonly domain: ApiDomain
   readonly settings: Settings

@@ -32,8 +32,8 @@ type Connection = {
 }
 
 /**
- * A client that follows a range for ever: it begins with the state or behind a revision, and goes
- * on at any member from what it saw last. What it was told it writes down.
+ * A client that watches a range for ever: it starts with the state or after a revision, resumes at
+ * any member from its last event, and records all events.
  */
 export class Watcher {
   readonly #options: WatcherOptions

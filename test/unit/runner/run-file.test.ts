@@ -1,6 +1,6 @@
 /*
- * Goal: whatever a test file does, it ends within its bound, with all that it started; it is told
- * by name what it did, and the others run.
+ * Goal: any test file ends within its time limit with all processes that it started; its failure is
+ * reported by name, and the other files run.
  * Method: files that were written for it: a test that waits for ever, one that lets nobody else
  * run, a process that goes on behind its tests, servers that are left behind, files that end as
  * they should or before they should.
@@ -42,7 +42,7 @@ const slowStartSeconds = 15
 
 const whys = ({ failures }: FileResult): readonly string[] => failures.map(({ why }) => why)
 
-/** Also when nobody has asked yet how it ended. */
+/** Also before its exit code was read. */
 async function assertGone(pidFile: string): Promise<void> {
   const pid = readFileSync(pidFile, 'utf8')
   const path = `/proc/${pid}/cmdline`

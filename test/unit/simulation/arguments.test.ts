@@ -1,6 +1,6 @@
 /*
- * Goal: the simulator's command does what was asked for or says in one line why not; nothing passes
- * that ran nothing.
+ * Goal: the command of the simulator does what its arguments request or fails with one line; a run
+ * of nothing never passes.
  * Method: its words, and the command itself as a process.
  */
 import assert from 'node:assert/strict'

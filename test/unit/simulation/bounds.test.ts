@@ -14,7 +14,7 @@ import { WatchLine } from './history-builder.ts'
 const key = 'default/a'
 const asked: Mode = { kind: 'bounded', boundMs: 100 }
 
-/** 1: before. 2: what was told at 1000 ms. */
+/** 1: before. 2: returned at 1000 ms. */
 function told(): WatchLine {
   const all = new WatchLine()
   all.write(key, '1')

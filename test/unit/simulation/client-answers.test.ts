@@ -1,5 +1,5 @@
 /*
- * Goal: each claim about what clients are told is checked by something that can say no.
+ * Goal: each claim about responses has a checker that detects violations.
  * Method: for each, a history that keeps it and one like it that does not.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,5 @@
 /*
- * Goal: each claim about consensus is checked by something that can say no.
+ * Goal: each claim about consensus has a checker that detects violations.
  * Method: three logs told by hand, as their threads would tell them; for each claim one word that
  * keeps it and one that does not.
  */

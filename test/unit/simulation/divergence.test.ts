@@ -1,5 +1,5 @@
 /*
- * Goal: that a member's state was made wrong excuses those who condemn it, and nothing else does.
+ * Goal: an injected divergence justifies the quarantine of a state, and nothing else does.
  * Method: looks at a state by hand: right, wrong, and wrong only between two of them.
  */
 import assert from 'node:assert/strict'

@@ -9,10 +9,10 @@ import type { Answer, Call, Request, WatchRecord } from '../../simulation/client
 import type { ObservedObject } from '../../simulation/clients/observed-object.ts'
 import { split } from '../../simulation/clients/verbs.ts'
 
-/** A true history and what clients were told of it, put together by hand. */
+/** Builds a true history and the responses to clients by hand. */
 export class WatchLine {
   readonly truth = new Truth()
-  /** Of virtual time, when calls end. */
+  /** The virtual time at which calls end. */
   nowMs = 0
   readonly history = new History(
     () => this.truth,

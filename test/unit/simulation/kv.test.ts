@@ -1,6 +1,6 @@
 /*
- * Goal: what happened to a simulated database is known until somebody looked it through.
- * Method: rot before and behind an opening, in one of two databases.
+ * Goal: damage of a simulated database is remembered until the database is verified.
+ * Method: damage before and after an opening, in one of two databases.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

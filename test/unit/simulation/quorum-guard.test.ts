@@ -1,6 +1,6 @@
 /*
- * Goal: harm that a seed draws leaves a majority of the voters what they promised, and their votes
- * in any case.
+ * Goal: the faults of a seed leave a majority of the voters their durable state, and in any case
+ * their votes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 /*
- * Goal: each guarantee of a watch is checked by something that can say no.
+ * Goal: each guarantee of a watch has a checker that detects violations.
  * Method: one true history of arrivals, changes and departures; for each guarantee what a good
  * watch and what a bad one told of it.
  */
