@@ -96,7 +96,7 @@ test('a leader knows itself, follows exactly the others, and sends nothing that 
   breaks(forgets, 'a leader follows every member of the configuration in force')
   const knowsMore = leader()
   knowsMore.progress.set(nodeId(4), new Progress(nodeId(4), logIndex(7), knowsMore.config))
-  breaks(knowsMore, 'a leader follows nobody else')
+  breaks(knowsMore, 'a leader follows no other member')
   const runsAhead = leader()
   runsAhead.progress.set(nodeId(3), new Progress(nodeId(3), logIndex(8), runsAhead.config))
   breaks(runsAhead, 'nothing beyond the log is sent')
@@ -107,7 +107,7 @@ test('what speaks of the disk does not leave before the disk agrees', () => {
   const accepted: Message = { ...to2, kind: 'append-accepted', term: term(2), index: logIndex(7) }
   breaks(state, 'what is accepted is durable', [accepted])
   const vote: Message = { ...to2, kind: 'vote-response', term: term(2), granted: true }
-  breaks(state, 'a vote that is told is durable', [vote])
+  breaks(state, 'a vote that is sent is durable', [vote])
   checkInvariants(state, [{ ...vote, granted: false }])
   const durable = { term: term(1), vote: null }
   const last = { lastIndex: logIndex(6), lastTerm: term(2) }
