@@ -68,7 +68,7 @@ new PerformanceObserver((list) => {
 
 let writing: NodeJS.Timeout | null = null
 process.on('message', (order: Order) => {
-  obey(order).then(
+  execute(order).then(
     (answer) => process.send?.(answer),
     (cause: unknown) => {
       throw cause
@@ -78,7 +78,7 @@ process.on('message', (order: Order) => {
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port, ca: authority.pem, token: ADMIN.authorization } satisfies Listening)
 
-async function obey(order: Order): Promise<Look | 'done'> {
+async function execute(order: Order): Promise<Look | 'done'> {
   switch (order.kind) {
     case 'fill':
       for (let at = 0; at < order.objects; at += 500) {

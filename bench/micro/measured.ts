@@ -17,7 +17,7 @@ export class MeasuredServer {
   static async start(): Promise<MeasuredServer> {
     const script = fileURLToPath(new URL('measured-server.js', import.meta.url))
     const child = fork(script, { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    return new MeasuredServer(child, await heard<Listening>(child))
+    return new MeasuredServer(child, await nextMessage<Listening>(child))
   }
 
   /** Prints the statistics since the last call. */
@@ -33,7 +33,7 @@ export class MeasuredServer {
 
   async tell<T>(order: Order): Promise<T> {
     this.#child.send(order)
-    return heard<T>(this.#child)
+    return nextMessage<T>(this.#child)
   }
 
   kill(): void {
@@ -41,7 +41,7 @@ export class MeasuredServer {
   }
 }
 
-async function heard<T>(from: ChildProcess): Promise<T> {
+async function nextMessage<T>(from: ChildProcess): Promise<T> {
   const [message] = (await once(from, 'message')) as [T]
   return message
 }

@@ -4,7 +4,7 @@ import { benchLimits } from './limits.ts'
 import type { BenchContext } from './context.ts'
 
 const clientsMax = 64
-const worthTelling = 5000
+const minimumCount = 5000
 
 /** Creates the objects to read: `<prefix>0` and so on in a namespace of their own. */
 export type Filling = {
@@ -20,7 +20,7 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   const { purpose, objects, ...what } = filling
   const { name, isNew } = await namespaces.make(purpose)
   if (!isNew) return name
-  if (objects >= worthTelling) note(`making ${objects} objects`)
+  if (objects >= minimumCount) note(`making ${objects} objects`)
   const clients = Math.min(clientsMax, objects)
   const recipe = { kind: 'fill', namespace: name, objects, clients, ...what } as const
   await generator.openCalls({ recipe, http: '1.1', clients, endpoints: target.endpoints })

@@ -9,7 +9,7 @@ import { collectionOf } from './generator/requests.ts'
 import { benchLimits } from './limits.ts'
 import { askOnce } from './target.ts'
 
-const lookMs = 200
+const pollMs = 200
 const callMs = 10_000
 
 /** Namespaces of a run: created when needed, and removed with their content at the end. */
@@ -61,7 +61,7 @@ export class Namespaces {
       }
       if (answer !== null) answeredMs = this.#clock.monotonicMs()
       else if (this.#clock.monotonicMs() - answeredMs > benchLimits.silenceMsMax) return false
-      await pause(this.#clock, lookMs)
+      await pause(this.#clock, pollMs)
     }
     return false
   }

@@ -20,7 +20,7 @@ const beforeMs = 500
 const payloadBytes = 100
 /** Less than the maximum rate: members that restart need CPU as well. */
 const everyMs = 2
-const lookMs = 10
+const pollMs = 10
 
 /**
  * Writes to and reads from all members during a leader failure, and measures the unavailability.
@@ -109,7 +109,7 @@ class Traffic {
           'no-answer',
           `no call was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
         )
-      await pause(this.#clock, lookMs)
+      await pause(this.#clock, pollMs)
     }
   }
 

@@ -15,7 +15,7 @@ import { versionOf } from './target.ts'
 type WatchLoad = Load & { readonly kind: 'watch' }
 
 const written = 10
-const worthTelling = 1000
+const minimumCount = 1000
 /** Open files of the process besides the watches, with a margin. */
 const otherFiles = 200
 
@@ -32,7 +32,7 @@ export async function runWatch(context: BenchContext, load: WatchLoad): Promise<
   const namespace = await fill(context, { purpose: 'watch', ...filling })
   const endpoints = await target.at(load.place, clock)
   const since = await versionOf(present(endpoints[0], 'somebody is watched'), collectionOf(namespace))
-  if (load.fast + load.slow >= worthTelling) note(`opening ${load.fast + load.slow} watches`)
+  if (load.fast + load.slow >= minimumCount) note(`opening ${load.fast + load.slow} watches`)
   const opening = clock.monotonicMs()
   await generator.openWatches({ endpoints, namespace, since, fast: load.fast, slow: load.slow })
   const openMs = clock.monotonicMs() - opening

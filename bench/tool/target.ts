@@ -5,7 +5,7 @@ import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { BenchFailure } from './errors.ts'
 import { mostRecent, requestBytes, withQuery } from './generator/requests.ts'
-import type { Asked, ReadForm } from './generator/requests.ts'
+import type { HttpRequest, ReadForm } from './generator/requests.ts'
 import type { WireAnswer } from './generator/wire-connection.ts'
 import { WireConnection } from './generator/wire-connection.ts'
 import type { FailoverFault, Place, ReadMode } from './load.ts'
@@ -29,7 +29,7 @@ const probeBoundMs = 1000
 const answerBytesMax = 64 * 1024
 /** Time to wait for an election. */
 const electionMsMax = 10_000
-const lookMs = 200
+const pollMs = 200
 
 /** The measured servers, their roles and capabilities. */
 export class Target {
@@ -94,7 +94,7 @@ export class Target {
       if (found !== undefined) return [found]
       if (clock.monotonicMs() >= endMs)
         throw new BenchFailure('not-possible', `no endpoint is a ${place} at the moment`)
-      await pause(clock, lookMs)
+      await pause(clock, pollMs)
     }
   }
 
@@ -170,7 +170,7 @@ function modeSaidBy(answer: WireAnswer | null): string | null {
 }
 
 /** Sends one request on a connection of its own. @returns null without a response */
-export async function askOnce(endpoint: Endpoint, asked: Asked): Promise<WireAnswer | null> {
+export async function askOnce(endpoint: Endpoint, asked: HttpRequest): Promise<WireAnswer | null> {
   try {
     const connection = await WireConnection.open(endpoint)
     try {

@@ -3,7 +3,7 @@ import type { MemberStatus } from './cluster-status.ts'
 import { CliFailure } from './errors.ts'
 import { call, jsonOf, readEndpoints, wordsOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
-import { whySilent } from './silent-member.ts'
+import { diagnoseUnreachable } from './diagnose-unreachable.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -88,13 +88,13 @@ export class AnyMember {
    *
    * @param own the status of each member; unset: it is requested
    */
-  async silences(
+  async unreachableMembers(
     status: MemberStatus,
     own?: ReadonlyMap<string, MemberStatus | null>,
   ): Promise<readonly string[]> {
     const said = own ?? (await this.each(status))
     const silent = status.members.filter(({ name }) => (said.get(name) ?? null) === null)
-    return Promise.all(silent.map(({ name }) => whySilent(name, this.endpointOf(name))))
+    return Promise.all(silent.map(({ name }) => diagnoseUnreachable(name, this.endpointOf(name))))
   }
 
   /** CA certificate of the cluster in PEM, from the kubeconfig. */

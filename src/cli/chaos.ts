@@ -12,7 +12,7 @@ import { durationText } from '../config/flag.ts'
 import { CliFailure } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
 import { openCluster } from './local-cluster.ts'
-import { LocalTarget, lacksFault } from './local-target.ts'
+import { LocalTarget, unsupportedReason } from './local-target.ts'
 import { formatTable, sleep } from './terminal.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -72,11 +72,11 @@ export async function chaosRun(
   const { clock } = terminal
   const cluster = openCluster(dir)
   const kinds = flags.faults ?? possible(cluster.members.length)
-  const lacking = kinds.map((kind) => lacksFault(cluster, kind)).filter((why) => why !== null)
+  const lacking = kinds.map((kind) => unsupportedReason(cluster, kind)).filter((why) => why !== null)
   const [first] = lacking
   if (first !== undefined && flags.faults !== undefined) throw new CliFailure('failed', first)
   for (const why of lacking) terminal.note(`skipped: ${why}`)
-  const had = kinds.filter((kind) => lacksFault(cluster, kind) === null)
+  const had = kinds.filter((kind) => unsupportedReason(cluster, kind) === null)
   const seed = flags.seed ?? terminal.random.below(2 ** 31)
   const members = cluster.members.map(({ name }) => name)
   const plan = planChaos({ seed, durationMs: duration, members, kinds: had })

@@ -3,8 +3,8 @@ import { relative, resolve } from 'node:path'
 import { removedExitCode } from '../membership/removal.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
-import { isNoMember, membersBesides, newestWord } from './cluster-word.ts'
-import type { Listed } from './cluster-word.ts'
+import { isRemoved, otherMembers, latestStatus } from './latest-status.ts'
+import type { Listed } from './latest-status.ts'
 import { CliFailure } from './errors.ts'
 import { domainOf, findProcesses, openCluster, prepareCluster, presentMembers } from './local-cluster.ts'
 import { staleDiscovery } from './kubectl-cache.ts'
@@ -76,12 +76,12 @@ export async function clusterUp(
   }
   await waitReady(terminal, cluster, { timeoutMs: options.timeoutMs, logFrom, onEnded })
   const members = cluster.members.filter(({ name }) => !removed.has(name))
-  if (isNew) tellStaleCache(terminal, members)
+  if (isNew) warnOfStaleCache(terminal, members)
   for (const line of nextSteps({ ...cluster, members }, terminal.program)) terminal.print(line)
 }
 
 /** kubectl caches discovery for hours: it may remember a former cluster at this address. */
-function tellStaleCache(terminal: Terminal, members: readonly LocalMember[]): void {
+function warnOfStaleCache(terminal: Terminal, members: readonly LocalMember[]): void {
   const stale = members.flatMap((member) => staleDiscovery(member.clientPort, String(domainOf(member))))
   if (stale.length === 0) return
   terminal.note(
@@ -306,13 +306,13 @@ async function statusRows(cluster: LocalCluster): Promise<readonly Row[]> {
       return { name: member.name, state, status }
     }),
   )
-  const word = newestWord(here.map(({ status }) => status))
+  const word = latestStatus(here.map(({ status }) => status))
   const rows = here.map(({ name, state, status }): Row => {
     if (state.kind === 'running') return { name, pid: state.pid, process: state.kind, status }
-    return { name, pid: null, process: isNoMember(word, name) ? 'removed' : state.kind, status }
+    return { name, pid: null, process: isRemoved(word, name) ? 'removed' : state.kind, status }
   })
   const names = cluster.members.map(({ name }) => name)
-  const others = membersBesides(word, names).map(async (member): Promise<Row> => {
+  const others = otherMembers(word, names).map(async (member): Promise<Row> => {
     const status = await statusOrNull(endpointElsewhere(endpoints, member))
     return { name: member.name, pid: null, process: 'elsewhere', status }
   })

@@ -27,7 +27,7 @@ export function onInterrupt(
     for (const signal of signals) process.removeListener(signal, heard)
   }
   const heard = (signal: Interrupt): void => {
-    if (signal === 'SIGHUP') nobodyReads()
+    if (signal === 'SIGHUP') ignoreClosedTerminal()
     if (firstMs === null) {
       firstMs = clock.monotonicMs()
       interrupted()
@@ -41,7 +41,7 @@ export function onInterrupt(
 }
 
 /** Writing to a closed terminal fails, which must not abort the cleanup. */
-function nobodyReads(): void {
+function ignoreClosedTerminal(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeListener('error', ignored)
     stream.on('error', ignored)

@@ -83,7 +83,7 @@ export class LocalTarget implements ChaosTarget {
   }
 
   lacks(kind: FaultKind): string | null {
-    return lacksFault(this.#cluster, kind)
+    return unsupportedReason(this.#cluster, kind)
   }
 
   async leader(): Promise<string | null> {
@@ -245,7 +245,7 @@ export class LocalTarget implements ChaosTarget {
 }
 
 /** Returns why a fault is not possible on that cluster; null: it is possible. */
-export function lacksFault(cluster: LocalCluster, kind: FaultKind): string | null {
+export function unsupportedReason(cluster: LocalCluster, kind: FaultKind): string | null {
   const remedy = 'a cluster made by orchctl cluster up --chaos'
   if (byLinks.has(kind) && !hasLinks(cluster.directory))
     return `${kind} needs proxies between peers: ${remedy}`

@@ -31,7 +31,7 @@ export type JoinToken = {
 }
 
 /** Result of requesting a token. */
-export type Issued =
+export type TokenResult =
   | { readonly kind: 'token'; readonly token: JoinToken }
   /** The process has joined already. @param isDone it votes, and the replaced member is removed */
   | { readonly kind: 'joined'; readonly isDone: boolean }
@@ -119,7 +119,7 @@ export type Seat = {
 }
 
 /** @throws CliFailure `failed` also when another member has the name or an address */
-export async function newToken(cluster: AnyMember, seat: Seat): Promise<Issued> {
+export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenResult> {
   const { body: answer } = await cluster.post('/cluster/v1/join-tokens', seat)
   const { token, expires, clusterName, apiDomain, addresses } = answer
   if (answer['joined'] === true) {
@@ -185,7 +185,7 @@ function ensureKeys(
   return ensureClusterPki({ directory, kubeconfigPath, members: [member], clock, random }).made
 }
 
-type Told = {
+type TokenInstructions = {
   readonly seat: Seat
   readonly token: JoinToken
   /** Path of the token on the new machine. */
@@ -194,7 +194,7 @@ type Told = {
   readonly flags: AddFlags
 }
 
-function tell(terminal: Terminal, { seat, token, tokenPath, made, flags }: Told): void {
+function tell(terminal: Terminal, { seat, token, tokenPath, made, flags }: TokenInstructions): void {
   const keys = keyFiles(flags.pki ?? 'pki', seat.name)
   const command = [serverCommand(terminal.program), ...serverFlags(seat, token, keys, tokenPath)]
   if (flags.output === 'json') {

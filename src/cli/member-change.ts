@@ -17,7 +17,7 @@ export type ChangeFlags = {
 
 type Member = MemberStatus['members'][number]
 
-type Made = {
+type MemberChange = {
   /** The member with the name at the start of the command; null: none. */
   readonly before: Member | null
   /** Whether there was anything to change. */
@@ -35,7 +35,7 @@ async function changed(
   name: string,
   wanted: Readonly<Record<string, string | null>>,
   differs: (member: Member) => boolean,
-): Promise<Made> {
+): Promise<MemberChange> {
   const { members } = await cluster.status()
   const before = members.find((member) => member.name === name) ?? null
   const { body, isRepeat } = await cluster.post('/cluster/v1/members', {

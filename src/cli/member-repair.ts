@@ -8,7 +8,7 @@ import type { Endpoint } from './member-client.ts'
 import { askedBy } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import { namesInOrder } from './name-order.ts'
-import { whySilent } from './silent-member.ts'
+import { diagnoseUnreachable } from './diagnose-unreachable.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -69,7 +69,7 @@ async function decide(
 ): Promise<boolean> {
   const body = { ...wanted, name, id }
   const reply = await call(endpoint, { method: 'POST', path: '/cluster/v1/members', body }, decisionTimeoutMs)
-  if (reply === null) throw new CliFailure('failed', await whySilent(name, endpoint))
+  if (reply === null) throw new CliFailure('failed', await diagnoseUnreachable(name, endpoint))
   return jsonOf(endpoint, reply)['changed'] === true
 }
 

@@ -17,7 +17,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   const cluster = new AnyMember(kubeconfig)
   const status = await cluster.status()
   const own = await cluster.each(status)
-  const silences = await cluster.silences(status, own)
+  const unreachableMembers = await cluster.unreachableMembers(status, own)
   const members = status.members.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const readyOf = (name: string): boolean | null => own.get(name)?.ready ?? null
   if (format === 'json') {
@@ -27,7 +27,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
       ready: readyOf(member.name),
     }))
     terminal.print(JSON.stringify(all, null, 2))
-    for (const line of silences) terminal.note(line)
+    for (const line of unreachableMembers) terminal.note(line)
     return
   }
   const rows = members.map((member) => [
@@ -42,7 +42,7 @@ export async function memberList(terminal: Terminal, kubeconfig: string, format:
   ])
   const heading = ['NAME', 'ID', 'ROLE', 'BECOMES', 'READY', 'LAG', 'PEERS', 'CLIENTS']
   for (const line of formatTable([heading, ...rows])) terminal.print(line)
-  for (const line of silences) terminal.note(line)
+  for (const line of unreachableMembers) terminal.note(line)
 }
 
 function becomes({ role, wantedRole, replaces }: MemberStatus['members'][number]): string {
@@ -71,7 +71,7 @@ export async function transferLeader(
   const before = status.leader
   try {
     if (before === null) throw new CliFailure('failed', 'there is no leader that could transfer leadership')
-    const after = to === before ? to : await handedOver(terminal, cluster, { before, to })
+    const after = to === before ? to : await transferTo(terminal, cluster, { before, to })
     report(terminal, { from: before, to: after }, format)
   } catch (cause) {
     if (!(cause instanceof CliFailure)) throw cause
@@ -81,13 +81,13 @@ export async function transferLeader(
 
 /** Adds the members that do not respond, which are a likely cause of the failure. */
 async function naming(cluster: AnyMember, status: MemberStatus, failure: CliFailure): Promise<CliFailure> {
-  const silences = await cluster.silences(status)
-  if (silences.length === 0) return failure
-  return new CliFailure('failed', [failure.message, ...silences].join('\n  '), { cause: failure })
+  const unreachableMembers = await cluster.unreachableMembers(status)
+  if (unreachableMembers.length === 0) return failure
+  return new CliFailure('failed', [failure.message, ...unreachableMembers].join('\n  '), { cause: failure })
 }
 
 /** @returns the new leader */
-async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted): Promise<string> {
+async function transferTo(terminal: Terminal, cluster: AnyMember, what: TransferRequest): Promise<string> {
   const { before, to } = what
   // The leader knows best which members can take over.
   const leader = cluster.endpointOf(before)
@@ -99,7 +99,10 @@ async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted):
     transferTimeoutMs,
   )
   if (reply === null || undecidedCodes.has(reply.status)) {
-    const after = await movedAfterAll(terminal, cluster, { ...what, lookMs: reply === null ? electionMs : 0 })
+    const after = await confirmTransfer(terminal, cluster, {
+      ...what,
+      lookMs: reply === null ? electionMs : 0,
+    })
     if (after !== null) return after
   }
   if (reply === null) throw new CliFailure('failed', `${before} did not confirm the leadership transfer`)
@@ -107,10 +110,10 @@ async function handedOver(terminal: Terminal, cluster: AnyMember, what: Wanted):
   return settled(terminal, { cluster, leader }, first, what)
 }
 
-type Wanted = { readonly before: string; readonly to: string | null }
+type TransferRequest = { readonly before: string; readonly to: string | null }
 
 /** Returns the leader if it is the requested one. */
-function movedTo({ leader }: MemberStatus, { before, to }: Wanted): string | null {
+function movedTo({ leader }: MemberStatus, { before, to }: TransferRequest): string | null {
   return leader !== null && leader !== before && (to === null || leader === to) ? leader : null
 }
 
@@ -120,10 +123,10 @@ function movedTo({ leader }: MemberStatus, { before, to }: Wanted): string | nul
  * @param lookMs how long to check
  * @returns null: not transferred
  */
-async function movedAfterAll(
+async function confirmTransfer(
   { clock }: Terminal,
   cluster: AnyMember,
-  wanted: Wanted & { readonly lookMs: number },
+  wanted: TransferRequest & { readonly lookMs: number },
 ): Promise<string | null> {
   const endMs = clock.monotonicMs() + wanted.lookMs
   for (;;) {
@@ -139,7 +142,7 @@ async function settled(
   terminal: Terminal,
   { cluster, leader: old }: { readonly cluster: AnyMember; readonly leader: Endpoint },
   first: MemberStatus,
-  wanted: Wanted,
+  wanted: TransferRequest,
 ): Promise<string> {
   const endMs = terminal.clock.monotonicMs() + transferTimeoutMs
   let status = first

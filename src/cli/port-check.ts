@@ -5,7 +5,7 @@ import { localHost, plannedSeats, presentMembers, readConfig } from './local-clu
 import type { LocalClusterOptions } from './local-cluster.ts'
 import { processState } from './process.ts'
 
-type Wanted = { readonly port: number; readonly whose: string }
+type PortUse = { readonly port: number; readonly whose: string }
 
 /**
  * Checks that the ports of all members to be started are free: for a new cluster before anything is
@@ -19,7 +19,7 @@ export async function checkPorts(options: LocalClusterOptions): Promise<void> {
   const wanted = present.length === 0 ? newPorts(options) : portsOf(present)
   const taken: string[] = []
   for (const { port, whose } of wanted) {
-    const why = await whyNotFree(port)
+    const why = await portError(port)
     if (why !== null) taken.push(`${port} (${whose}, ${why})`)
   }
   if (taken.length === 0) return
@@ -30,7 +30,7 @@ export async function checkPorts(options: LocalClusterOptions): Promise<void> {
   throw new CliFailure('failed', `these ports of ${localHost} cannot be had: ${taken.join(', ')}: ${remedy}`)
 }
 
-function newPorts(options: LocalClusterOptions): readonly Wanted[] {
+function newPorts(options: LocalClusterOptions): readonly PortUse[] {
   return plannedSeats(options).flatMap(({ name, clientPort, peerPort, listenPort }) => [
     { port: clientPort, whose: `clients of ${name}` },
     { port: peerPort, whose: `peers of ${name}` },
@@ -38,7 +38,7 @@ function newPorts(options: LocalClusterOptions): readonly Wanted[] {
   ])
 }
 
-function portsOf(members: ReturnType<typeof presentMembers>): readonly Wanted[] {
+function portsOf(members: ReturnType<typeof presentMembers>): readonly PortUse[] {
   return members.flatMap((member) => {
     if (processState(member).kind === 'running') return []
     const peerAddress = readConfig(member.configPath)['peer-address']
@@ -51,7 +51,7 @@ function portsOf(members: ReturnType<typeof presentMembers>): readonly Wanted[] 
 }
 
 /** Binds the port for a moment. @returns null: it is free */
-function whyNotFree(port: number): Promise<string | null> {
+function portError(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (cause: NodeJS.ErrnoException) => {

@@ -59,10 +59,10 @@ export async function settingsSet(
 
 const conflict = 409
 
-type Wanted = readonly (readonly [SettingName, number])[]
+type SettingValues = readonly (readonly [SettingName, number])[]
 
 /** @throws CliFailure `usage` */
-function wantedOf(change: SettingsChange): Wanted {
+function wantedOf(change: SettingsChange): SettingValues {
   const wanted = settingNames.flatMap((name) => {
     const value = change[name]
     return value === undefined ? [] : [[name, value] as const]
@@ -79,7 +79,7 @@ function wantedOf(change: SettingsChange): Wanted {
 
 /** @throws CliFailure `failed` when the same settings were changed concurrently */
 function checkUnchanged(
-  wanted: Wanted,
+  wanted: SettingValues,
   was: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
 ): void {

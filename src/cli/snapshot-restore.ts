@@ -11,7 +11,7 @@ import type { RestoreOptions, RestorePlan } from '../backup/restore.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigFailure } from '../config/errors.ts'
-import { loadConfig, nowhereToKeep } from '../config/load.ts'
+import { loadConfig, dataDirMissing } from '../config/load.ts'
 import { DirectoryTaken } from '../host/directory-lock.ts'
 import type { DirectoryLock } from '../host/directory-lock.ts'
 import { lockForProcess } from '../host/process-lock.ts'
@@ -133,7 +133,7 @@ export function configOf(flags: Readonly<Record<string, unknown>>): Config {
     return loaded.config
   } catch (cause) {
     if (cause instanceof ConfigFailure) {
-      const isNowhere = cause.message === nowhereToKeep
+      const isNowhere = cause.message === dataDirMissing
       throw new CliFailure(
         'usage',
         isNowhere ? '--data-dir is needed: where it is restored to' : cause.message,

@@ -6,7 +6,7 @@ import { mostLike, nearest } from './nearest.ts'
 import { readYaml } from './yaml-text.ts'
 
 /** Text values by flag, from the command line or a file. */
-type Said = ReadonlyMap<FlagName, readonly string[]>
+type FlagTexts = ReadonlyMap<FlagName, readonly string[]>
 
 export type Loading = {
   /** Without program and script. */
@@ -22,18 +22,18 @@ export type Loaded =
 export function loadConfig({ args, readFile }: Loading): Loaded {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }
-  const spoken = fromCommandLine(args)
-  const path = spoken.get('config')?.at(-1)
-  const written: Said = path === undefined ? new Map() : fromFile(path, readFile)
+  const fromArgs = fromCommandLine(args)
+  const path = fromArgs.get('config')?.at(-1)
+  const written: FlagTexts = path === undefined ? new Map() : fromFile(path, readFile)
   const values: Partial<Record<FlagName, unknown>> = {}
   const sources: Partial<Record<FlagName, Source>> = {}
   for (const name of flagNames) {
-    const source: Source = spoken.has(name)
+    const source: Source = fromArgs.has(name)
       ? 'command line'
       : written.has(name)
         ? `file ${path ?? ''}`
         : 'default'
-    const said = spoken.get(name) ?? written.get(name)
+    const said = fromArgs.get(name) ?? written.get(name)
     sources[name] = source
     values[name] = said === undefined ? flags[name].fallback : parsed(name, said, source)
   }
@@ -61,7 +61,7 @@ function unknown(name: string, where: string): ConfigFailure {
 }
 
 /** `--flag=value`, `--flag value`, `--switch`, `--switch=false`; a flag may be repeated. */
-function fromCommandLine(args: readonly string[]): Said {
+function fromCommandLine(args: readonly string[]): FlagTexts {
   const said = new Map<FlagName, string[]>()
   for (let at = 0; at < args.length; at++) {
     const word = args[at] as string
@@ -69,15 +69,15 @@ function fromCommandLine(args: readonly string[]): Said {
     if (name === undefined)
       throw new ConfigFailure(`unexpected argument ${JSON.stringify(word)}: flags begin with --, see --help`)
     if (!isFlagName(name)) throw unknown(name, 'command line')
-    let spoken = value
-    if (spoken === undefined) {
-      if (flags[name].isSwitch) spoken = 'true'
-      else spoken = args[++at]
-      if (spoken === undefined) throw new ConfigFailure(`--${name} needs a value: ${flags[name].help}`)
+    let fromArgs = value
+    if (fromArgs === undefined) {
+      if (flags[name].isSwitch) fromArgs = 'true'
+      else fromArgs = args[++at]
+      if (fromArgs === undefined) throw new ConfigFailure(`--${name} needs a value: ${flags[name].help}`)
     }
     const before = said.get(name)
-    if (before === undefined) said.set(name, [spoken])
-    else before.push(spoken)
+    if (before === undefined) said.set(name, [fromArgs])
+    else before.push(fromArgs)
   }
   return said
 }
@@ -92,7 +92,7 @@ function readNamed(path: string, readFile: Loading['readFile']): string {
   }
 }
 
-function fromFile(path: string, readFile: Loading['readFile']): Said {
+function fromFile(path: string, readFile: Loading['readFile']): FlagTexts {
   const text = readNamed(path, readFile)
   const read = readYaml(text)
   if (read.kind === 'problem')
@@ -156,14 +156,14 @@ function parsed(name: FlagName, said: readonly string[], source: Source): unknow
 }
 
 /** Error for a configuration without `data-dir`; not every caller can run in memory. */
-export const nowhereToKeep = '--data-dir is needed, or --in-memory to keep nothing'
+export const dataDirMissing = '--data-dir is needed, or --in-memory to keep nothing'
 
 /** Checks that involve several flags. */
 function checkTogether(config: Config): void {
   const wrong = (message: string): never => {
     throw new ConfigFailure(message)
   }
-  if (config['data-dir'] === '' && !config['in-memory']) wrong(nowhereToKeep)
+  if (config['data-dir'] === '' && !config['in-memory']) wrong(dataDirMissing)
   if (config['data-dir'] !== '' && config['in-memory']) wrong('--in-memory keeps nothing: omit --data-dir')
   if (config['election-timeout'] < 3 * config['heartbeat-interval']) {
     wrong('--election-timeout must be at least three times --heartbeat-interval')

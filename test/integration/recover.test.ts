@@ -320,7 +320,7 @@ void test('directories that need no recovery or belong to no cluster are refused
   new FileClusterRecord(of('n1')).write({ clusterId, founded: true, founders: [], restored: 'a state' })
   new FileClusterRecord(apart).write({ clusterId: 'd1'.repeat(16), founded: true, founders: [] })
   const groups = new RegExp(
-    `founded apart: .*n1 of cluster ${clusterId}; .*n2 of cluster (d1){16}; give those of one`,
+    `separately founded clusters: .*n1 of cluster ${clusterId}; .*n2 of cluster (d1){16}; give those of one`,
   )
   await one(groups, '--data-dir', of('n1'), apart)
   assert.match(

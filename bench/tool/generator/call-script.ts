@@ -1,7 +1,7 @@
 import { assertNever } from '../../../base/assert.ts'
 import type { Recipe } from './recipe.ts'
 import { collectionOf, configMap, withQuery } from './requests.ts'
-import type { Asked } from './requests.ts'
+import type { HttpRequest } from './requests.ts'
 import type { WireAnswer } from './wire-connection.ts'
 
 /** One request of an operation, and the expected statuses. */
@@ -32,7 +32,7 @@ const createdOrThere: readonly number[] = [201, 409]
 const listHeadBytes = 8 * 1024
 
 /** Serializes a request. */
-type Prepare<Request> = (asked: Asked) => Request
+type Prepare<Request> = (asked: HttpRequest) => Request
 
 /** @param client number of the client from 0, among all clients of the load */
 export function scriptOf<Request>(

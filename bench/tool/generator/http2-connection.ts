@@ -2,14 +2,14 @@ import { connect } from 'node:http2'
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { benchLimits } from '../limits.ts'
-import type { Asked } from './requests.ts'
+import type { HttpRequest } from './requests.ts'
 import { openSocket } from './socket.ts'
 import type { WireAnswer } from './wire-connection.ts'
 
 export type Http2Request = { readonly headers: OutgoingHttpHeaders; readonly body: Buffer | null }
 
 /** The constant part of a request. */
-export function http2Request({ url, token }: Endpoint, asked: Asked): Http2Request {
+export function http2Request({ url, token }: Endpoint, asked: HttpRequest): Http2Request {
   const { host, pathname } = new URL(url)
   const body = asked.body === undefined ? null : Buffer.from(asked.body)
   return {

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 import { Http2Connection, http2Request } from './http2-connection.ts'
 import type { Http2Request } from './http2-connection.ts'
 import { requestBytes } from './requests.ts'
-import type { Asked } from './requests.ts'
+import type { HttpRequest } from './requests.ts'
 import { WireConnection } from './wire-connection.ts'
 import type { WireAnswer } from './wire-connection.ts'
 
@@ -17,7 +17,7 @@ export type CallConnection<Request> = {
 
 /** Preparation and transmission of requests in one HTTP version. */
 export type Protocol<Request> = {
-  readonly prepare: (endpoint: Endpoint, asked: Asked) => Request
+  readonly prepare: (endpoint: Endpoint, asked: HttpRequest) => Request
   /** @throws Error when it cannot be opened */
   readonly open: (endpoint: Endpoint) => Promise<CallConnection<Request>>
 }

@@ -10,7 +10,7 @@ export type ReadForm = {
 
 export const mostRecent: ReadForm = Object.freeze({ query: '', consistency: null })
 
-export type Asked = {
+export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly consistency?: string | null
@@ -19,7 +19,7 @@ export type Asked = {
 }
 
 /** Returns a complete HTTP/1.1 request. */
-export function requestBytes({ url, token }: Endpoint, asked: Asked): Buffer {
+export function requestBytes({ url, token }: Endpoint, asked: HttpRequest): Buffer {
   const { host, pathname } = new URL(url)
   const lines = [
     `${asked.method} ${pathname.replace(/\/$/, '')}${asked.path} HTTP/1.1`,

@@ -4,13 +4,13 @@ import { TLSSocket, connect as connectTls } from 'node:tls'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
 
 /** Protocol names of ALPN. @source RFC 7301, RFC 9113 section 3.2 */
-export type Spoken = 'http/1.1' | 'h2'
+export type AlpnProtocol = 'http/1.1' | 'h2'
 
 /** Opens a connection with that protocol. @throws the error of the connection or handshake */
 export function openSocket(
   endpoint: Endpoint,
   timeoutMs: number,
-  spoken: Spoken = 'http/1.1',
+  spoken: AlpnProtocol = 'http/1.1',
 ): Promise<Socket> {
   const url = new URL(endpoint.url)
   // Brackets around IPv6 addresses occur in URLs only.
@@ -39,7 +39,7 @@ export function openSocket(
   })
 }
 
-function tlsSocket(endpoint: Endpoint, host: string, port: number, spoken: Spoken): TLSSocket {
+function tlsSocket(endpoint: Endpoint, host: string, port: number, spoken: AlpnProtocol): TLSSocket {
   const { authority, certificate, key, insecure } = endpoint
   const socket = connectTls({
     ...{ host, port, ALPNProtocols: [spoken], rejectUnauthorized: !insecure },

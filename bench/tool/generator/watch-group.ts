@@ -10,7 +10,7 @@ import { openAll } from './open-all.ts'
 import { WatchReader } from './watch-reader.ts'
 import type { WatchTally } from './watch-reader.ts'
 
-const lookMs = 20
+const pollMs = 20
 
 function newTally(): WatchTally {
   return { delays: new LatencyHistogram(), failures: new FailureCounts(), delivered: 0, lost: 0, resumed: 0 }
@@ -58,7 +58,7 @@ export class WatchGroup {
   async count(upTo: number, endMs: number): Promise<Done> {
     for (const reader of this.#readers) reader.readFast()
     while (this.#clock.monotonicMs() < endMs && this.#readers.some(({ number }) => number < upTo)) {
-      await pause(this.#clock, lookMs)
+      await pause(this.#clock, pollMs)
     }
     const busy = performance.eventLoopUtilization(this.#busyBefore).utilization
     for (const reader of this.#readers) reader.giveUp(upTo)

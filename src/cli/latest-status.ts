@@ -6,17 +6,17 @@ export type Listed = MemberStatus['members'][number]
  * Returns the status with the highest term among those with a leader; null: none, so the membership
  * is unknown.
  */
-export function newestWord(statuses: readonly (MemberStatus | null)[]): MemberStatus | null {
+export function latestStatus(statuses: readonly (MemberStatus | null)[]): MemberStatus | null {
   const said = statuses.filter((status) => status !== null).filter(({ leader }) => leader !== null)
   return said.toSorted((a, b) => b.term - a.term)[0] ?? null
 }
 
 /** Returns whether the cluster reports that it has no such member; `false` also when unknown. */
-export function isNoMember(word: MemberStatus | null, name: string): boolean {
+export function isRemoved(word: MemberStatus | null, name: string): boolean {
   return word !== null && !word.members.some((member) => member.name === name)
 }
 
 /** Returns the members with other names: they run elsewhere and count for the majority, too. */
-export function membersBesides(word: MemberStatus | null, names: readonly string[]): readonly Listed[] {
+export function otherMembers(word: MemberStatus | null, names: readonly string[]): readonly Listed[] {
   return (word?.members ?? []).filter(({ name }) => !names.includes(name))
 }

@@ -9,16 +9,16 @@ const connectMsMax = 1000
  *
  * @param endpoint null: its client address is unknown
  */
-export async function whySilent(name: string, endpoint: Endpoint | null): Promise<string> {
+export async function diagnoseUnreachable(name: string, endpoint: Endpoint | null): Promise<string> {
   if (endpoint === null) return `${name} was not contacted: its client address is unknown`
   const { url } = endpoint
-  return (await takesConnections(new URL(url)))
+  return (await acceptsConnections(new URL(url)))
     ? `${name} at ${url} accepts connections but does not respond, so its process hangs: continue it (kill -CONT) if ` +
         'it was stopped, otherwise kill it (kill -9) and restart it'
     : `${name} at ${url} accepts no connections: start it, or check the network in between`
 }
 
-function takesConnections({ hostname, port }: URL): Promise<boolean> {
+function acceptsConnections({ hostname, port }: URL): Promise<boolean> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
     const socket = connect({ host, port: Number(port === '' ? 443 : port) })
