@@ -43,29 +43,30 @@ import { Store } from './store/store.ts'
 
 export type { AppHost } from './app/context.ts'
 
-/** Where a test may put something between two parts; a server has none. */
+/** Hooks for tests between two parts; a server has none. */
 export type AppSeams = {
   readonly consensus?: (real: Consensus<Outcome>) => Consensus<Outcome>
   readonly machine?: (machine: StoreMachine) => void
 }
 
 export type App = {
-  /** Where clients are served. */
+  /** The URL that clients use. */
   readonly url: string
-  /** Of a member that made its own keys. */
+  /** The admin kubeconfig of a member that made its own keys. */
   readonly kubeconfig: string | null
-  /** Whether it made them at this start. */
+  /** Whether it made its keys at this start. */
   readonly madeKeys: boolean
-  /** Resolves when this member belongs to its cluster no more, with the line that its operator reads. */
+  /** Resolves with one line for the operator when this member has been removed from its cluster. */
   readonly removed: Promise<string>
-  /** Unready, drain, leadership away, close. Once. */
+  /** Becomes unready, drains, transfers leadership and closes. Runs once. */
   readonly stop: () => Promise<void>
 }
 
 /**
- * Builds one member, part after part, each closed in reverse by `stop`.
+ * Builds one member part by part; `stop` closes the parts in reverse order.
  *
- * @throws StartFailure, ConfigFailure, or the failure of the part that could not start; nothing stays open
+ * @throws StartFailure, ConfigFailure, or the failure of the part that could not start; nothing
+ * stays open
  */
 export async function startApp(config: Config, host: AppHost, seams: AppSeams = {}): Promise<App> {
   const closing = new ShutdownStack()
@@ -142,7 +143,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   }
 }
 
-/** null: this member keeps nothing. */
+/** Returns null for a member that stores nothing. */
 function watchDisk({ clock, log, config, closing }: MemberContext, directory: string): MemberDisk | null {
   if (config['in-memory']) return null
   const disk = new MemberDisk(directory, { clock, log, electionMs: config['election-timeout'] })
@@ -157,7 +158,10 @@ type RegistryOptions = {
   readonly access: Access
 }
 
-/** The kinds, their verbs, and the upkeep of their objects, also of those that are not served. */
+/**
+ * Starts the kinds, their verbs, and the controllers of their objects, including kinds that are not
+ * served.
+ */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
   { store, machine, consensus, access }: RegistryOptions,

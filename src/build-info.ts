@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { programVersion } from './version.ts'
 
-/** Beside the compiled program; `make build` writes it from a git checkout. */
+/** Next to the compiled program; `make build` writes it from a git checkout. */
 const infoPath = fileURLToPath(new URL('./build-info.json', import.meta.url))
 
-/** What `/version` tells. A build from elsewhere than a checkout has no commit or date of its own. */
+/** Returns the content of `/version`. A build outside of a checkout has no commit or date. */
 export function buildInfo(path: string = infoPath): BuildInfo {
   return {
     program: programVersion,
@@ -27,7 +27,7 @@ function builtFrom(path: string): Pick<BuildInfo, 'gitCommit' | 'buildDate'> {
     if (typeof buildDate !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(buildDate)) return unknown
     return { gitCommit, buildDate }
   } catch {
-    // Nobody was told of a commit, or not in words that we know: the program is none the worse for it.
+    // There is no build information, or it is not readable: the program works without.
     return unknown
   }
 }

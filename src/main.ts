@@ -22,7 +22,10 @@ import { programVersion } from './version.ts'
 
 const usageExitCode = 2
 
-/** Runs one member until it is told to stop. @param seams for tests; see `AppSeams` */
+/**
+ * Runs one member until it is stopped.
+ * @param seams for tests; see `AppSeams`
+ */
 export async function main(seams: AppSeams = {}): Promise<void> {
   let config: Config
   try {
@@ -40,7 +43,8 @@ export async function main(seams: AppSeams = {}): Promise<void> {
 async function run(config: Config, seams: AppSeams): Promise<void> {
   const output = openStandardOutput({
     waitingBytesMax: limits.logWaitingBytesMax,
-    onRoomAgain: (lost) => log.error({ lost }, 'lines of this log were lost: nobody read them in time'),
+    onRoomAgain: (lost) =>
+      log.error({ lost }, 'log lines were dropped: standard output was not read in time'),
   })
   const base = { member: config.name }
   const format = config['log-format']
@@ -81,9 +85,9 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
   const stop = (signal: NodeJS.Signals): void => {
     signals++
     log.info({ signal }, 'stopping')
-    // Whoever asks twice does not want to wait.
+    // Second signal: exit immediately.
     if (signals > 1) {
-      lastLine('told twice to stop: ends without waiting for the calls that are under way', 1)
+      lastLine('second signal: exiting without waiting for requests in progress', 1)
       return exit(1)
     }
     app.stop().then(
@@ -95,7 +99,7 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
   process.on('SIGINT', stop)
 }
 
-/** The one line an operator reads, on standard error. */
+/** Writes one line for the operator to standard error. */
 function lastLine(message: string, code: number): void {
   process.stderr.write(`orch-apiserver: ${firstLine(message)}\n`)
   process.exitCode = code

@@ -8,8 +8,8 @@ import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
- * Who decides about a certificate or issues one needs a permission for that signer, besides the one for the path: verb
- * `approve` or `sign` on `signers` of the name, or of `<its domain>/*`.
+ * To approve or sign a certificate, a user needs a permission for its signer in addition to the one
+ * for the path: verb `approve` or `sign` on `signers` of the name, or of `<its domain>/*`.
  *
  * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates`
  */
@@ -36,7 +36,7 @@ export function certificatePermissions(parts: {
   }
 }
 
-/** What the request needs permission for; null: nothing. */
+/** Returns the verb that the request needs permission for; null: none. */
 function verbOf({ operation, target, object, oldObject }: AdmissionRequest): 'approve' | 'sign' | null {
   if (operation !== 'UPDATE' || object === null || oldObject === null) return null
   if (target.subresource === 'approval') return 'approve'

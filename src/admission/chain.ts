@@ -3,38 +3,44 @@ import type { AskedAbout } from '../registry/calls/admission-context.ts'
 import type { Admission, AdmissionRequest } from '../registry/calls/admission.ts'
 import type { AnyObject } from '../registry/kinds/definition.ts'
 
-/** One admission plugin. Each of its parts may be missing. */
+/** An admission plugin. Each of its functions is optional. */
 export type AdmissionPlugin = LocalPlugin | RemotePlugin
 
-/** Decides by the request and by what it reads through it: pure and synchronous, so it may be called again. */
+/**
+ * Depends only on the request and what it reads through it: pure and synchronous, so it may be
+ * called again.
+ */
 export type LocalPlugin = {
   readonly name: string
   readonly callsOut?: false
-  /** Returns the object as it shall be. @throws ApiError to refuse */
+  /**
+   * Returns the mutated object.
+   * @throws ApiError to reject
+   */
   readonly mutate?: (request: AdmissionRequest) => AnyObject | null
-  /** @throws ApiError to refuse */
+  /** @throws ApiError to reject */
   readonly validate?: (request: AdmissionRequest) => void
   /** See `Admission.extraOperations`. */
   readonly extraOperations?: (request: AdmissionRequest) => readonly Operation[]
 }
 
 /**
- * Asks something outside of this process. Its answers are remembered for the request: it is called again only when the objects
- * differ from those it was called with.
+ * Calls another process. Its results are cached for the request: it is called again only when the
+ * objects differ from those of the first call.
  */
 export type RemotePlugin = {
   readonly name: string
   readonly callsOut: true
-  /** Whether it has anything to say of a request; where not, it is not asked. Unset: of each. */
+  /** Whether it handles a request; otherwise it is not called. Unset: every request. */
   readonly concerns?: (request: AdmissionRequest) => boolean
-  /** As of `LocalPlugin`. */
+  /** As in `LocalPlugin`. */
   readonly mutate?: (request: AdmissionRequest) => Promise<AnyObject | null>
   readonly validate?: (request: AdmissionRequest) => Promise<void>
 }
 
 /**
- * All plugins in order: each sees the object as those before it made it, and the first refusal counts. Asynchronous only where
- * a plugin calls out.
+ * Runs all plugins in order: each sees the object as the earlier ones left it, and the first
+ * rejection decides. Asynchronous only where a plugin calls out.
  */
 export function admissionChain(plugins: readonly AdmissionPlugin[]): Admission {
   const mutators = plugins.flatMap(mutatorOf)

@@ -6,8 +6,9 @@ import { NamespaceStates, namespaceRefusal } from '../registry/kinds/namespace-s
 import type { AdmissionPlugin } from './chain.ts'
 
 /**
- * Nothing is created in a namespace that is missing or going, and the namespaces the platform stands on
- * are not deleted. The command says `namespace-active` too, so a race is decided at apply.
+ * Rejects creation in a namespace that is missing or being deleted, and deletion of the namespaces
+ * that the platform needs. The command has the condition `namespace-active` too, so a race is
+ * decided at apply.
  *
  * @source apiserver `pkg/admission/plugin/namespace/lifecycle`
  */
@@ -34,7 +35,7 @@ function refuseDeletion(request: AdmissionRequest, immortal: ReadonlySet<string>
 function refuseCreation(request: AdmissionRequest, states: NamespaceStates): void {
   const { definition, target, operation, object } = request
   if (operation !== 'CREATE' || target.namespace === null) return
-  // What is only asked is left where it was asked.
+  // Reviews are not stored in the namespace.
   if (definition.review !== undefined) return
   const state = states.of(target.namespace, request.reads)
   if (state === 'active') return

@@ -39,13 +39,13 @@ export type ConsensusParts = {
   readonly random: Random
   readonly log: Logger
   readonly onFatal: (cause: unknown) => void
-  /** Numbers of the threads, about once a second. */
+  /** Called with measurements of the threads, about once a second. */
   readonly onMeasured: (measured: Measured) => void
 }
 
 /**
- * This member's part of consensus: on threads of its own, or all on this one when nothing is kept and nobody
- * else is asked.
+ * Opens this member's part of consensus: on threads of its own, or on this thread for a single
+ * member that stores nothing.
  */
 export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<Outcome> {
   const { cluster, id, clock, random, keys, log } = parts
@@ -69,7 +69,10 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
   // The logs of founders are in the cluster record.
   const isNobodyKnown = peerBook.known().length === 0 && (clusterRecord.read()?.founders ?? []).length === 0
   if (peer !== null && promise.hasLog && isNobodyKnown) {
-    log.warn({ path: peerBook.path }, 'no peer is recorded: each is believed the first log it comes with')
+    log.warn(
+      { path: peerBook.path },
+      'no peer is recorded: the first log id that each peer presents is trusted',
+    )
   }
   const opened = threadedNode<Outcome>({
     node: { ...node, timing: { ...node.timing, promisedMs: owedMs } },
@@ -108,7 +111,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       ),
     onMeasured: (measured) => {
       parts.onMeasured(measured)
-      // By then all that an earlier process promised is over, on any clock.
+      // By then every promise of an earlier process has expired, on any clock.
       if (owedMs === electionMs || clock.monotonicMs() < startedMs + 2 * owedMs) return
       owedMs = electionMs
       forgetPromise(parts.directory, electionMs, log)
@@ -118,8 +121,8 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
 }
 
 /**
- * Where peers dial in. Without a word of its own a member listens where the list of members says it is, so that
- * one file serves every host.
+ * Returns the address to listen on for peers. Without `--peer-address` it is this member's address
+ * in the list of initial members, so that one file serves every host.
  */
 function peerListenAddress(config: Config): string {
   const own = config['initial-members'].find(({ name }) => name === config.name)

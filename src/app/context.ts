@@ -9,29 +9,35 @@ import { defaultStoreLimits } from '../store/store-limits.ts'
 import type { ShutdownStack } from './shutdown-stack.ts'
 import type { OwnIdentity } from '../membership/own-identity.ts'
 
-/** What a server needs of the world. */
+/** What a server needs from its process. */
 export type AppHost = {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
-  /** Where the log goes, and the audit log that is to go there too. */
+  /** The destination of the log, and of the audit log if that is standard output. */
   readonly output: Pick<StandardOutput, 'size' | 'append' | 'close' | 'lost'>
   readonly pid: number
-  /** The member cannot go on, or contradicts itself: say why and end the process. */
+  /**
+   * Called when the member cannot continue or an invariant is broken: logs the cause and ends the
+   * process.
+   */
   readonly onFatal: (cause: unknown) => void
 }
 
-/** What the first steps of building a member are given. A step that opens something adds how it is closed. */
+/**
+ * What the first steps of building a member need. A step that opens something adds the step that
+ * closes it.
+ */
 export type BootContext = AppHost & {
   readonly config: Config
   readonly names: Names
   readonly closing: ShutdownStack
 }
 
-/** And what every other one is. */
+/** What every later step needs. */
 export type MemberContext = BootContext & OwnIdentity
 
-/** The envelope around a command takes the rest of its entry. */
+/** The envelope around a command needs the rest of its entry. */
 export const storeLimits = Object.freeze({
   ...defaultStoreLimits,
   commandBytesMax: limits.entryBytesMax - 1024,

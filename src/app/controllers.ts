@@ -30,19 +30,19 @@ export type ControllersParts = {
   readonly clock: Clock
   readonly names: Names
   readonly catalog: Catalog
-  /** Of custom kinds; started by whoever made it. */
+  /** The definitions of custom kinds; the owner starts the informer. */
   readonly definitions: Informer<KnownDefinition>
   readonly log: Logger
-  /** 0: events stay until somebody deletes them. */
+  /** 0: events never expire. */
   readonly eventTtlMs: number
 }
 
 const callMsMax = 30_000
 
-/** Upkeep that runs where the leader is. */
+/** Runs the controllers on the leader. */
 export class Controllers {
   readonly #parts: ControllersParts
-  /** null: events stay. */
+  /** null: events never expire. */
   readonly #expiry: EventExpiry | null
   #stops: (() => void)[] = []
 
@@ -102,7 +102,7 @@ export class Controllers {
     return [() => namespaces.close(), working(consensus, deletion)]
   }
 
-  /** As whom upstream's server writes its own definitions. */
+  /** Starts the controllers of definitions, as the user that upstream's server uses. */
   #startDefinitions(): readonly (() => void)[] {
     const { registry, store, consensus, clock, names, catalog, definitions, log } = this.#parts
     const groups = ['system:masters', 'system:authenticated']
@@ -124,7 +124,10 @@ export class Controllers {
   }
 }
 
-/** While this member leads. @returns ends it for good */
+/**
+ * Runs a controller while this member leads.
+ * @returns stops it
+ */
 function working(consensus: Consensus<Outcome>, controller: Controller): () => void {
   const work = { start: () => controller.start(), stop: () => controller.stop() }
   return whileLeading(leadershipOf(consensus), work)

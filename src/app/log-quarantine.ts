@@ -1,10 +1,10 @@
 import type { Quarantine } from '../store/quarantine.ts'
 
-/** From so many times in a row on it is hardly chance. */
+/** From this many times in a row on, chance is unlikely. */
 const suspectTimes = 3
 
 /**
- * Logs one line for the operator: what is wrong, how often it was, and what to do.
+ * Logs one line for the operator: what is wrong, how often it happened, and the remedy.
  *
  * @param path of the databases
  * @param name of this member
@@ -34,12 +34,12 @@ export function logQuarantine(
   const { times, waitMs } = quarantine
   const fields = { ...quarantine, path }
   if (times < suspectTimes) {
-    log.error(fields, 'the state is not to be trusted: nothing is served until another is here')
+    log.error(fields, 'the state is quarantined: nothing is served until another one is installed')
     return
   }
   log.error(
     fields,
-    `the state came out wrong ${times} times in a row: memory or disk of this machine is suspect, replace it; ` +
+    `the state was wrong ${times} times in a row: memory or disk of this machine is suspect, replace it; ` +
       `another state is requested in ${waitMs / 1000} s`,
   )
 }

@@ -22,14 +22,17 @@ export type MembershipParts = {
     'clusterId' | 'status' | 'barrier' | 'changeMembers' | 'transferLeadership'
   >
   readonly watch: Pick<StateWatch, 'guard' | 'reports'>
-  /** Those in force: authorities may be replaced while this member runs. */
+  /** Returns the current keys: authorities may be replaced while this member runs. */
   readonly keys: () => MemberKeys
 }
 
-/** From here on every program reads configurations that say when a member came and whose place it takes. */
+/**
+ * From this level on every program can read configurations with the time a member was added and the
+ * member it replaces.
+ */
 const joinLevel = 3
 
-/** How members come and go, as this member's server offers it. */
+/** Builds the services for joining, member administration and repair. */
 export function membershipServices(
   { clock, random, config, names, life }: MemberContext,
   { store, machine, consensus, keys, watch }: MembershipParts,
@@ -65,7 +68,10 @@ export function membershipServices(
   }
 }
 
-/** Who vouches for the client port, if that is an authority that every new member has too. */
+/**
+ * Returns the fingerprint of the authority of the client port, if every new member has that
+ * authority, too.
+ */
 function authorityOf({ server, fingerprints }: MemberKeys): string | null {
   const { certificate, clientAuthorities } = server
   if (clientAuthorities === null || !isIssuedBy(certificate, clientAuthorities)) return null

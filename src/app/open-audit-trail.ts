@@ -21,9 +21,9 @@ const mebibyte = 1024 * 1024
 const dayMs = 24 * 3_600_000
 
 /**
- * What requests leave behind, as the flags say; null: nothing.
+ * Opens the audit trail that the flags configure; null: none.
  *
- * @throws StartFailure `usage`: a file is not what it should be, or the log cannot be written
+ * @throws StartFailure `usage`: a file is invalid, or the log cannot be written
  */
 export async function openAuditTrail(site: AuditSite, register: MetricsRegistry): Promise<AuditTrail | null> {
   const { config, names } = site
@@ -64,7 +64,7 @@ function webhookOf(
   const webhook = new AuditWebhook(
     {
       apiVersion: auditApiVersion(names),
-      // Without the words that a URL may carry.
+      // Without credentials that a URL may contain.
       url: `${client.url.origin}${client.url.pathname}`,
       batchMsMax: config['audit-webhook-batch-max-wait'],
       backOffMs: config['audit-webhook-initial-backoff'],
@@ -89,7 +89,7 @@ function receiverOf(path: string): { readonly client: ClientConfig; readonly rec
   }
 }
 
-/** As upstream's writer has it where nobody says otherwise. */
+/** Upstream's default. */
 const defaultMebibytes = 100
 
 async function logOf(
@@ -118,7 +118,7 @@ async function openLog(options: AuditLogOptions, parts: AuditLogParts): Promise<
     return await AuditLogWriter.open(options, parts)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
-    const remedy = 'name a file that this process may write, on a disk with room'
+    const remedy = 'name a file that this process may write, on a disk with free space'
     throw new StartFailure(
       'usage',
       `--audit-log-path ${options.path} cannot be written (${words}): ${remedy}`,

@@ -8,7 +8,8 @@ import { StartFailure } from '../config/start-failure.ts'
 import type { BootContext } from './context.ts'
 
 /**
- * The directory that is this process's alone; a passing one for a member that keeps nothing.
+ * Locks the data directory for this process; a temporary directory for a member that stores
+ * nothing.
  * @throws StartFailure `data-directory`
  */
 export async function openDataDirectory(ground: BootContext): Promise<string> {

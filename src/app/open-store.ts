@@ -13,9 +13,9 @@ import { logFolder, databaseFolder } from '../data-dir/layout.ts'
 type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside'
 
 /**
- * Opens the state of a member, and says in its log what became of it.
+ * Opens the state of a member and logs what was found.
  *
- * @param directory of the member
+ * @param directory the data directory
  * @throws StartFailure `data-directory` naming the directory
  */
 export async function openStore(
@@ -37,12 +37,9 @@ export async function openStore(
       onInstalled: ({ index, term }) => log.info({ index, term }, 'snapshot installed'),
       onQuarantine: (quarantine) => logQuarantine(quarantine, { path, name: config.name, log }),
       onReplay: (why) =>
-        log.warn(
-          { why, path },
-          'the database is set aside: the log, whole from its first entry, makes another',
-        ),
+        log.warn({ why, path }, 'the database is quarantined: rebuilding it from the log, which is complete'),
       onMissing: () =>
-        log.warn({ path }, 'there is no database: the log, whole from its first entry, makes one'),
+        log.warn({ path }, 'there is no database: building it from the log, which is complete'),
       onAside: (news) => logRemoval(news, log),
     })
   } catch (cause) {
@@ -53,12 +50,11 @@ export async function openStore(
 
 function logRemoval(news: QuarantinedDatabaseEvent, log: Pick<Logger, 'info' | 'warn'>): void {
   const { kind, ...fields } = news
-  if (kind === 'removed')
-    log.info(fields, 'the quarantined database is removed: another state is in its place')
+  if (kind === 'removed') log.info(fields, 'deleted the quarantined database: another state has replaced it')
   else log.warn(fields, 'could not delete the quarantined database')
 }
 
-/** The store knows its databases by name only. */
+/** The store knows only the names of its databases. */
 function placed({ code, message }: DatabaseError, directory: string): string {
   if (message.includes(directory)) return message
   return `${join(directory, code === 'beyond-log' ? logFolder : databaseFolder)}: ${message}`

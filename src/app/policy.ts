@@ -20,9 +20,9 @@ import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
 import { StartFailure } from '../config/start-failure.ts'
 
-/** Whom this server believes, and what it lets them do, as its flags say. */
+/** Authentication and authorization of this server, as its flags configure them. */
 export type Access = {
-  /** Methods that look at bearer tokens, in order. */
+  /** Methods that check bearer tokens, in order. */
   readonly tokens: readonly AuthenticationMethod[]
   readonly authorizer: Authorizer
 }
@@ -45,7 +45,7 @@ function tokensOf(path: string): ReturnType<typeof tokenFile> {
   }
 }
 
-/** @param more methods besides certificates and those of `access` */
+/** @param more methods in addition to certificates and those of `access` */
 export function authenticatorOf(
   config: Config,
   parts: {
@@ -62,27 +62,33 @@ export function authenticatorOf(
   })
 }
 
-/** @source spec 5 "Anonymous access"; apiserver `pkg/kubeapiserver/options/authentication.go`, `ApplyAuthorization` */
+/**
+ * @source spec 5 "Anonymous access"; apiserver `pkg/kubeapiserver/options/authentication.go`,
+ * `ApplyAuthorization`
+ */
 export function allowsAnonymous(config: Config): boolean {
   return config['anonymous-auth'] && !config['authorization-mode'].includes('AlwaysAllow')
 }
 
-/** What the operator should know of who is let in, one line each. */
+/** Returns warnings about who has access, one line each. */
 export function accessWarnings(config: Config): readonly string[] {
   if (allowsAnonymous(config) === config['anonymous-auth']) return []
   return [
-    'with --authorization-mode AlwaysAllow anonymous callers could do everything: --anonymous-auth is off, give another mode to have it on',
+    'with --authorization-mode AlwaysAllow anonymous callers could do everything: --anonymous-auth is disabled, use another mode to enable it',
   ]
 }
 
-/** For those who ask what this server would say of somebody, or of a token. */
+/**
+ * Builds the reviewers behind the review APIs: what this server would decide about a user or a
+ * token.
+ */
 export function reviewersFor(access: Access, names: Names): AccessReviewer {
-  // What pods call this server, and so for whom their tokens are meant.
+  // The audience of tokens of pods: the URL that pods use for this server.
   const audiences = [`https://${names.namespaceFinalizer}.default.svc.cluster.local`]
   return reviewersOf({ ...access, audiences })
 }
 
-/** @param reviewers unset: nothing needs a permission besides the one for its path */
+/** @param reviewers unset: nothing needs a permission beyond the one for its path */
 export function admissionOf(names: Names, reviewers?: AccessReviewer): Admission {
   const lifecycle = namespaceLifecycle({ names })
   if (reviewers === undefined) return admissionChain([lifecycle])

@@ -1,14 +1,14 @@
 import type { Config } from '../config/config.ts'
 import { clientAddress } from '../config/client-address.ts'
 
-/** What the consensus library says of a member that may have lost a vote or an entry. */
+/** Errors of the consensus library about a member that may have lost a vote or an entry. */
 const isLost =
   /promised to keep (?:are|is) lost|know this member by another log|it must be replaced by a new member/
 
 /**
- * A member that may have forgotten what it promised never votes again under its id. Adds to such a line the command that
- * puts another one in its place; at the same addresses, if the machine is to go on. Who is alone has nobody to take the state
- * from: a snapshot is restored.
+ * Adds to such an error the command that replaces the member, at the same addresses. A member that
+ * may have forgotten a promise never votes again under its id. A single member has no peer to take
+ * the state from: a snapshot is restored.
  */
 export function withReplacement(cause: string, config: Config): string {
   if (!isLost.test(cause)) return cause

@@ -16,11 +16,11 @@ import { storeLimits } from './context.ts'
 import type { MemberContext } from './context.ts'
 import { databaseFolder } from '../data-dir/layout.ts'
 
-/** This member's copy of the replicated state, and the node that keeps it one. */
+/** This member's copy of the replicated state, and the node that maintains it. */
 export type Replica = {
   readonly node: RaftNode<Outcome>
   readonly machine: StoreMachine
-  /** From now on this judge says whether the state may be given away. */
+  /** Sets the guard that decides whether the state may be sent to other members. */
   readonly judgedBy: (judge: StateGuard) => void
 }
 
@@ -31,10 +31,13 @@ export type ReplicaParts = {
   readonly onMachine: (machine: StoreMachine) => void
 }
 
-/** How long a member may take to hand leadership away and close. */
+/** How long a member may take to transfer leadership and close. */
 const leaveMsMax = 3000
 
-/** Opens log and database and lets consensus begin. @throws ConsensusFailure, DatabaseError */
+/**
+ * Opens the log and the database and starts consensus.
+ * @throws ConsensusFailure, DatabaseError
+ */
 export async function openReplica(site: MemberContext, parts: ReplicaParts): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
   const { directory, keys, threads } = parts
@@ -43,7 +46,7 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
     onMeasured: (measured) => threads.take(measured),
   })
   let opened: StoreMachine | null = null
-  // Nothing may be applied any more when the database closes.
+  // Nothing may be applied once the database closes.
   closing.add(async () => {
     await node.stop(clock.monotonicMs() + leaveMsMax)
     await opened?.close()
@@ -82,7 +85,7 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
   }
 }
 
-/** LevelDB is loaded only where something is kept. */
+/** LevelDB is loaded only where it is used. */
 async function onDisk(directory: string): Promise<KeyValueDatabases> {
   const { LevelKeyValueDatabases } = await import('../store/disk/level-key-value-store.ts')
   return new LevelKeyValueDatabases(directory)

@@ -5,9 +5,9 @@ import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { StartFailure } from '../config/start-failure.ts'
 
 /**
- * The kinds that this member serves of those it knows.
+ * Returns the definitions that this member serves, of all that it knows.
  *
- * @throws StartFailure `usage` where a switch names what there is not
+ * @throws StartFailure `usage` where a switch names an unknown one
  * @source spec 9.1, 9.3
  */
 export function servedKinds(

@@ -50,7 +50,11 @@ export type ServingParts = {
   readonly renewPeerKeys: (credentials: PeerCredentials) => void
 }
 
-/** Serves clients from here on. @returns where @throws StartFailure `address` */
+/**
+ * Starts serving clients.
+ * @returns the URL
+ * @throws StartFailure `address`
+ */
 export async function serve(site: MemberContext, parts: ServingParts): Promise<string> {
   const { config, closing } = site
   let keysInForce = parts.keys
@@ -130,12 +134,15 @@ function serverOf(
   })
 }
 
-/** Whatever heap the process was given, clients leave most of it to all else. */
+/**
+ * Returns a share of the heap that the process was given: clients leave most of it to everything
+ * else.
+ */
 function ofHeap(share: number, bytesMin: number): number {
   return Math.max(bytesMin, Math.floor(heapBytesMax() * share))
 }
 
-/** A member without a quorum does not go on telling its watchers what it has. */
+/** Ends watches on a member without a quorum, which would show stale state. */
 function endStaleWatches({ clock, closing }: MemberContext, server: ApiServer, caughtUp: CaughtUp): void {
   const guard = new WatchGuard({
     clock,

@@ -1,4 +1,7 @@
-/** Everything that was opened, closed in reverse. One that fails does not keep the others open. */
+/**
+ * Steps that close what was opened, run in reverse order. A step that fails does not stop the
+ * others.
+ */
 export class ShutdownStack {
   #steps: (() => void | Promise<void>)[] = []
 

@@ -23,7 +23,9 @@ export type UpkeepParts = {
   readonly keys: MemberKeys
 }
 
-/** Starts the member's own chores around its state: founding, agreement, feature level, history. */
+/**
+ * Starts the background work around the state: founding, state agreement, feature level, history.
+ */
 export function startUpkeep(
   site: MemberContext,
   { store, machine, consensus, keys }: UpkeepParts,

@@ -5,7 +5,7 @@ import type { UserInfo } from '../api/metadata/object.ts'
 import { formatMicroTime } from '../api/metadata/time.ts'
 import type { AuditLevel, AuditStage } from './audit-policy.ts'
 
-/** What is known of a request at one of its stages. */
+/** A request at one of its stages. */
 export type AuditEvent = {
   readonly level: Exclude<AuditLevel, 'None'>
   readonly auditId: string
@@ -13,13 +13,13 @@ export type AuditEvent = {
   /** Path and query, as sent. */
   readonly requestUri: string
   readonly action: Action
-  /** null: nobody knows who it is. */
+  /** null: not authenticated. */
   readonly user: UserInfo | null
   readonly sourceIps: readonly string[]
   readonly userAgent: string
-  /** What the body says of the object, where the path does not. */
+  /** The name of the object in the body, where the path has none. */
   readonly named: NamedByBody
-  /** null: nothing was answered yet. */
+  /** null: not answered yet. */
   readonly responseStatus: JsonObject | null
   readonly requestObject: Json | null
   /** JSON text. */
@@ -47,13 +47,13 @@ export const namedByNobody: NamedByBody = Object.freeze({
 export type AuditNames = {
   /** Such as `audit.orch.io/v1`. */
   readonly apiVersion: string
-  /** The annotation of an event that lost its bodies. */
+  /** The annotation of an event without its bodies. */
   readonly truncated: string
 }
 
 /**
- * An event as a line of JSON, members in upstream's order. Where it would be longer than `bytesMax`, it goes without the
- * bodies and says so in an annotation.
+ * Encodes an event as a line of JSON, members in upstream's order. Where it would be longer than
+ * `bytesMax`, the bodies are omitted, which an annotation states.
  *
  * @source apiserver `pkg/apis/audit/v1/types.go`, `plugin/pkg/audit/truncate`
  */

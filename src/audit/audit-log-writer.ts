@@ -8,11 +8,11 @@ import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'
 
 export type AuditLogOptions = {
   readonly path: string
-  /** A file that would grow beyond it is put aside. Infinity: never. */
+  /** A file that would grow beyond it is rotated. Infinity: never. */
   readonly bytesMax: number
-  /** Of files put aside. 0: all stay. */
+  /** Maximum number of rotated files. 0: all are kept. */
   readonly backupsMax: number
-  /** 0: of any age. */
+  /** Maximum age of rotated files. 0: any. */
   readonly backupMsMax: number
 }
 
@@ -20,25 +20,27 @@ export type AuditLogParts = {
   readonly clock: Clock
   readonly files: LogFiles
   readonly log: DroppedEventReporterParts['log']
-  /** Lines that could not be written, or did not fit. */
+  /** Called for lines that could not be written, or did not fit. */
   readonly onLost: (plugin: 'log' | 'buffered', count: number) => void
 }
 
 type Waiter = { readonly upTo: number; readonly wake: (written: boolean) => void }
 
 /**
- * Writes lines in the background, so that no disk keeps the thread of its callers: all that came in while the last write was under
- * way are the next one. What cannot be written is lost, counted and told; what comes later is tried again, on a file opened anew.
+ * Writes lines in the background, so that no disk blocks the thread: all lines that arrive during a
+ * write are the next write. Lines that cannot be written are dropped, counted and logged; later
+ * lines are tried again, on a newly opened file.
  *
- * Bounded in lines and bytes. When full: the line is dropped and counted. Who wants to lose none waits while `isFull`, which it is
- * at half of that, so that those who are under way already still find room.
+ * Bounded in lines and bytes. When full: the line is dropped and counted. Callers that must not
+ * lose lines wait while `isFull`, which is at half of the bound, so that calls in progress still
+ * have space.
  */
 export class AuditLogWriter {
   readonly #options: AuditLogOptions
   readonly #parts: AuditLogParts
   #queue: Uint8Array[] = []
   #queuedBytes = 0
-  /** How many lines were taken, and how many of them are written or lost. */
+  /** The number of lines accepted, and of those written or dropped. */
   #taken = 0
   #settled = 0
   /** In order of `upTo`. */
@@ -56,7 +58,7 @@ export class AuditLogWriter {
     this.#rotateAt = options.bytesMax
     this.#reporter = new DroppedEventReporter({
       ...{ clock: parts.clock, log: parts.log, where: { path: options.path } },
-      remedy: 'make room on the disk of the audit log, and give access to it',
+      remedy: 'free space on the disk of the audit log, and check its permissions',
     })
   }
 
@@ -74,7 +76,10 @@ export class AuditLogWriter {
     )
   }
 
-  /** @param line with its end @returns false: there is no room for it */
+  /**
+   * @param line with its newline
+   * @returns false: dropped, there is no space for it
+   */
   add(line: Uint8Array): boolean {
     const { auditBufferLinesMax, auditBufferBytesMax } = limits
     if (
@@ -82,7 +87,7 @@ export class AuditLogWriter {
       this.#queuedBytes + line.byteLength > auditBufferBytesMax
     ) {
       this.#parts.onLost('buffered', 1)
-      this.#reporter.dropped(1, 'too many of them wait to be written')
+      this.#reporter.dropped(1, 'too many events are waiting to be written')
       return false
     }
     this.#queue.push(line)
@@ -95,9 +100,9 @@ export class AuditLogWriter {
   }
 
   /**
-   * Calls `wake` when all that was added so far is written, or was lost.
+   * Calls `wake` when all lines added so far are written, or were dropped.
    *
-   * @returns how to wait no longer
+   * @returns cancels the wait
    */
   whenSettled(wake: (written: boolean) => void): () => void {
     if (this.#settled === this.#taken) {
@@ -109,7 +114,7 @@ export class AuditLogWriter {
     return () => void this.#waiters.delete(waiter)
   }
 
-  /** Writes what waits, but for no longer than a disk may take. Nothing may be added afterwards. */
+  /** Writes what waits, up to a time limit for the disk. Nothing may be added afterwards. */
   async close(): Promise<void> {
     const { clock } = this.#parts
     const pending = this.#writing
@@ -122,7 +127,7 @@ export class AuditLogWriter {
         })
       })
       if (!isDone) {
-        this.#drop(this.#taken - this.#settled, 'the member ends and the disk does not answer')
+        this.#drop(this.#taken - this.#settled, 'the member shuts down and the disk does not respond')
         return
       }
     }
@@ -131,7 +136,7 @@ export class AuditLogWriter {
   }
 
   async #writeAll(): Promise<void> {
-    // Later in this turn more may come, and one write is enough for all of it.
+    // More lines may arrive in this turn, and one write is enough for all.
     await Promise.resolve()
     while (this.#queue.length > 0) await this.#writeSome()
   }
@@ -145,7 +150,7 @@ export class AuditLogWriter {
     this.#settle(lines.length, cause === null)
   }
 
-  /** @returns why it is not written; null: it is */
+  /** Returns why it is not written, or null. */
   async #append(bytes: Uint8Array): Promise<string | null> {
     try {
       this.#file ??= await this.#parts.files.open(this.#options.path)
@@ -157,7 +162,7 @@ export class AuditLogWriter {
     }
   }
 
-  /** So many as fit, and at least one. */
+  /** Takes as many as fit, and at least one. */
   #takeLines(room: number): readonly Uint8Array[] {
     let count = 0
     let bytes = 0
@@ -179,7 +184,10 @@ export class AuditLogWriter {
     }
   }
 
-  /** Puts a full file aside. @returns bytes that the next write may have */
+  /**
+   * Rotates a full file.
+   * @returns the maximum bytes of the next write
+   */
   async #prepareFile(): Promise<number> {
     const file = this.#file
     const next = this.#queue[0]?.byteLength ?? 0
@@ -196,14 +204,15 @@ export class AuditLogWriter {
       await files.rename(path, await this.#freePath())
       this.#rotateAt = bytesMax
     } catch (cause) {
-      // It goes on growing, as what happens has to be written somewhere, and is tried again when it has doubled.
+      // It continues to grow, as events must be written somewhere; rotation is retried when it has
+      // doubled.
       this.#rotateAt = size + bytesMax
-      log.error({ path, cause: words(cause) }, 'the audit log is full and cannot be put aside: it grows on')
+      log.error({ path, cause: words(cause) }, 'the audit log cannot be rotated: it continues to grow')
     }
     await this.#removeExpired()
   }
 
-  /** Two files put aside in one millisecond must not become one. */
+  /** Two files rotated in one millisecond need different names. */
   async #freePath(): Promise<string> {
     const { path } = this.#options
     const directory = dirname(path)
@@ -233,7 +242,7 @@ export class AuditLogWriter {
     try {
       await file?.close()
     } catch {
-      // What it has not taken is lost already, and counted.
+      // What it has not written is dropped already, and counted.
     }
   }
 

@@ -1,29 +1,35 @@
 import type { Action, ResourceAction } from '../api/action.ts'
 import type { UserInfo } from '../api/metadata/object.ts'
 
-/** How much of a request is kept, from nothing to all. */
+/** How much of a request is recorded, from nothing to everything. */
 export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
 export type AuditLevel = (typeof AUDIT_LEVELS)[number]
 
-/** When something is said of a request. A watch is said to have started; `Panic` stands for the end where the server failed. */
+/**
+ * The stages of a request that are recorded. `ResponseStarted` is for watches; `Panic` replaces the
+ * end where the server failed.
+ */
 export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 export type AuditStage = (typeof AUDIT_STAGES)[number]
 
-/** The first rule that matches decides; without one, nothing is kept. */
+/** The first matching rule decides; without one, nothing is recorded. */
 export type AuditPolicy = { readonly rules: readonly AuditRule[] }
 
-/** Where a set or list is empty, anything matches. */
+/** An empty set or list matches anything. */
 export type AuditRule = {
   readonly level: AuditLevel
   readonly users: ReadonlySet<string>
   readonly userGroups: ReadonlySet<string>
   readonly verbs: ReadonlySet<string>
-  /** With any of these, or any namespace, the rule is about resources only; with paths, about nothing else. */
+  /**
+   * A rule with resources or namespaces matches only resource requests; a rule with paths only
+   * other requests.
+   */
   readonly resources: readonly AuditedResources[]
-  /** Empty text stands for what lies in no namespace. */
+  /** The empty text matches requests outside of namespaces. */
   readonly namespaces: ReadonlySet<string>
   readonly nonResourceURLs: readonly string[]
-  /** Its own, and those of the policy. */
+  /** Those of the rule and those of the policy. */
   readonly omitStages: ReadonlySet<AuditStage>
   readonly omitManagedFields: boolean
 }
@@ -46,9 +52,9 @@ const nothing: AuditDecision = Object.freeze({
 })
 
 /**
- * What is kept of a request.
+ * Returns how much of a request is recorded.
  *
- * @param user null: nobody knows who it is; rules that name users or groups do not match
+ * @param user null: not authenticated; rules with users or groups do not match
  * @source apiserver `pkg/audit/policy/checker.go`
  */
 export function auditDecision(policy: AuditPolicy, user: UserInfo | null, action: Action): AuditDecision {
@@ -59,7 +65,7 @@ export function auditDecision(policy: AuditPolicy, user: UserInfo | null, action
   return nothing
 }
 
-/** @returns whether what is kept at `level` includes what is kept at `other` */
+/** Returns whether `level` records all that `other` records. */
 export function isAtLeast(level: AuditLevel, other: AuditLevel): boolean {
   return AUDIT_LEVELS.indexOf(level) >= AUDIT_LEVELS.indexOf(other)
 }

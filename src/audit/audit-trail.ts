@@ -12,16 +12,16 @@ import type { AuditWebhook } from './audit-webhook.ts'
 export const AUDIT_MODES = ['blocking', 'blocking-strict', 'batch'] as const
 
 /**
- * What becomes of a request while its first event is not written:
- * - `blocking`: it waits, and goes on when the event is written or lost; also while the buffer is full
- * - `blocking-strict`: likewise, and is refused when the event is lost
- * - `batch`: it does not wait
+ * How a request waits for its first event:
+ * - `blocking`: until the event is written or dropped; also while the buffer is full
+ * - `blocking-strict`: likewise, and the request is rejected when the event is dropped
+ * - `batch`: not at all
  *
- * For a webhook nobody waits.
+ * No request waits for a webhook.
  */
 export type AuditMode = (typeof AUDIT_MODES)[number]
 
-/** How an event is written down. */
+/** The encodings of events. */
 const lineAs = { json: eventLine } as const
 export type AuditFormat = keyof typeof lineAs
 
@@ -30,14 +30,14 @@ export type AuditTrailParts = {
   readonly names: AuditNames
   readonly mode: AuditMode
   readonly format: AuditFormat
-  /** null: none is written. */
+  /** null: no log. */
   readonly log: Pick<AuditLogWriter, 'add' | 'isFull' | 'whenSettled'> | null
-  /** null: nobody is sent any. */
+  /** null: no webhook. */
   readonly webhook: Pick<AuditWebhook, 'add'> | null
   readonly metrics: AuditMetrics
 }
 
-/** What requests leave behind, as the policy says. */
+/** Records requests as the policy demands. */
 export class AuditTrail {
   readonly #parts: AuditTrailParts
 
@@ -45,14 +45,14 @@ export class AuditTrail {
     this.#parts = parts
   }
 
-  /** What is kept of a request. Once for each. */
+  /** Decides how much of a request is recorded. Once per request. */
   decide(user: UserInfo | null, action: Action): AuditDecision {
     const decision = auditDecision(this.#parts.policy, user, action)
     this.#parts.metrics.decided(decision.level)
     return decision
   }
 
-  /** @returns false: the log has lost it at once */
+  /** Returns false: the log dropped it at once. */
   record(event: AuditEvent): boolean {
     const { names, log, webhook, metrics, format } = this.#parts
     metrics.made()
@@ -62,11 +62,11 @@ export class AuditTrail {
   }
 
   /**
-   * Calls `go` when the request may go on, which may be at once.
+   * Calls `go` when the request may continue, possibly at once.
    *
-   * @param recorded what `record` said of its first event; null: there is none
-   * @param go `false`: it must be refused
-   * @returns how to wait no longer, for a request that ended before `go` was called; null: it was
+   * @param recorded the result of `record` for its first event; null: there is none
+   * @param go `false`: it must be rejected
+   * @returns cancels the wait, for a request that ended before `go` was called; null: it was called
    */
   admit(recorded: boolean | null, go: (may: boolean) => void): (() => void) | null {
     const { mode, log, metrics } = this.#parts
@@ -85,7 +85,7 @@ export class AuditTrail {
       go(true)
       return null
     }
-    // Of lines of others it only matters that they are through.
+    // For lines of other requests it only matters that they are settled.
     const cancel = log.whenSettled((written) => answer(written || recorded === null))
     return () => {
       metrics.rejected()

@@ -4,7 +4,7 @@ import { limits } from '../config/limits.ts'
 import { DroppedEventReporter } from './dropped-event-reporter.ts'
 import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'
 
-/** Who takes lists of events, one at a time. */
+/** Receives lists of events, one at a time. */
 export interface AuditReceiver {
   /** @param list JSON of an `EventList`. Never rejects. */
   send(list: Uint8Array): Promise<SendOutcome>
@@ -12,19 +12,19 @@ export interface AuditReceiver {
 
 export type SendOutcome =
   | { readonly kind: 'taken' }
-  /** It may take it another time. */
+  /** It may accept the list later. */
   | { readonly kind: 'not-now'; readonly why: string }
-  /** It never will. */
+  /** It will never accept the list. */
   | { readonly kind: 'refused'; readonly why: string }
 
 export type AuditWebhookOptions = {
   /** As `audit.orch.io/v1`. */
   readonly apiVersion: string
-  /** Where they go, for the operator. */
+  /** The URL, for the operator. */
   readonly url: string
-  /** How long an event waits for others to go with it. */
+  /** How long an event waits for others to be sent with it. */
   readonly batchMsMax: number
-  /** Before the second try; each later one waits one and a half times as long. */
+  /** Delay before the second attempt; each later one is one and a half times as long. */
   readonly backOffMs: number
 }
 
@@ -37,8 +37,9 @@ export type AuditWebhookParts = {
 }
 
 /**
- * Sends events in lists, one after the other, in the background; nobody waits for it. A list that is not taken is tried again, a
- * bounded number of times, while others wait behind it. Bounded in events and bytes. When full: an event is dropped and counted.
+ * Sends events in lists, one after the other, in the background. A list that is not accepted is
+ * retried a bounded number of times, while other events wait. Bounded in events and bytes. When
+ * full: an event is dropped and counted.
  *
  * @source apiserver `plugin/pkg/audit/webhook`, `plugin/pkg/audit/buffered`
  */
@@ -49,11 +50,11 @@ export class AuditWebhook {
   #queue: Uint8Array[] = []
   #queuedBytes = 0
   #sending: Promise<void> | null = null
-  /** Events that were taken out of the queue and are being sent. */
+  /** Events taken from the queue that are being sent. */
   #inHand = 0
   #waitsForMore = false
   #isClosing = false
-  /** Ends a pause before its time. */
+  /** Ends a pause early. */
   #wake: (() => void) | null = null
 
   constructor(options: AuditWebhookOptions, parts: AuditWebhookParts) {
@@ -61,17 +62,20 @@ export class AuditWebhook {
     this.#parts = parts
     this.#reporter = new DroppedEventReporter({
       ...{ clock: parts.clock, log: parts.log, where: { url: options.url } },
-      remedy: 'see to the server that they are sent to, and to --audit-webhook-config-file',
+      remedy: 'check the server that they are sent to, and --audit-webhook-config-file',
     })
   }
 
-  /** @param line one event @returns false: there is no room for it */
+  /**
+   * @param line one event
+   * @returns false: dropped, there is no space for it
+   */
   add(line: Uint8Array): boolean {
     const { auditBufferLinesMax, auditBufferBytesMax } = limits
     const bytes = this.#queuedBytes + line.byteLength
     if (this.#queue.length >= auditBufferLinesMax || bytes > auditBufferBytesMax) {
       this.#parts.onLost('buffered', 1)
-      this.#reporter.dropped(1, 'too many of them wait to be sent')
+      this.#reporter.dropped(1, 'too many events are waiting to be sent')
       return false
     }
     this.#queue.push(line)
@@ -83,7 +87,7 @@ export class AuditWebhook {
     return true
   }
 
-  /** Sends what waits, once and for no longer than that may take. Nothing may be added afterwards. */
+  /** Sends what waits, once and up to a time limit. Nothing may be added afterwards. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#wake?.()
@@ -96,10 +100,11 @@ export class AuditWebhook {
         resolve(true)
       })
     })
-    if (!isDone) this.#lose(this.#inHand + this.#takeBatch(Infinity, Infinity).length, 'the member ends')
+    if (!isDone)
+      this.#lose(this.#inHand + this.#takeBatch(Infinity, Infinity).length, 'the member shuts down')
   }
 
-  /** Enough for a list waits. */
+  /** Enough events for a list are waiting. */
   get #isBatch(): boolean {
     const { auditWebhookEventsMax, auditWebhookBytesMax } = limits
     return this.#queue.length >= auditWebhookEventsMax || this.#queuedBytes >= auditWebhookBytesMax
@@ -133,7 +138,7 @@ export class AuditWebhook {
         this.#lose(batch.length, outcome.why)
         return
       }
-      // Members that lost the same server must not come back to it all at once.
+      // Members that lost the same server must not reconnect all at once.
       await this.#pause(backOffMs * (1 + (random.below(1000) / 1000) * JITTER))
       backOffMs *= BACK_OFF_FACTOR
     }
@@ -151,7 +156,7 @@ export class AuditWebhook {
     this.#wake = null
   }
 
-  /** At least one, unless there is none. */
+  /** Takes at least one, unless there is none. */
   #takeBatch(countMax: number, bytesMax: number): readonly Uint8Array[] {
     let count = 0
     let bytes = 0

@@ -1,11 +1,14 @@
 import { formatMicroTime, parseTimeMs } from '../api/metadata/time.ts'
 
-/** Full logs lie beside the one that is written: `audit.log` becomes `audit-2026-01-02T03-04-05.678.log`, UTC. */
+/**
+ * Rotated logs are next to the current one: `audit.log` becomes
+ * `audit-2026-01-02T03-04-05.678.log`, UTC.
+ */
 
 /**
  * @param name of the log, without its directory
  * @param wallMs ms since 1970
- * @source the names that upstream's writer gives them
+ * @source the names that upstream's writer uses
  */
 export function backupName(name: string, wallMs: number): string {
   const { stem, extension } = partsOf(name)
@@ -14,11 +17,11 @@ export function backupName(name: string, wallMs: number): string {
 }
 
 /**
- * Of the backups, those that need not be kept.
+ * Returns the backups to delete.
  *
- * @param names of all files beside the log; what is no backup of it is left alone
+ * @param names of all files next to the log; other files are ignored
  * @param countMax 0: any number
- * @param ageMsMax 0: of any age
+ * @param ageMsMax 0: any age
  */
 export function expiredBackups(
   name: string,
@@ -34,7 +37,7 @@ export function expiredBackups(
   return backups.filter(({ madeMs }, at) => isExpired(madeMs, at)).map(({ one }) => one)
 }
 
-/** @returns null: it is no backup of this log */
+/** Returns null for files that are not backups of this log. */
 function backupTimeMs(name: string, other: string): number | null {
   const { stem, extension } = partsOf(name)
   if (!other.startsWith(`${stem}-`) || !other.endsWith(extension)) return null
@@ -50,5 +53,5 @@ function partsOf(name: string): { readonly stem: string; readonly extension: str
   return dot === -1 ? { stem: name, extension: '' } : { stem: name.slice(0, dot), extension: name.slice(dot) }
 }
 
-/** To the millisecond. */
+/** Up to the millisecond. */
 const TIME_LENGTH = '2026-01-02T03:04:05.678'.length

@@ -7,13 +7,13 @@ export type DroppedEventReporterParts = {
     readonly error: (fields: object, message: string) => void
     readonly info: (fields: object, message: string) => void
   }
-  /** Where the events go, in the operator's words: said with every line. */
+  /** The destination of the events, a field of every line. */
   readonly where: Readonly<Record<string, string>>
-  /** What to do about it. */
+  /** What the operator should do. */
   readonly remedy: string
 }
 
-/** Tells the operator that audit events are lost, not each time, and when that is over. */
+/** Logs that audit events were dropped, at limited frequency, and when they are written again. */
 export class DroppedEventReporter {
   readonly #parts: DroppedEventReporterParts
   #dropped = 0
@@ -33,7 +33,7 @@ export class DroppedEventReporter {
     log.error({ ...where, cause, lost: this.#dropped }, `audit events are lost: ${remedy}`)
   }
 
-  /** They arrive. */
+  /** Called when events are accepted again. */
   recovered(): void {
     if (!this.#isReported) return
     const { log, where } = this.#parts

@@ -6,9 +6,9 @@ import type { AuditReceiver, SendOutcome } from './audit-webhook.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
 
 /**
- * A server that takes lists of audit events by POST, over one connection that is kept.
+ * Sends lists of audit events by POST over one persistent connection.
  *
- * @throws Error when what the configuration says cannot be shown to anybody
+ * @throws Error when the configuration cannot be used
  */
 export class HttpAuditReceiver implements AuditReceiver {
   readonly #config: ClientConfig
@@ -22,7 +22,7 @@ export class HttpAuditReceiver implements AuditReceiver {
       ...(authority === null ? {} : { ca: authority }),
       ...(identity === null ? {} : { cert: identity.certificate, key: identity.key }),
     }
-    // What is wrong with it should be found now.
+    // An invalid configuration should be found now.
     createSecureContext(shown)
     const kept = { keepAlive: true, maxSockets: 1 }
     this.#agent = url.protocol === 'http:' ? new http.Agent(kept) : new https.Agent({ ...kept, ...shown })
@@ -65,7 +65,7 @@ export class HttpAuditReceiver implements AuditReceiver {
   }
 }
 
-/** Who is busy or broken may be well again; who says that it is the wrong thing will go on saying so. */
+/** A busy or broken server may recover; one that rejects the request will do so again. */
 function outcomeOf(status: number): SendOutcome {
   if (status >= 200 && status < 300) return { kind: 'taken' }
   const why = `the server answers ${status}`

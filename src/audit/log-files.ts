@@ -1,6 +1,9 @@
-/** Files as the audit log needs them. `src/host` has the machine's. All of it may reject with an Error of the operating system. */
+/**
+ * The files that the audit log needs; `src/host` implements them. All functions may reject with an
+ * Error of the operating system.
+ */
 export interface LogFiles {
-  /** Made when it is not there, with the directories above it; what is there stays. */
+  /** Opens the file, and creates it and its directories if needed; existing content stays. */
   open(path: string): Promise<LogFile>
   rename(from: string, to: string): Promise<void>
   /** Names in the directory. */
@@ -8,11 +11,11 @@ export interface LogFiles {
   remove(path: string): Promise<void>
 }
 
-/** Takes one call at a time. */
+/** Accepts one call at a time. */
 export interface LogFile {
-  /** Bytes that are in it. */
+  /** Current size in bytes. */
   readonly size: number
-  /** All of it or, as far as the disk lets us take back what was begun, nothing. Durable only when the system sees to it. */
+  /** Appends all bytes or, as far as the disk lets partial writes be removed, none. Not synced. */
   append(bytes: Uint8Array): Promise<void>
   close(): Promise<void>
 }

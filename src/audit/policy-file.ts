@@ -17,7 +17,7 @@ import { validateSchema } from '../api/schema/validate.ts'
 import { AUDIT_LEVELS, AUDIT_STAGES } from './audit-policy.ts'
 import type { AuditedResources, AuditLevel, AuditPolicy, AuditRule, AuditStage } from './audit-policy.ts'
 
-/** The file says what cannot be. One line that names the place and what would be right. */
+/** The policy file is invalid. One line with the place and the remedy. */
 export class AuditPolicyMalformed extends Failure<'audit-policy-malformed'> {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super('audit-policy-malformed', message, options)
@@ -30,8 +30,8 @@ export function auditApiVersion(names: Names): string {
 }
 
 /**
- * A policy as its file says it, in YAML or JSON. What is not understood is refused: a rule that is read as less than it says
- * would let through what its author wanted to see.
+ * Parses a policy in YAML or JSON. Unknown content is rejected: a rule of which a part is ignored
+ * would not record what its author intended.
  *
  * @throws AuditPolicyMalformed
  * @source apiserver `pkg/apis/audit/v1` and `pkg/apis/audit/validation`
@@ -39,7 +39,7 @@ export function auditApiVersion(names: Names): string {
 export function parseAuditPolicy(content: string, names: Names): AuditPolicy {
   const { value, doubled } = understood(() => parseYamlObject(content))
   const [twice] = doubled
-  if (twice !== undefined) throw new AuditPolicyMalformed(`${twice}: say it once`)
+  if (twice !== undefined) throw new AuditPolicyMalformed(`${twice}: set it once`)
   checkType(value, auditApiVersion(names))
   const { value: policy, unknown } = understood(() => conform(policySchema, value))
   const [stranger] = unknown
@@ -80,7 +80,7 @@ function resourcesOf(of: JsonObject): AuditedResources {
   }
 }
 
-/** The schema has seen to it that it is one. */
+/** The schema has validated the level. */
 function levelOf(rule: JsonObject): AuditLevel {
   const said = textMember(rule, 'level')
   return AUDIT_LEVELS.find((level) => level === said) ?? 'None'
@@ -96,7 +96,7 @@ function understood<T>(read: () => T): T {
     return read()
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
-    // In a file there is no body, and only one kind.
+    // A file has no body, and only one kind.
     const words = cause.message
       .replace(/^.*? cannot be handled as a Policy: (?:json: )?/, '')
       .replace("couldn't parse the body as YAML: ", '')
@@ -112,8 +112,8 @@ function checkType(value: JsonObject, apiVersion: string): void {
   ] as const) {
     const said = memberOf(value, name)
     if (said === wanted) continue
-    const found = typeof said === 'string' ? JSON.stringify(said.slice(0, 256)) : 'nothing that it could be'
-    throw new AuditPolicyMalformed(`${name}: it says ${found}, and must say ${wanted}`)
+    const found = typeof said === 'string' ? JSON.stringify(said.slice(0, 256)) : 'no valid value'
+    throw new AuditPolicyMalformed(`${name}: it is ${found}, and must be ${wanted}`)
   }
 }
 
@@ -130,25 +130,25 @@ const resourcesSchema = struct(
   'Resources of a group.',
   {
     group: text(1, 'The group; empty is the core one.', { rule: checkDns1123Subdomain }),
-    resources: texts(2, 'The resources; a star stands for any, before or behind a slash too.'),
-    resourceNames: texts(3, 'Names of objects; none: whatever they are called.'),
+    resources: texts(2, 'The resources; a star matches any, also before or after a slash.'),
+    resourceNames: texts(3, 'Names of objects; empty matches all.'),
   },
   { check: checkResources },
 )
 
 const ruleSchema = struct(
   'audit.v1.PolicyRule',
-  'What is kept of the requests that it matches.',
+  'How much of matching requests is recorded.',
   {
-    level: text(1, 'How much.', { required: true, enum: AUDIT_LEVELS }),
-    users: texts(2, 'Who asks; none: anybody.'),
-    userGroups: texts(3, 'Groups of those who ask.'),
-    verbs: texts(4, 'What they do.'),
-    resources: listOf(5, resourcesSchema, 'To what.'),
-    namespaces: texts(6, 'Where; empty text is what lies in no namespace.'),
-    nonResourceURLs: texts(7, 'Paths that are no resources; a star at the end stands for any rest.'),
-    omitStages: listOf(8, stageItem, 'Of which stages nothing is kept.'),
-    omitManagedFields: flag(9, 'Without what the server notes about managers of fields.', { optional: true }),
+    level: text(1, 'Audit level.', { required: true, enum: AUDIT_LEVELS }),
+    users: texts(2, 'Users; empty matches all.'),
+    userGroups: texts(3, 'Groups of users; empty matches all.'),
+    verbs: texts(4, 'Verbs; empty matches all.'),
+    resources: listOf(5, resourcesSchema, 'Resources; empty matches all.'),
+    namespaces: texts(6, 'Namespaces; the empty text matches requests outside of namespaces.'),
+    nonResourceURLs: texts(7, 'Paths that are not resources; a star at the end matches any rest.'),
+    omitStages: listOf(8, stageItem, 'Stages that are not recorded.'),
+    omitManagedFields: flag(9, 'Omit managed fields from recorded bodies.', { optional: true }),
   },
   { check: checkRule },
 )
@@ -156,11 +156,11 @@ const ruleSchema = struct(
 const policySchema = wholeObject(
   struct(
     'audit.v1.Policy',
-    'What is kept of requests.',
+    'How much of requests is recorded.',
     {
-      rules: listOf(2, ruleSchema, 'In order: the first that matches decides.', { required: true }),
-      omitStages: listOf(3, stageItem, 'Of which stages no rule keeps anything.'),
-      omitManagedFields: flag(4, 'What rules do that do not say it themselves.'),
+      rules: listOf(2, ruleSchema, 'In order: the first matching rule decides.', { required: true }),
+      omitStages: listOf(3, stageItem, 'Stages that no rule records.'),
+      omitManagedFields: flag(4, 'Default of rules that do not set it.'),
     },
     {},
   ),
@@ -168,14 +168,14 @@ const policySchema = wholeObject(
 
 function checkResources(of: JsonObject, at: Path | null, found: Findings): void {
   if (textsMember(of, 'resourceNames').length === 0 || textsMember(of, 'resources').length > 0) return
-  found.add(required(fieldAt(at, 'resources'), 'names are of objects of some resource'))
+  found.add(required(fieldAt(at, 'resources'), 'resourceNames needs resources'))
 }
 
 function checkRule(rule: JsonObject, at: Path | null, found: Findings): void {
   const paths = textsMember(rule, 'nonResourceURLs')
   const field = fieldAt(at, 'nonResourceURLs')
   if (paths.length > 0 && (isSaid(rule, 'resources') || isSaid(rule, 'namespaces'))) {
-    const words = 'a rule is about resources and namespaces, or about such paths: make two of it'
+    const words = 'a rule has either resources and namespaces, or nonResourceURLs: split it in two'
     found.add(invalid(field, [...paths], words))
     return
   }

@@ -3,14 +3,14 @@ import { jsonText } from '../api/codec/json-text.ts'
 import { isJsonObject, memberOf } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 
-/** What of a body no log gets to see, whatever the policy says. */
+/** What is removed from bodies whatever the policy. */
 export type RedactionOptions = {
-  /** Bearer tokens that somebody asks about, or was given: whoever reads the log could use them. */
+  /** Bearer tokens that are reviewed or issued: a reader of the log could use them. */
   readonly tokens: boolean
   readonly managedFields: boolean
 }
 
-/** Stands where something was taken out. */
+/** Replaces a removed value. */
 export const redactedMark = '[withheld]'
 
 export function redacted(body: Json, { tokens, managedFields }: RedactionOptions): Json {
@@ -19,7 +19,7 @@ export function redacted(body: Json, { tokens, managedFields }: RedactionOptions
   return tokens ? withoutTokens(plain) : plain
 }
 
-/** @param text JSON of the server's own making */
+/** @param text JSON encoded by this server */
 export function redactedText(text: string, redaction: RedactionOptions): string {
   if (!redaction.tokens && !redaction.managedFields) return text
   return jsonText(redacted(parseOwnJson(text), redaction))

@@ -1,7 +1,7 @@
 import { allowed } from './decision.ts'
 import type { Authorizer, Decision } from './decision.ts'
 
-/** Everybody may do everything: for machines nobody else can reach. */
+/** Allows everything to everyone: for machines that no other user can reach. */
 export const alwaysAllow: Authorizer = Object.freeze({
   name: 'AlwaysAllow',
   authorize: () => allowed,
@@ -20,8 +20,8 @@ const everythingForbidden: Decision = Object.freeze({
 })
 
 /**
- * Allows nobody anything. As upstream has it, other modes of the list may still allow: alone it refuses all,
- * because what no mode allows is refused.
+ * Has no opinion on anything. As upstream has it, other modes of the list may still allow: alone it
+ * rejects everything, because what no mode allows is rejected.
  *
  * @source apiserver `pkg/authorization/authorizerfactory/builtin.go`
  */

@@ -1,7 +1,10 @@
 import type { UserInfo } from '../api/metadata/object.ts'
 import { ANONYMOUS_USER, GROUP_UNAUTHENTICATED } from './user.ts'
 
-/** Whoever shows nothing. @source spec 5 "Anonymous" */
+/**
+ * The user of requests without credentials.
+ * @source spec 5 "Anonymous"
+ */
 export const anonymous: UserInfo = Object.freeze({
   name: ANONYMOUS_USER,
   uid: '',

@@ -3,19 +3,20 @@ import { anonymous } from './anonymous.ts'
 import { bearerToken } from './bearer-token.ts'
 import type { AuthenticationMethod, Credentials, Recognition } from './credentials.ts'
 
-/** The user, or null: the caller showed something wrong, or nothing where something is needed (401). */
+/** The user, or null: the credentials are invalid, or missing where they are required (401). */
 export type Authenticated = UserInfo | null
 
 export type AuthenticatorOptions = {
-  /** In order; the first that recognizes the caller wins. */
+  /** In order; the first that recognizes the caller decides. */
   readonly methods: readonly AuthenticationMethod[]
   readonly allowAnonymous: boolean
 }
 
 /**
- * Tells who asks. A method that finds its kind of credentials wrong does not end the search, but then only
- * another method can save the caller: there is no falling back to anonymous (spec 5). Nothing is kept here: what
- * may be kept, and until when, only the method knows that decided by it.
+ * Authenticates the caller. A method that finds its kind of credentials invalid does not end the
+ * search, but then only another method can authenticate the caller: there is no fallback to
+ * anonymous (spec 5). Nothing is cached here: only the method knows what may be cached, and until
+ * when.
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions
@@ -37,7 +38,7 @@ export class Authenticator {
       if (found.kind === 'user') return found.user
       if (found.kind === 'rejected') wrong = true
     }
-    // A token that nobody knows is no anonymous request (spec 5).
+    // A request with an unknown token is not anonymous (spec 5).
     if (wrong || !allowAnonymous || bearerToken(credentials.authorization) !== null) return null
     return anonymous
   }

@@ -7,7 +7,7 @@ import { AuthFailure } from './errors.ts'
 import { rbac } from './rbac.ts'
 import type { RuleSource } from './rules.ts'
 
-/** The first mode with an opinion decides; without any, nobody may do anything (spec 5.7). */
+/** The first mode with an opinion decides; without one, the request is rejected (spec 5.7). */
 export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
   const only = modes[0]
   if (modes.length === 1 && only !== undefined) return only
@@ -24,14 +24,14 @@ export function firstOpinion(modes: readonly Authorizer[]): Authorizer {
   }
 }
 
-/** What a mode would allow, as far as it can tell. */
+/** Returns the rules of a mode, as far as it can list them. */
 export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string): RuleList {
   return mode.rulesOf?.(user, namespace) ?? { rules: [], untold: [mode.name] }
 }
 
 export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
 /**
- * The authorizer of `--authorization-mode`.
+ * Returns the authorizer of `--authorization-mode`.
  *
  * @throws AuthFailure `unknown-authorization-mode`
  */

@@ -1,6 +1,6 @@
 /**
- * The token of an `Authorization: Bearer` header. null when the header is of another scheme or holds no
- * token: the caller then showed nothing to this method.
+ * Returns the token of an `Authorization: Bearer` header; null for another scheme or no token,
+ * which this method does not handle.
  */
 export function bearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined) return null

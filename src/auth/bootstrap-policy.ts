@@ -5,8 +5,8 @@ import { GROUP_AUTHENTICATED, GROUP_JOINING, GROUP_MASTERS, GROUP_MONITORING } f
 import { GROUP_UNAUTHENTICATED } from './user.ts'
 
 /**
- * The roles and bindings every cluster begins with, by upstream's names. Who shows no credentials learns health and
- * version, not which APIs there are.
+ * Returns the roles and bindings of a new cluster, under upstream's names. Requests without
+ * credentials may read health and version, but not discovery.
  *
  * @source apiserver plugin `auth/authorizer/rbac/bootstrappolicy/policy.go`
  */
@@ -72,7 +72,10 @@ export function bootstrapPolicy(names: Names): {
 }
 
 const HEALTH_CHECK_PATHS = ['/healthz/*', '/livez/*', '/readyz/*']
-/** Single checks belong to the health a load balancer without credentials may ask for (spec 4.5). */
+/**
+ * Single checks are part of the health that a load balancer without credentials may read (spec
+ * 4.5).
+ */
 const PUBLIC_PATHS = ['/healthz', '/livez', '/readyz', ...HEALTH_CHECK_PATHS, '/version', '/version/']
 const DISCOVERY_PATHS = ['/api', '/api/*', '/apis', '/apis/*']
 const OPENAPI_PATHS = ['/openapi', '/openapi/*']

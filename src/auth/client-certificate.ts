@@ -7,11 +7,12 @@ import type { TrustStore } from './trust-store.ts'
 import { authenticatedUser } from './user.ts'
 
 /**
- * Who a client certificate names: the common name is the user, organizations are the groups. Counts only while its
- * chain leads to an authority of the bundle in force, however long the connection lives.
+ * Authenticates by client certificate: the common name is the user, organizations are the groups.
+ * It is valid only while its chain leads to an authority of the current bundle, however long the
+ * connection lives.
  *
- * The last decision is kept with its connection, bounded by the number of connections, so that a request costs
- * a look-up. It is taken again when the bundle changes and the authority it rests on is gone, or its time is up.
+ * The last decision is cached per connection, so that a request costs a lookup. It is made again
+ * when the bundle changed and the authority that it rests on is gone, or when it expires.
  *
  * @source spec 5 "Client certificate"; apiserver `pkg/authentication/request/x509`
  */
@@ -34,7 +35,7 @@ export function clientCertificates(clock: Clock, trust: TrustStore): Authenticat
 type Kept = {
   readonly recognition: Recognition
   readonly bundle: TrustBundle
-  /** Fingerprint of the authority that vouches; null: none does. */
+  /** Fingerprint of the authority that the chain leads to; null: none. */
   readonly authority: string | null
   /** Wall-clock ms since 1970. */
   readonly untilMs: number
@@ -44,12 +45,12 @@ function holdsIn(bundle: TrustBundle, { bundle: decidedBy, authority }: Kept): b
   return decidedBy === bundle || (authority !== null && bundle.fingerprints.has(authority))
 }
 
-/** How long a refusal is kept: a certificate that is not valid yet will be, without another bundle. */
+/** How long a rejection is cached: a certificate may become valid without a new bundle. */
 const refusalMs = 1000
 
 function decide(credentials: Credentials, bundle: TrustBundle, nowMs: number): Kept {
   const certificates = credentials.certificates()
-  // A connection shows its certificates when it begins, or never.
+  // A connection sends its certificates in the handshake, or never.
   if (certificates.length === 0) {
     return { recognition: notRecognized, bundle, authority: null, untilMs: Number.MAX_SAFE_INTEGER }
   }
@@ -60,7 +61,7 @@ function decide(credentials: Credentials, bundle: TrustBundle, nowMs: number): K
     return { recognition, bundle, authority: null, untilMs: nowMs + refusalMs }
   }
   const { leaf, authority, untilMs } = verdict
-  // Of several common names the last one counts.
+  // Of several common names the last one is used.
   const { commonName: name, organizations: groups } = leaf.subject
   const recognition: Recognition =
     name === '' ? notRecognized : { kind: 'user', user: authenticatedUser({ name, groups }) }

@@ -2,8 +2,8 @@
 export type CsvRecord = { readonly line: number; readonly fields: readonly string[] }
 
 /**
- * Reads comma-separated records: fields may be quoted, a doubled quote inside quotes is one, blank lines
- * and lines that begin with `#` are skipped.
+ * Reads comma-separated records: fields may be quoted, a doubled quote inside quotes is one, blank
+ * lines and lines that begin with `#` are skipped.
  *
  * @returns the line number of the first mistake instead, when there is one
  * @source RFC 4180

@@ -3,22 +3,28 @@ import type { Action } from '../api/action.ts'
 import type { PolicyRule } from './rules.ts'
 
 export type Decision =
-  /** @param reason for the audit log; unset: there is nothing to say */
+  /** @param reason for the audit log; unset: none */
   | { readonly kind: 'allow'; readonly reason?: string }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'no-opinion'; readonly reason: string }
 
-/** One mode. Answers at once when it can; a promise only when it must ask elsewhere. */
+/**
+ * An authorization mode. Synchronous where possible; a promise only when it must ask another
+ * process.
+ */
 export type Authorizer = {
   readonly name: string
   readonly authorize: (user: UserInfo, action: Action) => Decision | Promise<Decision>
-  /** All that it would allow this user in a namespace and beside all namespaces. Unset: it cannot tell. */
+  /**
+   * Returns what it allows this user in a namespace and outside of namespaces. Unset: it cannot
+   * list its rules.
+   */
   readonly rulesOf?: (user: UserInfo, namespace: string) => RuleList
 }
 
 export type RuleList = {
   readonly rules: readonly PolicyRule[]
-  /** Names of modes that cannot tell. */
+  /** Names of modes that cannot list their rules. */
   readonly untold: readonly string[]
 }
 

@@ -6,10 +6,10 @@ import { ruleAllows } from './rules.ts'
 import type { PolicyRule, RuleSource } from './rules.ts'
 
 /**
- * Roles and bindings: what some rule allows is allowed; about everything else there is no opinion.
+ * Roles and bindings: what a rule allows is allowed; there is no opinion on anything else.
  *
- * Which cluster-wide rules reach a user is kept per user value, for as long as that value and the version of
- * the rules live; authentication hands out the same value again and again.
+ * The cluster-wide rules of a user are cached per user object, as long as that object and the
+ * version of the rules live; authentication returns the same object repeatedly.
  *
  * @source spec 5.7; apiserver plugin `auth/authorizer/rbac`
  */

@@ -11,13 +11,16 @@ import type { Authorizer, Decision } from './decision.ts'
 
 export type ReviewersParts = {
   readonly authorizer: Authorizer
-  /** Those that tell users by what they show as a bearer token, in order. */
+  /** Methods that identify users by bearer tokens, in order. */
   readonly tokens: readonly AuthenticationMethod[]
-  /** What this server calls itself: for whom tokens are meant that say nothing else. */
+  /** The audiences of this server, for tokens without others. */
   readonly audiences: readonly string[]
 }
 
-/** Asks what the server itself asks: the same authorizer, the same methods for tokens. */
+/**
+ * Builds reviewers that decide as the server does: with the same authorizer and the same token
+ * methods.
+ */
 export function reviewersOf(parts: ReviewersParts): AccessReviewer {
   const { authorizer, tokens } = parts
   return {
@@ -30,7 +33,7 @@ export function reviewersOf(parts: ReviewersParts): AccessReviewer {
       const own = parts.audiences.filter((one) => audiences.includes(one))
       if (audiences.length > 0 && own.length === 0) {
         return nobody(
-          `this server is none of the audiences ${shown(audiences)}: it is ${shown(parts.audiences)}`,
+          `this server has none of the audiences ${shown(audiences)}: it has ${shown(parts.audiences)}`,
         )
       }
       return recognize(tokens, token, own)
@@ -62,7 +65,7 @@ async function recognize(
   token: string,
   audiences: readonly string[],
 ): Promise<TokenReviewResult> {
-  // A header ends a token at the first space; here it would leave something unread.
+  // A header ends a token at the first space; here the rest would be ignored silently.
   if (/\s/.test(token)) return nobody(invalidToken)
   const credentials: Credentials = {
     authorization: `Bearer ${token}`,

@@ -1,15 +1,17 @@
 import type { UserInfo } from '../api/metadata/object.ts'
 import type { Action, PathAction, ResourceAction } from '../api/action.ts'
 
-/** One permission of a role. All lists must match; an empty list matches nothing, but for names. */
+/**
+ * One permission of a role. All lists must match; an empty list matches nothing, except for names.
+ */
 export type PolicyRule = {
   readonly verbs: readonly string[]
   readonly apiGroups?: readonly string[]
-  /** `pods`, `pods/log`, `*` for all with their subresources, or an asterisk, a slash and a subresource. */
+  /** `pods`, `pods/log`, `*` for all with subresources, or an asterisk, a slash, a subresource. */
   readonly resources?: readonly string[]
-  /** Empty: any. Otherwise calls without a name are not covered. */
+  /** Empty: any. Otherwise requests without a name do not match. */
   readonly resourceNames?: readonly string[]
-  /** Paths outside the resources; a final `*` stands for any rest. */
+  /** Paths that are not resources; a final `*` matches any rest. */
   readonly nonResourceURLs?: readonly string[]
 }
 
@@ -18,17 +20,20 @@ export type Subject =
   | { readonly kind: 'Group'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly namespace: string; readonly name: string }
 
-/** Where rules come from: roles built in, or stored ones. Must answer from memory. */
+/** A source of rules, such as built-in or stored roles. Must be synchronous. */
 export interface RuleSource {
-  /** Another number whenever an answer may differ from before. */
+  /** Changes whenever a result may differ from before. */
   readonly version: number
-  /** Those that bindings of the whole cluster give this user. */
+  /** Returns the rules that cluster-wide bindings give this user. */
   clusterRules(user: UserInfo): readonly PolicyRule[]
-  /** Those that bindings of one namespace give on top. */
+  /** Returns the rules that bindings of one namespace add. */
   namespaceRules(user: UserInfo, namespace: string): readonly PolicyRule[]
 }
 
-/** @source apiserver plugin `auth/authorizer/rbac` RuleAllows; API helpers `rbac/v1/evaluation_helpers.go` */
+/**
+ * @source apiserver plugin `auth/authorizer/rbac` RuleAllows; API helpers
+ * `rbac/v1/evaluation_helpers.go`
+ */
 export function ruleAllows(rule: PolicyRule, action: Action): boolean {
   if (!has(rule.verbs, action.verb)) return false
   return action.kind === 'path' ? coversPath(rule, action) : coversResource(rule, action)

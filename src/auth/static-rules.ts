@@ -11,7 +11,10 @@ export type ClusterRoleBinding = {
   readonly subjects: readonly Subject[]
 }
 
-/** Rules that never change. @param bindings name only roles of the list */
+/**
+ * Rules that never change.
+ * @param bindings refer only to roles of the list
+ */
 export function staticRules(of: {
   readonly roles: readonly ClusterRole[]
   readonly bindings: readonly ClusterRoleBinding[]

@@ -8,14 +8,15 @@ import { AuthFailure } from './errors.ts'
 import { authenticatedUser } from './user.ts'
 
 /**
- * Static bearer tokens: lines of `token,user,uid` and, quoted, an optional list of groups. Tokens are looked
- * up by their SHA-256, so how long the look-up takes tells nothing about a token that was guessed in part.
+ * Static bearer tokens: lines of `token,user,uid` and, quoted, an optional list of groups. Tokens
+ * are looked up by their SHA-256, so the duration of a lookup reveals nothing about a partly
+ * guessed token.
  *
- * The last decision is kept with its connection, bounded by the number of connections: mostly the next request shows the same
- * token. It never changes, as a file that is read again makes another method.
+ * The last decision is cached per connection: the next request mostly has the same token. It never
+ * changes, as another file makes another method.
  *
  * @param text of the file
- * @param source named in errors; what the line holds never is
+ * @param source named in errors; the content of a line never is
  * @throws AuthFailure `token-file-malformed`
  * @source spec 5; apiserver `pkg/authentication/token/tokenfile`
  */
@@ -52,7 +53,7 @@ function parseTokenFile(text: string, source: string): ReadonlyMap<string, UserI
     if (token === '') throw malformed(source, line, 'the token is empty')
     if (name === '') throw malformed(source, line, 'the user is empty')
     const key = digest(token)
-    if (users.has(key)) throw malformed(source, line, 'its token stands in an earlier line, too')
+    if (users.has(key)) throw malformed(source, line, 'its token is in an earlier line, too')
     const groupList = (groups ?? '').split(',').map((group) => group.trim())
     users.set(key, authenticatedUser({ name, uid, groups: groupList.filter((group) => group !== '') }))
   }

@@ -3,10 +3,13 @@ import type { Purpose } from '../pki/verify-chain.ts'
 import { readTrustBundle } from '../pki/trust-bundle.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 
-/** By purpose; null: nobody is vouched for. */
+/** The authorities by purpose; null: none. */
 export type TrustBundles = { readonly [purpose in Purpose]: TrustBundle | null }
 
-/** The bundles in force. What was verified by another bundle than the one in force has to be verified again. */
+/**
+ * The current bundles. What was verified by another bundle than the current one has to be verified
+ * again.
+ */
 export class TrustStore {
   #bundles: TrustBundles
 
@@ -23,7 +26,10 @@ export class TrustStore {
   }
 }
 
-/** Who vouches for the callers of the client port. @throws PkiFailure not for keys that were read as above */
+/**
+ * Returns the authorities of clients.
+ * @throws PkiFailure not for keys that `memberKeys` returned
+ */
 export function trustOf({ server: { clientAuthorities } }: MemberKeys): TrustBundles {
   const client = clientAuthorities === null ? null : readTrustBundle(clientAuthorities)
   return { client, 'front-proxy': null }

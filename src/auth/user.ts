@@ -1,16 +1,16 @@
 import type { UserInfo } from '../api/metadata/object.ts'
 
-/** Users and groups with a meaning of their own. Their names do not depend on the cluster's domain. */
+/** Users and groups with a special meaning. Their names do not depend on the cluster's domain. */
 export const ANONYMOUS_USER = 'system:anonymous'
 export const GROUP_AUTHENTICATED = 'system:authenticated'
 export const GROUP_UNAUTHENTICATED = 'system:unauthenticated'
 export const GROUP_MASTERS = 'system:masters'
 export const GROUP_MONITORING = 'system:monitoring'
-/** A process that shows a token with which it may become a member; which one is in its `extra`. */
+/** The holder of a join token, whose id is in `extra`. */
 export const GROUP_JOINING = 'system:joining'
 export const JOIN_TOKEN_EXTRA = 'join-token'
 
-/** Who asks, once some method vouched for the name: everyone who is not anonymous is in one common group. */
+/** Returns an authenticated user: every user but the anonymous one is in a common group. */
 export function authenticatedUser(of: {
   readonly name: string
   readonly uid?: string

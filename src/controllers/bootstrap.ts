@@ -17,7 +17,7 @@ export type BootstrapParts = {
   readonly names: Names
   readonly fingerprints: Readonly<Record<string, string>>
   readonly settings: Settings
-  /** By which rules the cluster begins. */
+  /** The feature level that the cluster begins with. */
   readonly featureLevel: number
 }
 
@@ -25,8 +25,8 @@ const periodMs = 50
 const proposalMsMax = 5000
 
 /**
- * Gives a new cluster its identity, settings and first objects. Only the leader proposes it; should two, the second is
- * void at apply, so every member ends with the same.
+ * Gives a new cluster its identity, settings and first objects. Only the leader proposes them; of
+ * two proposals the second has no effect at apply, so every member ends with the same.
  */
 export class Bootstrap {
   readonly #parts: BootstrapParts
@@ -47,7 +47,7 @@ export class Bootstrap {
     return this.#known
   }
 
-  /** @param onFailure something nobody expects went wrong */
+  /** @param onFailure called with an unexpected error */
   start(onFailure: (cause: unknown) => void): void {
     const look = (): void => {
       const { identity } = this.#parts.store
@@ -60,7 +60,8 @@ export class Bootstrap {
           .catch(onFailure)
           .finally(() => {
             this.#proposing = false
-            // A try that failed waits for the next period: one that fails at once would leave no time for anything else.
+            // A failed attempt waits for the next period: an immediate retry could occupy the
+            // thread.
             if (this.#timer !== null && this.#parts.store.identity !== null) look()
           })
       }
@@ -74,7 +75,10 @@ export class Bootstrap {
     this.#timer = null
   }
 
-  /** In quarantine the identity is out of sight, not missing. Others may have written before: that founds nothing. */
+  /**
+   * Returns whether the cluster has no identity. In quarantine the identity is hidden, not missing.
+   * Other writes may precede it: they do not found the cluster.
+   */
   #isNew(): boolean {
     const { store } = this.#parts
     try {
@@ -108,7 +112,7 @@ export class Bootstrap {
         clock.monotonicMs() + proposalMsMax,
       )
     } catch (cause) {
-      // No quorum yet, or leadership went elsewhere: the next look decides anew.
+      // No quorum yet, or leadership moved: the next attempt decides again.
       if (!(cause instanceof StoreError)) throw cause
     }
   }

@@ -2,26 +2,28 @@ import { BrokenInvariant } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { WorkQueue } from './work-queue.ts'
 
-/** What one look at a key came to. A throw means: try again later. */
+/** The result of one reconciliation. A throw means: retry later. */
 export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
 
 export type ControllerParts = {
   readonly clock: Clock
-  /** Brings the world one step nearer to what the key's object asks for. Looks again at everything. */
+  /**
+   * Takes one step towards what the key's object asks for, from the current state of everything.
+   */
   readonly reconcile: (key: string) => Promise<Reconciled>
-  /** Every key that may need work, when work begins: events before that were not seen. */
+  /** Returns every key that may need work, when work begins: events before that were not seen. */
   readonly keys: () => Iterable<string>
   readonly onError: (key: string, cause: unknown) => void
   readonly limits?: ControllerLimits
 }
 
 export type ControllerLimits = {
-  /** Keys waiting. When full: more are dropped until the next start. */
+  /** Maximum number of waiting keys. When full: more are dropped until the next start. */
   readonly keysMax: number
-  /** The first wait after a failure; doubles each time. */
+  /** The first delay after a failure; it doubles each time. */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
-  /** Failures in a row. When spent: the key is dropped until something happens to it. */
+  /** Consecutive failures after which the key is dropped until its object changes. */
   readonly attemptsMax: number
 }
 
@@ -33,7 +35,7 @@ export const defaultControllerLimits: ControllerLimits = Object.freeze({
   attemptsMax: 200,
 })
 
-/** Reconciles one key at a time, with growing pauses between tries that did not get there. */
+/** Reconciles one key at a time, with increasing delays between retries. */
 export class Controller {
   readonly #parts: ControllerParts
   readonly #limits: ControllerLimits
@@ -48,7 +50,7 @@ export class Controller {
     this.#queue = new WorkQueue({ clock: parts.clock, keysMax: this.#limits.keysMax })
   }
 
-  /** Ignored unless started: `start` looks at all keys. */
+  /** Ignored unless started: `start` enqueues all keys. */
   enqueue(key: string): void {
     if (this.#started) this.#queue.add(key)
   }
@@ -60,7 +62,7 @@ export class Controller {
     for (const key of this.#parts.keys()) this.#queue.add(key)
   }
 
-  /** What is being reconciled goes on to its end; nothing new begins. */
+  /** The reconciliation in progress continues to its end; no other begins. */
   stop(): void {
     this.#started = false
     this.#queue.onReady(null)

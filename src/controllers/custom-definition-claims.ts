@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { isEstablished } from './custom-definition-summary.ts'
 import type { DefinitionNames, DefinitionSummary } from './custom-definition-summary.ts'
 
-/** Names of one group that somebody has. Resources and kinds are apart: they are never mistaken for each other. */
+/** The names in use in one group. Resources and kinds are separate name spaces. */
 export type TakenNames = {
   /** Plurals, singulars and short names. */
   readonly resources: ReadonlySet<string>
@@ -15,7 +15,7 @@ export type TakenNames = {
   readonly kinds: ReadonlySet<string>
 }
 
-/** The names that kinds of a group have. */
+/** Returns the names that kinds of a group use. */
 export function takenNames(kinds: readonly ResourceDefinition[], of: string): TakenNames {
   const ofGroup = kinds.filter(({ group }) => group === of)
   return {
@@ -26,7 +26,7 @@ export function takenNames(kinds: readonly ResourceDefinition[], of: string): Ta
   }
 }
 
-/** What a definition's status has to say that it does not say yet. */
+/** The changes to the status of a definition. */
 export type NamesDecision<T extends DefinitionSummary = DefinitionSummary> = {
   readonly of: T
   readonly accepted: DefinitionNames
@@ -34,15 +34,17 @@ export type NamesDecision<T extends DefinitionSummary = DefinitionSummary> = {
 }
 
 /**
- * Which definitions of a group have which of the names they ask for. Who has a name keeps it until it asks for another one
- * or is gone; among those that ask for one that is free, whoever was made first gets it, and of two made in one second the
- * one whose name is first. So the answer follows from the objects alone.
+ * Decides which definitions of a group get which of the names they request. A definition keeps a
+ * name until it requests another one or is gone; a free name goes to the oldest definition that
+ * requests it, and of two created in one second to the first by name. So the decision follows from
+ * the objects alone.
  *
- * @param taken by the kinds that the server has by itself
+ * @param taken by built-in kinds
  * @param room how many more definitions may be established
  * @param now RFC 3339
- * @returns only what changes; each rests on those before it
- * @source apiextensions-apiserver `pkg/controller/status/naming_controller.go`: reasons and messages
+ * @returns only changes; each builds on the earlier ones
+ * @source apiextensions-apiserver `pkg/controller/status/naming_controller.go`: reasons and
+ * messages
  */
 export function decideNames<T extends DefinitionSummary>(
   definitions: readonly T[],
@@ -56,7 +58,7 @@ export function decideNames<T extends DefinitionSummary>(
   )
   const decisions: NamesDecision<T>[] = []
   for (const definition of inOrder) {
-    // What is its own is in nobody's way.
+    // A definition does not conflict with its own names.
     claims.remove(definition.accepted)
     const { accepted, conflict } = accept(definition, claims)
     claims.add(accepted)
@@ -67,12 +69,12 @@ export function decideNames<T extends DefinitionSummary>(
   return decisions
 }
 
-/** Short names that a condition says are in use. More: how many others. */
+/** Maximum number of short names listed in a condition. More: only their number. */
 const refusedToldMax = 10
 
 type Conflict = { readonly reason: string; readonly message: string }
 
-/** As many of the names as are free; of the others the old ones stay. */
+/** Returns the names that are free; for the others the accepted ones stay. */
 function accept(
   { requested, accepted }: DefinitionSummary,
   claims: Claims,
@@ -109,7 +111,7 @@ function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`
 }
 
-/** Once established it stays so: objects may be there. */
+/** Once established, a definition stays established: objects may exist. */
 function conditionsOf(
   definition: DefinitionSummary,
   { conflict, hasRoom }: { readonly conflict: Conflict | null; readonly hasRoom: boolean },
@@ -136,7 +138,7 @@ const initialNames: Said = {
 const tooMany: Said = {
   status: 'False',
   reason: 'TooManyDefinitions',
-  message: 'the cluster serves as many definitions as it may: delete others first',
+  message: 'the cluster serves the maximum number of definitions: delete others first',
 }
 
 function isSame(
@@ -154,7 +156,7 @@ function isSame(
   )
 }
 
-/** Who has which names, counted: a definition may ask for one name twice. */
+/** The owners of names, counted: a definition may request one name twice. */
 class Claims {
   readonly #taken: TakenNames
   readonly #resources = new Map<string, number>()

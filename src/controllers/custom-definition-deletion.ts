@@ -20,21 +20,22 @@ export type DefinitionDeletionParts = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
-  /** All definitions, as this member knows them. */
+  /** All definitions, as this member has applied them. */
   readonly definitions: Informer<KnownDefinition>
   readonly onError: (name: string, cause: unknown) => void
 }
 
-/** Of one definition, looked at to say what keeps it. */
+/** Objects of one definition that are examined for a condition. */
 const remainingLookedAt = 500
-/** Finalizers named in a condition. More: how many others. */
+/** Maximum number of finalizers named in a condition. More: only their number. */
 const finalizersNamed = 10
 
 /**
- * Deletes all objects of definitions that are being deleted, then lets go of those. Every step starts from what is there, so
- * another leader simply goes on. The last step is refused at apply while anything is left.
+ * Deletes all objects of definitions that are being deleted, then removes the finalizer of the
+ * definition. Every step starts from the current state, so a new leader continues. The last step is
+ * rejected at apply while objects are left.
  *
- * @source apiextensions-apiserver `pkg/controller/finalizer`: conditions and their words
+ * @source apiextensions-apiserver `pkg/controller/finalizer`: conditions and their wording
  */
 export function customDefinitionDeletion(parts: DefinitionDeletionParts): Controller {
   const isDue = ({ terminating, finalizers }: DefinitionSummary): boolean =>
@@ -48,7 +49,8 @@ export function customDefinitionDeletion(parts: DefinitionDeletionParts): Contro
         .filter(isDue)
         .map(({ name }) => name),
     onError: parts.onError,
-    // Whoever has a finalizer on an object may take days, and nothing happens to the definition when it is done.
+    // The owner of a finalizer on an object may take days, and the definition does not change when
+    // it is done.
     limits: { ...defaultControllerLimits, backoffMsMax: 5000, attemptsMax: Number.MAX_SAFE_INTEGER },
   })
   parts.definitions.subscribe((change) => {
@@ -69,7 +71,7 @@ async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<
   try {
     return await step({ ...parts, kind }, object, definition)
   } catch (cause) {
-    // Someone else was first, or an object came in meanwhile: look again.
+    // A concurrent write came first, or an object was created: try again.
     if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
     if (cause instanceof ApiError && cause.code === 'NotFound') return { kind: 'done' }
     throw cause
@@ -80,9 +82,9 @@ type Parts = DefinitionDeletionParts & { readonly kind: ResourceDefinition }
 
 async function step(parts: Parts, object: AnyObject, definition: DefinitionSummary): Promise<Reconciled> {
   const { group, requested } = definition
-  // A later program has a kind of its own there, whose objects are not the definition's to delete.
+  // A newer program has a built-in kind there, whose objects do not belong to the definition.
   if (parts.catalog.isOwnPlace({ group, plural: requested.plural })) return letGo(parts, object, overlapping)
-  // Nothing was ever served from there.
+  // No object was ever served from there.
   if (!isEstablished(definition)) return letGo(parts, object, neverEstablished)
   const instances = objectsOf(definition)
   const before = await parts.client.list(instances, null, 1)
@@ -96,7 +98,7 @@ async function step(parts: Parts, object: AnyObject, definition: DefinitionSumma
   return { kind: 'again' }
 }
 
-/** Takes the finalizer off; the definition goes with the last one. */
+/** Removes the finalizer; the definition is deleted with its last one. */
 async function letGo(parts: Parts, object: AnyObject, last: Terminating): Promise<Reconciled> {
   const { client, names, kind } = parts
   const told = await tell(parts, object, last)
@@ -129,7 +131,7 @@ const overlapping: Terminating = {
   message: 'instances overlap with built-in resources in storage',
 }
 
-/** Says how many are left, and whom they wait for. */
+/** Describes how many objects are left, and their finalizers. */
 function remaining(of: { readonly objects: readonly JsonObject[]; readonly more: boolean }): Terminating {
   const counts = new Map<string, number>()
   for (const object of of.objects) {
@@ -151,7 +153,10 @@ function terminatingReason({ conditions }: DefinitionSummary): string {
   return condition === undefined ? 'InstanceDeletionPending' : textMember(condition, 'reason')
 }
 
-/** Says it in the definition's status. @returns the definition as it is then */
+/**
+ * Writes a condition to the definition's status.
+ * @returns the definition after the write
+ */
 async function tell(parts: Parts, object: AnyObject, condition: Terminating): Promise<AnyObject> {
   const status = objectMember(object, 'status')
   const old = objectsMember(status, 'conditions')

@@ -24,11 +24,14 @@ export type DefinitionNamesParts = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
-  /** All definitions, as this member knows them. */
+  /** All definitions, as this member has applied them. */
   readonly definitions: Informer<KnownDefinition>
-  /** Of the kinds that this server has by itself, in that group. */
+  /** Returns the names of built-in kinds in that group. */
   readonly taken: (group: string) => TakenNames
-  /** Definitions that are served at once, in all groups. When full: the next waits, and its status says so. */
+  /**
+   * Maximum number of definitions that are served, in all groups. When full: the next one waits,
+   * and its status says so.
+   */
   readonly establishedMax: number
   readonly onError: (group: string, cause: unknown) => void
 }
@@ -38,11 +41,12 @@ type Parts = DefinitionNamesParts & { readonly fence: Fence }
 const fenceMsMax = 30_000
 
 /**
- * Says of every definition which of its names it has, and so from when on its kind is there: conditions `NamesAccepted` and
- * `Established`. Works on whole groups, as names are of one group, and from what is there alone, so any leader goes on.
+ * Decides for every definition which of its names are accepted, and so from when on its kind is
+ * served: conditions `NamesAccepted` and `Established`. Works on whole groups, as names belong to a
+ * group, and on the current state alone, so that any leader can continue.
  *
- * @source apiextensions-apiserver `pkg/controller/status` and `pkg/controller/establish`; both in one step here, as a member
- *   that has not heard of the kind yet asks before it says that there is none
+ * @source apiextensions-apiserver `pkg/controller/status` and `pkg/controller/establish`; in one
+ * step here, as a member that has not applied the definition yet waits for it before a 404
  */
 export function customDefinitionNames(given: DefinitionNamesParts): Controller {
   const parts: Parts = { ...given, fence: new Fence({ ...given, name: 'custom-definition-names' }) }
@@ -63,30 +67,35 @@ function all({ definitions }: DefinitionNamesParts): readonly KnownDefinition[] 
   return [...definitions.entries()].map(([, definition]) => definition)
 }
 
-/** One that goes frees its names for its group, and its place for any. */
+/**
+ * Returns the groups to decide again: a deleted definition frees its names for its group, and its
+ * slot for any group.
+ */
 function freedBy(parts: DefinitionNamesParts, gone: DefinitionSummary): ReadonlySet<string> {
   const waiting = all(parts).filter((definition) => !isEstablished(definition))
   return new Set([gone.group, ...waiting.map(({ group }) => group)])
 }
 
 /**
- * Names that definitions have must not be given again, so what is decided must rest on all that was decided before, also by
- * another leader, whose writes this member may not have applied yet. That a write is bound to the version of the definition it
- * changes does not help: two decisions about one name change two definitions, one of which the other leader may never have
- * heard of. Hence the fence: whoever has it knows all decisions before, and those of whoever had it before are void from then
- * on. Nobody else writes accepted names, so nothing else has to be as it was. It is taken only where there is something to write.
+ * Accepted names must not be given to another definition, so a decision must be based on all
+ * earlier decisions, including those of another leader, whose writes this member may not have
+ * applied yet. A precondition on the version of the changed definition is not enough: two decisions
+ * about one name change two definitions, one of which the other leader may not know. Hence the
+ * fencing token: its holder knows all earlier decisions, and those of earlier holders are rejected
+ * from then on. No other component writes accepted names, so no other precondition is needed. The
+ * token is taken only where there is something to write.
  */
 async function reconcile(parts: Parts, group: string): Promise<Reconciled> {
   if ((await decided(parts, group)).length === 0) return { kind: 'done' }
   const held = await parts.fence.take(fenceMsMax)
   for (const decision of await decided(parts, group)) {
-    // Those behind it may give away what this one was to let go of.
+    // Later decisions may give away what this one was to release.
     if (!(await tell(parts, decision, held))) return { kind: 'again' }
   }
   return { kind: 'done' }
 }
 
-/** By all that this member has applied. */
+/** Decides from all that this member has applied. */
 async function decided(
   parts: DefinitionNamesParts,
   group: string,
@@ -100,7 +109,10 @@ async function decided(
   return decideNames(ofGroup, { taken: parts.taken(group), room, now })
 }
 
-/** Writes what was decided over what it was decided from. @returns false: that is not what is there any more */
+/**
+ * Writes a decision, with a precondition on what it was based on.
+ * @returns false: the definition has changed
+ */
 async function tell(
   { client, catalog, names, fence }: Parts,
   decision: NamesDecision<KnownDefinition>,
@@ -125,7 +137,7 @@ async function tell(
   }
 }
 
-/** What is empty is not said, but for those that always are. */
+/** Returns the accepted names without empty ones, except for those that are always present. */
 function acceptedNames({ accepted }: NamesDecision): JsonObject {
   const said = Object.entries(accepted).filter(([, name]) => name.length > 0)
   return { plural: '', kind: '', ...Object.fromEntries(said) }

@@ -2,8 +2,8 @@ import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import type { DefinitionSummary } from './custom-definition-summary.ts'
 
 /**
- * The objects of a definition as far as deleting them goes: in whatever versions they are, served or not, and whatever its
- * schemas say.
+ * Returns a kind for deleting the objects of a definition: in whatever versions they are, served or
+ * not, and whatever its schemas are.
  */
 export function objectsOf({
   group,

@@ -8,7 +8,7 @@ import type { AnyObject } from '../registry/kinds/definition.ts'
 import { parseBytes } from '../registry/kinds/encode.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
-/** What a definition's kind is called in paths, objects and on command lines. */
+/** The names of a definition's kind in paths, objects and command lines. */
 export type DefinitionNames = {
   readonly plural: string
   readonly singular: string
@@ -19,31 +19,31 @@ export type DefinitionNames = {
 }
 
 /**
- * What the upkeep of a definition looks at. Every member keeps one for each definition, so what is large, the schemas of
- * its versions, is not in it.
+ * The part of a definition that the controllers use. Every member keeps one per definition, so it
+ * does not contain the schemas, which are large.
  */
 export type DefinitionSummary = {
   readonly name: string
   readonly uid: string
   readonly group: string
   readonly scope: 'Namespaced' | 'Cluster'
-  /** Grows with every change of what is asked for. */
+  /** Increases with every change of the spec. */
   readonly generation: number
   /** RFC 3339. */
   readonly createdAt: string
   readonly requested: DefinitionNames
-  /** Empty texts: none yet. */
+  /** Empty texts: none accepted yet. */
   readonly accepted: DefinitionNames
   readonly conditions: readonly JsonObject[]
   readonly terminating: boolean
   readonly finalizers: readonly string[]
-  /** In which its objects are stored from now on. */
+  /** The version that its objects are stored in. */
   readonly storageVersion: string
 }
 
-/** As a member keeps it. */
+/** The form that a member caches. */
 export type KnownDefinition = DefinitionSummary & {
-  /** All that it says. */
+  /** The stored definition. */
   readonly bytes: Uint8Array
 }
 
@@ -91,7 +91,7 @@ function namesIn(names: JsonObject): DefinitionNames {
   }
 }
 
-/** Its objects are served, from then on. */
+/** Whether its objects are served. */
 export function isEstablished({ conditions }: Pick<DefinitionSummary, 'conditions'>): boolean {
   return isConditionTrue(conditions, 'Established')
 }

@@ -14,13 +14,13 @@ export type CustomKindSyncParts = {
   readonly log: Logger
   readonly names: Names
   readonly catalog: Catalog
-  /** All definitions; started here, once everybody listens. */
+  /** All definitions; the informer is started here, after all listeners are registered. */
   readonly definitions: Informer<KnownDefinition>
-  /** The kinds that a definition makes, one for each version that is served. Pure. */
+  /** Returns the kinds of a definition, one per served version. Pure. */
   readonly kindsOf: (definition: AnyObject, names: Names) => readonly ResourceDefinition[]
 }
 
-/** What was made of a definition, and of which. */
+/** The kinds made of a definition, and the definition they were made of. */
 type Made = {
   readonly uid: string
   readonly generation: number
@@ -30,9 +30,10 @@ type Made = {
 }
 
 /**
- * Keeps this member's catalog at what the definitions say that it has applied. One that is written is made into kinds once
- * for each change of what it asks for; a definition that cannot be is not served, and the log says why: what is stored never
- * ends a member. As many are kept as the controller of their names establishes.
+ * Keeps this member's catalog in sync with the definitions it has applied. The kinds of a
+ * definition are rebuilt once per change of its spec; an invalid definition is not served and
+ * logged: stored data never ends a member. The number of definitions is bounded by the controller
+ * of their names.
  */
 export class CustomKindSync {
   readonly #parts: CustomKindSyncParts
@@ -47,13 +48,16 @@ export class CustomKindSync {
     this.#unsubscribe = parts.definitions.subscribe((change) => this.#see(change))
   }
 
-  /** Takes in what is there. Before the first client is served. */
+  /** Reads the existing definitions. To be called before the first client is served. */
   start(): void {
     this.#parts.definitions.start()
     this.#publish()
   }
 
-  /** Once the catalog has all that this member has applied by now. @throws StoreError there is no state to follow */
+  /**
+   * Resolves once the catalog contains all that this member has applied by now.
+   * @throws StoreError there is no state
+   */
   async takenIn(): Promise<void> {
     await this.#parts.definitions.takeIn()
     this.#publish()
@@ -69,11 +73,11 @@ export class CustomKindSync {
       change.kind === 'set' ? this.#take(change.value) : this.#made.delete(change.previous.name)
     if (!isChanged || this.#isDirty) return
     this.#isDirty = true
-    // Many that come together are one change of the catalog.
+    // Many changes in one turn are published as one change of the catalog.
     this.#parts.clock.soon(() => this.#publish())
   }
 
-  /** @returns whether the kinds are others now */
+  /** Returns whether the kinds changed. */
   #take(definition: KnownDefinition): boolean {
     const { name, uid, generation, accepted } = definition
     if (!isEstablished(definition)) return this.#made.delete(name)
@@ -98,7 +102,7 @@ export class CustomKindSync {
   #publish(): void {
     if (!this.#isDirty) return
     this.#isDirty = false
-    // As every member has them.
+    // In the same order on every member.
     const inOrder = [...this.#made].sort(([a], [b]) => (a < b ? -1 : 1))
     const leftOut = this.#parts.catalog.setCustom(
       inOrder.flatMap(([, { kinds }]) => kinds),
@@ -106,7 +110,7 @@ export class CustomKindSync {
     )
     const paths = leftOut.map(({ group, version, plural }) => `${group}/${version}/${plural}`)
     for (const path of paths.filter((one) => !this.#leftOut.has(one))) {
-      this.#parts.log.warn({ path }, 'custom kind not served: the server has one of its own there')
+      this.#parts.log.warn({ path }, 'custom kind not served: the server has a built-in kind there')
     }
     this.#leftOut = new Set(paths)
   }

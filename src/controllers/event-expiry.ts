@@ -12,24 +12,27 @@ import type { Revision } from '../store/revision.ts'
 export type EventExpiryParts = {
   readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly clock: Clock
-  /** How long an event stays after it was last written, at least. Above 0. */
+  /** Minimum time that an event stays after its last write, in ms. Above 0. */
   readonly ttlMs: number
-  /** Something went wrong that the next look makes good. */
+  /** Called with an error that the next sweep makes up for. */
   readonly onFailure: (cause: unknown) => void
   readonly limits?: EventExpiryLimits
 }
 
 export type EventExpiryLimits = {
-  /** Events looked at in one turn. */
+  /** Events examined in one turn. */
   readonly pageEventsMax: number
-  /** Then others have theirs, for this long. */
+  /** Pause between turns, for other work. */
   readonly pageGapMs: number
-  /** Events that one command deletes; one command at a time. */
+  /** Events deleted by one command; one command at a time. */
   readonly batchEventsMax: number
-  /** Before the next command: this long at least, and so many times what the last one took. */
+  /**
+   * Pause before the next command: at least this long, and this multiple of the duration of the
+   * last one.
+   */
   readonly batchGapMs: number
   readonly batchGapShare: number
-  /** Between two looks; a hundredth of the time that events stay, within these bounds. */
+  /** Interval of sweeps: a hundredth of the retention time, within these bounds. */
   readonly lookMsMin: number
   readonly lookMsMax: number
 }
@@ -45,13 +48,14 @@ export const defaultEventExpiryLimits: EventExpiryLimits = Object.freeze({
 })
 
 /**
- * Deletes events that nobody wrote for a while. The state knows no time, so every member notes by its own monotonic clock
- * which revision it was at: an event of a revision that was noted a whole `ttlMs` ago is as old at least, whatever it says of
- * itself. Whoever leads deletes those, through the log, and only as they were seen: an event that is written meanwhile lives
- * on. Every member notes, so whoever takes over goes on; a process that has just started knows nothing older than itself,
- * and lets events stay longer, never shorter.
+ * Deletes events that have not been written for a while. The state has no time, so every member
+ * records on its own monotonic clock which revision it was at: an event with a revision recorded a
+ * full `ttlMs` ago is at least that old, whatever its timestamps. The leader deletes those through
+ * the log, with a precondition on the version it saw: an event that was written since stays. Every
+ * member records, so a new leader can continue; a process that has just started knows no older
+ * revision, and so keeps events longer, never shorter.
  *
- * Nothing is kept of events: each look walks through all of them, a page a turn.
+ * No state is kept per event: each sweep walks through all of them, a page per turn.
  */
 export class EventExpiry {
   readonly #parts: EventExpiryParts
@@ -60,7 +64,7 @@ export class EventExpiry {
   #timer: Timer | null = null
   #leading = false
   #sweeping = false
-  /** While this member leads: nothing is left at or below. */
+  /** While this member leads: no event is left at or below this revision. */
   #sweptUpTo: Revision = noRevision
   #expired = 0
 
@@ -75,7 +79,7 @@ export class EventExpiry {
     return this.#expired
   }
 
-  /** Begins to take notes; on every member. */
+  /** Starts recording revisions; on every member. */
   start(): void {
     const { lookMsMin, lookMsMax } = this.#limits
     const periodMs = Math.min(lookMsMax, Math.max(lookMsMin, this.#parts.ttlMs / 100))
@@ -88,14 +92,16 @@ export class EventExpiry {
     this.#leading = false
   }
 
-  /** This member leads: it deletes. */
+  /** Called when this member becomes the leader: starts deleting. */
   lead(): void {
     this.#leading = true
     this.#sweptUpTo = noRevision
     this.#look()
   }
 
-  /** It leads no more: what is under way goes on to its end, nothing new begins. */
+  /**
+   * Called when it no longer leads: the command in progress continues to its end, no other begins.
+   */
   follow(): void {
     this.#leading = false
   }
@@ -110,7 +116,7 @@ export class EventExpiry {
         this.#sweeping = false
       })
     } catch (cause) {
-      // The state is not to be trusted: another member should lead.
+      // The state is quarantined: another member should lead.
       if (!(cause instanceof StoreError)) throw cause
     }
   }
@@ -120,12 +126,12 @@ export class EventExpiry {
       if (await this.#walk(upTo)) this.#sweptUpTo = upTo
     } catch (cause) {
       if (cause instanceof BrokenInvariant) throw cause
-      // No quorum, or leadership went elsewhere: the next look begins anew.
+      // No quorum, or leadership moved: the next sweep starts again.
       this.#parts.onFailure(cause)
     }
   }
 
-  /** @returns whether nothing is left at or below `upTo` */
+  /** Returns whether no event is left at or below `upTo`. */
   async #walk(upTo: Revision): Promise<boolean> {
     const { pageEventsMax, pageGapMs, batchEventsMax } = this.#limits
     let isClean = true
@@ -147,7 +153,7 @@ export class EventExpiry {
     }
   }
 
-  /** @returns whether all of them are gone, or were written since */
+  /** Returns whether all of them are deleted, or were written since. */
   async #remove(seen: readonly StoredObject[]): Promise<boolean> {
     const { store, clock } = this.#parts
     const { batchGapMs, batchGapShare } = this.#limits
@@ -160,7 +166,7 @@ export class EventExpiry {
       if (outcome.kind === 'done') this.#expired += operations.length
       await this.#pause(Math.max(batchGapMs, batchGapShare * (clock.monotonicMs() - beganMs)))
       if (outcome.kind === 'done') return true
-      // Somebody wrote one of them: the view tells which.
+      // One of them was written: the view shows which.
     }
     return false
   }
@@ -175,11 +181,11 @@ export class EventExpiry {
 type Note = { readonly atMs: number; readonly revision: Revision }
 
 const eventPrefix = prefixOf({ group: '', plural: 'events', namespace: null })
-/** A batch of which somebody writes another one each time is left to the next look. */
+/** Attempts per batch under concurrent writes; the rest is left to the next sweep. */
 const triesMax = 3
 const writeMsMax = 10_000
 
-/** A revision is of one write of one object, so it says which object too. */
+/** A revision belongs to one write of one object, so it identifies the object, too. */
 function removal({ key, revision }: StoredObject): Operation {
   return { kind: 'delete', key, conditions: [{ kind: 'revision-is', revision }] }
 }

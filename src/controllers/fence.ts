@@ -10,35 +10,37 @@ import type { Revision } from '../store/revision.ts'
 export type FenceParts = {
   readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly clock: Clock
-  /** What is decided under it: a name of an object. */
+  /** The name of the object that carries the token. */
   readonly name: string
 }
 
 /**
- * Tells whoever decides now from whoever did before: taking the fence writes its mark in the store anew, and all that is
- * decided behind it is only written while the mark is at that version, which apply looks at. So nothing that was decided
- * before is written after, and what was written before is in this member's memory once it has the fence. Who took it last has
- * it; it knows no terms, no leases, no time.
+ * A fencing token for decisions of a leader: taking it writes an object, and each write of a
+ * decision has the precondition that the object is at that version, which apply checks. So no
+ * decision of an earlier holder is written afterwards, and what was written before is in this
+ * member's memory once it holds the token. The last member that took it holds it; it involves no
+ * terms, leases or clocks.
  *
  * @source Burrows 2006 "The Chubby lock service", section 2.4: sequencers
  */
 export class Fence {
   readonly #parts: FenceParts
   readonly #key: Key
-  /** The version of the mark that this process wrote. null: none, or it wants another. */
+  /** The version that this process wrote. null: none, or it must be taken again. */
   #held: Revision | null = null
 
   constructor(parts: FenceParts) {
     this.#parts = parts
-    // As with join tokens: no kind has this group, so no path of the API leads there.
+    // As for join tokens: no kind has this group, so no API path leads there.
     this.#key = keyOf({ group: 'internal', plural: 'fences', namespace: '', name: parts.name })
   }
 
   /**
-   * Writes nothing where this process was the last to take it. What memory has behind this call is to be decided on.
+   * Takes the token; writes nothing where this process was the last to take it. Decisions must be
+   * based on memory after this call.
    *
-   * @returns what every write has to be bound to
-   * @throws StoreError; ApiError `ServiceUnavailable` there is no room for it
+   * @returns the precondition of every write
+   * @throws StoreError; ApiError `ServiceUnavailable` when the storage is full
    */
   async take(timeoutMs: number): Promise<OtherRevision> {
     const { store, clock } = this.#parts
@@ -49,18 +51,22 @@ export class Fence {
       const operations = [{ kind: 'put', key, conditions: [], object: encode(this.#mark()) } as const]
       const outcome = await store.write({ kind: 'write', operations }, clock.monotonicMs() + timeoutMs)
       revision = (outcome.kind === 'done' ? outcome.revisions[0] : undefined) ?? null
-      if (revision === null) throw serviceUnavailable('the storage is full: make room first')
+      if (revision === null)
+        throw serviceUnavailable('the storage is full: delete objects or raise the quota first')
       this.#held = revision
     }
     return { kind: 'other-revision-is', key, revision }
   }
 
-  /** Nobody knows what became of a write: it must not come to pass behind the next decision, which takes the fence anew. */
+  /**
+   * The outcome of a write is unknown: it must not be applied after the next decision, which takes
+   * the token again.
+   */
   letGo(): void {
     this.#held = null
   }
 
-  /** Nobody refers to it, so its name is all it needs. */
+  /** The object has no references, so a name is all it needs. */
   #mark(): Parameters<typeof encode>[0] {
     const { name } = this.#parts
     return { kind: 'Fence', apiVersion: 'internal/v1', metadata: { name, uid: name } }

@@ -1,15 +1,18 @@
-/** Whether this member leads; only the leader's controllers work. */
+/** Whether this member leads; controllers work only on the leader. */
 export interface Leadership {
   readonly leading: boolean
-  /** Calls `listener` after each change. @returns takes the listener off again */
+  /**
+   * Calls `listener` after each change.
+   * @returns unsubscribes
+   */
   onChange(listener: () => void): () => void
 }
 
 /**
- * Runs `work` while this member leads. Two members may both believe to lead for a moment, so work must be
- * safe to do twice; writes are conditional.
+ * Runs `work` while this member leads. Two members may consider themselves the leader for a moment,
+ * so work must be idempotent; writes have preconditions.
  *
- * @returns ends it for good
+ * @returns stops it
  */
 export function whileLeading(
   leadership: Leadership,

@@ -4,16 +4,16 @@ import { isJsonList, isJsonObject, memberOf } from '../api/json.ts'
 import type { JsonObject } from '../api/json.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 
-/** Objects of one kind that are still there. */
+/** Remaining objects of one kind. */
 export type Remaining = {
   readonly definition: ResourceDefinition
-  /** Of each object. */
+  /** The finalizers of each object. */
   readonly finalizers: readonly (readonly string[])[]
 }
 
 /**
- * The conditions of a namespace that cannot go yet, in upstream's words; others it has are kept. A time moves
- * only with its status.
+ * Returns the conditions of a namespace that cannot be deleted yet, in upstream's wording; other
+ * conditions are kept. A transition time changes only with its status.
  *
  * @param now RFC 3339
  */

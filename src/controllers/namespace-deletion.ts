@@ -20,17 +20,18 @@ export type NamespaceDeletionParts = {
   readonly names: Names
   readonly catalog: Catalog
   readonly client: LocalClient
-  /** All namespaces, as this member knows them. */
+  /** All namespaces, as this member has applied them. */
   readonly namespaces: Informer<AnyObject>
   readonly onError: (key: string, cause: unknown) => void
 }
 
-/** Of one kind, looked at to say what keeps a namespace. */
+/** Objects of one kind that are examined for a condition. */
 const remainingLookedAt = 500
 
 /**
- * Empties namespaces that are being deleted, then lets go of them. Every step starts from what is there, so
- * another leader simply goes on. The last step is refused at apply while anything is left.
+ * Deletes the objects in namespaces that are being deleted, then removes the finalizer of the
+ * namespace. Every step starts from the current state, so a new leader continues. The last step is
+ * rejected at apply while objects are left.
  */
 export function namespaceDeletion(parts: NamespaceDeletionParts): Controller {
   const controller = new Controller({
@@ -74,7 +75,10 @@ function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
   )
 }
 
-/** Deletes all of a kind in the namespace. @returns what finalizers keep */
+/**
+ * Deletes all objects of a kind in the namespace.
+ * @returns those that finalizers keep
+ */
 async function empty(
   parts: NamespaceDeletionParts,
   definition: ResourceDefinition,
@@ -95,7 +99,7 @@ function objectFinalizers(object: JsonObject): readonly string[] {
   return isJsonList(finalizers) ? finalizers.filter((one) => typeof one === 'string') : []
 }
 
-/** Takes our finalizer off; the namespace goes with the last one. */
+/** Removes this controller's finalizer; the namespace is deleted with its last one. */
 async function letGo(parts: NamespaceDeletionParts, namespace: AnyObject): Promise<Reconciled> {
   const { client, catalog, names } = parts
   const definition = catalog.find('', 'v1', 'namespaces')
@@ -109,14 +113,15 @@ async function letGo(parts: NamespaceDeletionParts, namespace: AnyObject): Promi
       { ...namespace, spec: { finalizers } },
     )
   } catch (cause) {
-    // Someone else was first, or something came in before the namespace closed: look again.
+    // A concurrent write came first, or an object was created before the namespace closed: try
+    // again.
     if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
     if (!(cause instanceof ApiError && cause.code === 'NotFound')) throw cause
   }
   return { kind: 'done' }
 }
 
-/** Says in the namespace's status what keeps it. */
+/** Writes to the namespace's status what is left in it. */
 async function tell(
   parts: NamespaceDeletionParts,
   namespace: AnyObject,
@@ -133,7 +138,7 @@ async function tell(
   try {
     await parts.client.update(definition, target, changed)
   } catch (cause) {
-    // The next look has the newer version.
+    // The next attempt has the newer version.
     if (!(cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound'))) throw cause
   }
 }

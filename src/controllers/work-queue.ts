@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 
 /**
- * Keys to work on: each at most once in the queue, and none handed out twice at a time. A key added while it
- * is worked on comes again afterwards.
+ * A queue of keys: each at most once in the queue, and never processed twice at a time. A key added
+ * while it is processed is queued again afterwards.
  */
 export class WorkQueue {
   readonly #clock: Clock
@@ -11,11 +11,11 @@ export class WorkQueue {
   readonly #ready = new Set<string>()
   readonly #delayed = new Map<string, Timer>()
   readonly #working = new Set<string>()
-  /** Added again while worked on. */
+  /** Keys added while they are processed. */
   readonly #again = new Set<string>()
   #onReady: (() => void) | null = null
 
-  /** @param keysMax keys waiting, at least 1; when full, `add` refuses */
+  /** @param keysMax maximum number of waiting keys, at least 1; when full, `add` rejects */
   constructor(parts: { readonly clock: Clock; readonly keysMax: number }) {
     this.#clock = parts.clock
     this.#keysMax = parts.keysMax
@@ -25,7 +25,7 @@ export class WorkQueue {
     return this.#ready.size + this.#delayed.size + this.#again.size
   }
 
-  /** @returns false when full: the key was not taken, a later resync brings it again */
+  /** Returns false when full: the key is dropped, and a later resync adds it again. */
   add(key: string): boolean {
     const waiting = this.#delayed.get(key)
     waiting?.cancel()
@@ -41,7 +41,7 @@ export class WorkQueue {
     return true
   }
 
-  /** As `add`, `delayMs` from now; an `add` before that brings it at once. */
+  /** Like `add`, `delayMs` from now; an `add` before that queues it at once. */
   addAfter(key: string, delayMs: number): boolean {
     if (delayMs <= 0) return this.add(key)
     if (this.#ready.has(key) || this.#delayed.has(key) || this.#again.has(key)) return true
@@ -54,7 +54,10 @@ export class WorkQueue {
     return true
   }
 
-  /** The key that waits longest; null when none is ready. Ends with `done`. */
+  /**
+   * Returns the key that has waited longest; null when none is ready. Its processing ends with
+   * `done`.
+   */
   take(): string | null {
     for (const key of this.#ready) {
       this.#ready.delete(key)

@@ -7,10 +7,11 @@ import { isClaimed } from './member-identity.ts'
 import { clientPortFileName } from './layout.ts'
 
 /**
- * The configuration with the port that clients will really dial: with `--secure-port 0` one that is free, and from then on
- * the same at each start of that directory, as the cluster's record of this member and every kubeconfig name it.
+ * Returns the configuration with the port that clients dial. With `--secure-port 0` that is a free
+ * port, chosen at the first start and kept from then on, because the cluster's record of this
+ * member and every kubeconfig contain it.
  *
- * @param directory this process's alone
+ * @param directory locked by this process
  * @throws StartFailure `usage`, `data-directory`, `address`
  */
 export async function withClientPort(config: Config, directory: string): Promise<Config> {
@@ -27,7 +28,10 @@ export async function withClientPort(config: Config, directory: string): Promise
   return Object.freeze({ ...config, 'secure-port': port })
 }
 
-/** Why clients cannot be served there, and what to do. @param cause what listening failed with */
+/**
+ * Returns why the client port cannot be opened, and the remedy.
+ * @param cause the error of listening
+ */
 export function cannotServe(cause: unknown): StartFailure {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
   const why = cause instanceof Error ? cause.message : String(cause)
@@ -36,13 +40,16 @@ export function cannotServe(cause: unknown): StartFailure {
 }
 
 const remedies: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'stop who has the port, or give another --secure-port'],
+  ['EADDRINUSE', 'stop the process that uses the port, or give another --secure-port'],
   ['EACCES', 'give a --secure-port that this user may have'],
   ['EADDRNOTAVAIL', 'give a --bind-address of this machine'],
   ['ENOTFOUND', 'give a --bind-address of this machine'],
 ])
 
-/** @returns null: none was taken yet @throws StartFailure `data-directory` */
+/**
+ * Returns the port of an earlier start, or null at the first start.
+ * @throws StartFailure `data-directory`
+ */
 function keptPort(path: string): number | null {
   const text = readFileIfThere(path)
   if (text === null) return null
@@ -54,7 +61,10 @@ function keptPort(path: string): number | null {
   )
 }
 
-/** One that nobody has right now, found by having it for a moment. @throws StartFailure `address` */
+/**
+ * Returns a port that is free now, found by listening on it briefly.
+ * @throws StartFailure `address`
+ */
 async function freePort(host: string): Promise<number> {
   const server = createServer()
   try {

@@ -9,13 +9,13 @@ import { clusterFileName } from './layout.ts'
 
 const format = 1
 
-/** After the founding the file is the same on all founders; the log id in it shows whose directory it fits. */
+/** After the founding the file is the same on all founders; its log id identifies the directory. */
 const clusterRecordRemedy =
   'bring back an undamaged copy of it, or take that of another initial member of this cluster, which is the same'
 
 /**
- * To which cluster a data directory belongs, and by which logs that was founded. The file carries a
- * checksum: another id would keep this member out of its own cluster.
+ * The cluster of a data directory, and the logs that founded it. The file carries a checksum: with
+ * another id this member could not join its own cluster.
  */
 export class FileClusterRecord implements ClusterRecordStore {
   readonly path: string

@@ -9,11 +9,13 @@ import { StartFailure } from '../config/start-failure.ts'
 import { foundingFileName } from './layout.ts'
 
 /**
- * Fingerprint of the list of members that this member's log begins with. Kept beside the log, because the flag is not
- * looked at once the log has begun: an address may be corrected there later.
+ * Returns the fingerprint of the initial members that this member's log begins with. It is stored
+ * next to the log, because the flag is ignored once the log exists: an address may be corrected
+ * there later.
  *
- * @param directory of the member; @param logDirectory of its log
- * @returns empty: begun before this was kept, or alone, so there is nothing to compare
+ * @param directory the data directory
+ * @param logDirectory the directory of the log
+ * @returns empty where there is nothing to compare: a single member, or a log older than this file
  * @throws StartFailure `data-directory` when the file is damaged
  */
 export function foundingOf(
@@ -35,18 +37,21 @@ export function foundingOf(
   return print
 }
 
-/** Whether a log began there. A directory alone is what a process leaves that ended before it wrote. */
+/**
+ * Returns whether the directory contains a log. A process that ended before its first write leaves
+ * an empty directory.
+ */
 export function hasLog(logDirectory: string): boolean {
   if (!existsSync(logDirectory)) return false
   try {
     return readdirSync(logDirectory).some((name) => segmentNumber(name) !== null)
   } catch {
-    // Something is there; what is wrong with it is said by whoever opens the log.
+    // It cannot be read: opening the log reports the cause.
     return true
   }
 }
 
-/** Of names and addresses, in whatever order they are listed. */
+/** Returns the fingerprint of names and addresses, in any order. */
 export function fingerprintOf(members: readonly InitialMember[]): string {
   const lines = members.map(
     ({ name, peerAddress, clientAddress }) => `${name}=${peerAddress}/${clientAddress}`,
@@ -54,7 +59,7 @@ export function fingerprintOf(members: readonly InitialMember[]): string {
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex').slice(0, 32)
 }
 
-/** @returns null when it is missing */
+/** Returns null when the file is missing. */
 function kept(path: string): string | null {
   const text = readFileIfThere(path)
   if (text === null) return null
@@ -68,7 +73,7 @@ function kept(path: string): string | null {
   return print
 }
 
-/** Sees rot: another fingerprint would keep this member out of its own cluster. */
+/** Detects rot: with another fingerprint this member could not join its own cluster. */
 function checkOf(print: string): string {
   return createHash('sha256').update(print).digest('hex').slice(0, 8)
 }

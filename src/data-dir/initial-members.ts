@@ -4,8 +4,9 @@ import { memberId } from './member-identity.ts'
 import { clientAddress } from '../config/client-address.ts'
 
 /**
- * The members of a new cluster, as each of them computes it from the same configuration: nothing here may depend on the
- * program that computes it. Which version each runs, members report to each other.
+ * Returns the members of a new cluster, as each of them computes them from the same configuration.
+ * The result must not depend on the version of the program: members report their versions to each
+ * other.
  */
 export function initialMembers(config: Config, cluster: string): readonly MemberInfo[] {
   const listed = config['initial-members']

@@ -2,7 +2,9 @@ import { isRecord } from '../../base/record.ts'
 import { logIndex, nodeId } from '../../raft/index.ts'
 import type { Joining, MemberInfo, NodeId } from '../../raft/index.ts'
 
-/** What a member was told when it joined, as JSON. Ids are decimal text: they are wider than 32 bits. */
+/**
+ * Returns the answer to a join request as JSON. Ids are decimal text: they are wider than 32 bits.
+ */
 export function joinedFields(joining: Joining): Readonly<Record<string, unknown>> {
   const { clusterId, configurationIndex, members } = joining
   return {
@@ -16,7 +18,7 @@ export function joinedFields(joining: Joining): Readonly<Record<string, unknown>
   }
 }
 
-/** @returns null: it is not that */
+/** Returns null if the value has another form. */
 export function joinedOf(value: unknown): Joining | null {
   if (!isRecord(value)) return null
   const { clusterId, configurationIndex, members } = value
@@ -47,7 +49,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
-/** Ids are decimal text in JSON: other readers take wide numbers for rounded ones. */
+/** Parses an id. Ids are decimal text in JSON, because some readers round wide numbers. */
 export function idOf(value: unknown): NodeId | null {
   if (typeof value !== 'string' || !/^[1-9]\d{0,15}$/.test(value)) return null
   const number = Number(value)

@@ -1,27 +1,27 @@
-/** Of the data directory, as are the next. */
+/** The identity of the member that owns the data directory. */
 export const claimFileName = 'member.json'
 
-/** Is there while `orchctl` makes the directory. */
+/** Exists while `orchctl` creates the directory. */
 export const unfinishedFileName = 'unfinished'
 
 export const logFolder = 'log'
 
 export const databaseFolder = 'db'
 
-/** Of the data directory. */
+/** The fingerprint of the initial members. */
 export const foundingFileName = 'founding'
 
-/** Of the data directory. */
+/** The cluster of the directory and the logs that founded it. */
 export const clusterFileName = 'cluster.json'
 
-/** Of the data directory. */
+/** The logs of the peers. */
 export const peerBookFileName = 'peers.json'
 
-/** In the data directory. */
+/** The longest lease promise that this member has given. */
 export const leasePromiseFileName = 'lease-promise'
 
-/** Of the data directory: one line, the port in decimal. Only where `--secure-port` is 0. */
+/** The client port in decimal, on one line. Only with `--secure-port 0`. */
 export const clientPortFileName = 'client-port'
 
-/** Of the data directory, while joining is under way. */
+/** Exists while the member joins a cluster. */
 export const joiningFileName = 'joining'

@@ -10,18 +10,19 @@ export type LeasePromiseOptions = {
   readonly directory: string
   /** This process promises this long, in ms. */
   readonly electionMs: number
-  /** Whether the directory holds a log, so that an earlier process may have promised something. */
+  /** Whether the directory contains a log, so that an earlier process may have given a promise. */
   readonly hasLog: boolean
   readonly log: Pick<Logger, 'warn'>
 }
 
 /**
- * Returns for how long, in ms, this member may have promised a leader to elect nobody else, and records it
- * in the data directory before this process promises anything. A promise outlives the process that gave it:
- * one that starts with a shorter `--election-timeout` still owes the longer one, so the record is only
- * lowered once that was waited out.
+ * Returns for how long, in ms, this member may have promised a leader not to elect another one, and
+ * records the duration in the data directory before this process gives a promise. A promise
+ * outlives the process that gave it: a process that starts with a shorter `--election-timeout`
+ * still has to keep the longer one, so the record is lowered only after that time has passed.
  *
- * A record that is missing or damaged is replaced by the longest promise that any process can have given.
+ * A record that is missing or damaged is replaced by the longest promise that any process can have
+ * given.
  */
 export function promisedMs({ directory, electionMs, hasLog, log }: LeasePromiseOptions): number {
   const path = join(directory, leasePromiseFileName)
@@ -41,8 +42,8 @@ export function promisedMs({ directory, electionMs, hasLog, log }: LeasePromiseO
 }
 
 /**
- * Lowers the record to `electionMs`: all that an earlier process promised is over, and this one promises no
- * more. If that cannot be written, the next start waits longer than it has to, and nothing else happens.
+ * Lowers the record to `electionMs`, once every promise of an earlier process has expired. If that
+ * cannot be written, the next start waits longer than necessary, with no other effect.
  */
 export function forgetPromise(directory: string, electionMs: number, log: Pick<Logger, 'warn'>): void {
   try {
@@ -55,7 +56,9 @@ export function forgetPromise(directory: string, electionMs: number, log: Pick<L
   }
 }
 
-/** Records that no process of this member has promised anything: its log was made and never opened. */
+/**
+ * Records that no process of this member has promised anything: its log was made and never opened.
+ */
 export function recordNoPromise(directory: string): void {
   record(join(directory, leasePromiseFileName), 0)
 }

@@ -9,37 +9,48 @@ import { StartFailure } from '../config/start-failure.ts'
 import { joinedFields, joinedOf } from './joining-codec.ts'
 import { claimFileName, unfinishedFileName, logFolder } from './layout.ts'
 
-/** Whose data a directory holds; written before anything else is, never changed. */
+/** The owner of a data directory. Written before any other file, never changed. */
 export type MemberIdentity = {
   readonly cluster: string
   readonly member: string
   readonly id: NodeId
   readonly apiDomain: ApiDomain
-  /** Of a cluster that goes on from a copy of its state; unset: it was founded. */
+  /** Set in a cluster that continues from a copy of its state; unset in one that was founded. */
   readonly life?: string
-  /** Of a member that was added to a cluster: what it was told when it joined. Its id was drawn then. */
+  /**
+   * Set for a member that was added to a cluster: the answer to its join request. Its id was drawn
+   * at random.
+   */
   readonly joined?: Joining
 }
 
 const format = 1
-/** Of a member that joined. */
+/** The format for members that joined. */
 const joinedFormat = 2
 
 /**
- * The id of a member of a new cluster: equal on all who compute it, different between clusters. 48 bits of a hash, so
- * that ten members collide once in 6 * 10^12 clusters.
+ * Returns the id of a member of a new cluster. It is equal on all members that compute it, and
+ * different between clusters: 48 bits of a hash, so that ten members collide once in 6 * 10^12
+ * clusters.
  */
 export function memberId(cluster: string, member: string): NodeId {
   const hash = createHash('sha256').update(`${cluster}\n${member}`).digest()
   return nodeId(hash.readUIntBE(0, 6) + 1)
 }
 
-/** What members call their cluster among themselves: those of its former life do not know that name. */
+/**
+ * Returns the name of the cluster between peers. Members of an earlier incarnation use another
+ * name.
+ */
 export function peerCluster(cluster: string, life: string | null): string {
   return life === null ? cluster : `${cluster}@${life}`
 }
 
-/** In which life of its cluster a member is. @returns null: in the founded one, or nobody's yet @throws StartFailure `data-directory` */
+/**
+ * Returns the incarnation of the cluster that a member belongs to; null for the first one, or for
+ * an unclaimed directory.
+ * @throws StartFailure `data-directory`
+ */
 export function lifeOf(directory: string): string | null {
   makeDirectory(directory)
   const path = join(directory, claimFileName)
@@ -49,8 +60,9 @@ export function lifeOf(directory: string): string | null {
 }
 
 /**
- * Whose a directory is, for whoever looks at it from outside.
- * @returns null when it is nobody's @throws StartFailure `data-directory` when that cannot be told
+ * Returns the owner of a data directory, for readers other than the member itself.
+ * @returns null when it is unclaimed
+ * @throws StartFailure `data-directory` when the file is damaged
  */
 export function readIdentity(directory: string): MemberIdentity | null {
   const path = join(directory, claimFileName)
@@ -70,7 +82,11 @@ export function readIdentity(directory: string): MemberIdentity | null {
   return { cluster, member, id: nodeId(id), apiDomain, ...(life === undefined ? {} : { life }) }
 }
 
-/** Nothing else says what its id is, so the file carries a checksum. @throws StartFailure `data-directory` */
+/**
+ * Parses the identity of a member that joined. Its id is stored only here, so the file carries a
+ * checksum.
+ * @throws StartFailure `data-directory`
+ */
 function joinedIdentityOf(path: string, found: Readonly<Record<string, unknown>>): MemberIdentity {
   const { sha256, ...rest } = found
   const fields = Object.fromEntries(Object.entries(rest).filter(([name]) => name !== 'format'))
@@ -90,12 +106,15 @@ function joinedIdentityOf(path: string, found: Readonly<Record<string, unknown>>
   return { cluster, member, id: nodeId(id), apiDomain, joined, ...(life === undefined ? {} : { life }) }
 }
 
-/** Whether a directory was claimed for anybody. */
+/** Returns whether the directory is claimed by a member. */
 export function isClaimed(directory: string): boolean {
   return readFileIfThere(join(directory, claimFileName)) !== null
 }
 
-/** @returns null: it is nobody's, or a founder's @throws StartFailure `data-directory` when it is damaged */
+/**
+ * Returns null when the directory is unclaimed or belongs to a founder.
+ * @throws StartFailure `data-directory` when it is damaged
+ */
 export function joinedIdentity(directory: string): MemberIdentity | null {
   const path = join(directory, claimFileName)
   const text = readFileIfThere(path)
@@ -104,7 +123,10 @@ export function joinedIdentity(directory: string): MemberIdentity | null {
   return found['format'] === joinedFormat ? joinedIdentityOf(path, found) : null
 }
 
-/** Durable on return. @throws PkiFailure `exists` */
+/**
+ * Writes the identity; durable on return.
+ * @throws PkiFailure `exists`
+ */
 export function writeIdentity(directory: string, identity: MemberIdentity): void {
   const { joined, ...rest } = identity
   const fields = joined === undefined ? rest : { ...rest, joined: joinedFields(joined) }
@@ -119,12 +141,14 @@ function checksum(fields: Readonly<Record<string, unknown>>): string {
   return createHash('sha256').update(JSON.stringify(fields)).digest('hex')
 }
 
-/** @throws StartFailure `data-directory` when `orchctl` was interrupted while it made the directory */
+/**
+ * @throws StartFailure `data-directory` when `orchctl` was interrupted while it made the directory
+ */
 export function checkFinished(directory: string): void {
   const unfinished = readFileIfThere(join(directory, unfinishedFileName))
   if (unfinished === null) return
   const command = unfinished.includes('recover') ? 'recover' : 'snapshot restore'
-  throw refused(`orchctl ${command} has not come to its end in ${directory}: run it again`)
+  throw refused(`orchctl ${command} did not finish in ${directory}: run it again`)
 }
 
 /**
@@ -149,7 +173,7 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
     )
   }
   checkNames(directory, found, identity)
-  // It follows from the names, which fit.
+  // The id follows from the names, which are equal.
   if (found['id'] === identity.id) return
   throw refused(
     `${path} says id ${String(found['id'])}, but member ${identity.member} of cluster ${identity.cluster} has ` +
@@ -157,7 +181,11 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
   )
 }
 
-/** A claim is written before anything else is: what is here without it may be anybody's. @throws StartFailure */
+/**
+ * Checks that there is no log without a claim. The claim is written first, so a log without one may
+ * belong to any member.
+ * @throws StartFailure
+ */
 export function checkUnused(directory: string): void {
   if (!existsSync(join(directory, logFolder))) return
   throw refused(
@@ -190,7 +218,7 @@ function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>
   } catch {
-    // Said below, with the remedy.
+    // Reported below, with the remedy.
   }
   throw damaged(path)
 }

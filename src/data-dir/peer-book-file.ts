@@ -9,8 +9,9 @@ import { peerBookFileName } from './layout.ts'
 const format = 1
 
 /**
- * By which logs this member knows its peers, in a file of its data directory. It carries a checksum: a digit that
- * changed would have this member turn a healthy peer away for ever, and the peer end.
+ * The logs by which this member identifies its peers, in a file of its data directory. The file
+ * carries a checksum: a changed digit would make this member reject a healthy peer for ever, and
+ * the peer exit.
  */
 export class FilePeerBook implements PeerBook {
   readonly path: string

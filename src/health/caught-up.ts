@@ -2,16 +2,17 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import { ConsensusFailure } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
 
-/** While it succeeds; while it does not. */
+/** The period while reads succeed, and while they fail. */
 const periodMs = { well: 1000, ill: 50 } as const
 const attemptMsMax = 1000
-/** Three attempts and a little: one that is lost makes nobody unready. */
+/** Three attempts and a margin: one lost attempt does not make the member unready. */
 const proofMsMax = 3500
 
 /**
- * Whether this member has what the cluster has. A member that just came back hears its leader before it knows how far
- * behind it is, so its own indexes cannot tell. A read barrier can: it opens only when memory holds
- * everything acknowledged before it was asked. One is asked for each second.
+ * Whether this member is up to date with the cluster. A member that just restarted hears from its
+ * leader before it learns how far behind it is, so its own indexes do not show it. A read barrier
+ * does: it opens only when memory contains everything that was acknowledged before the request. One
+ * is requested every second.
  */
 export class CaughtUp {
   readonly #consensus: Pick<Consensus<never>, 'barrier'>
@@ -34,12 +35,12 @@ export class CaughtUp {
     this.#timer?.cancel()
   }
 
-  /** How long ago it was proven, in ms; Infinity before the first time. */
+  /** Returns the age of the last proof, in ms; Infinity before the first. */
   ageMs(): number {
     return this.#clock.monotonicMs() - this.#provenMs
   }
 
-  /** null: it has, or had within the last seconds. */
+  /** Returns null if the member is up to date, or was within the last seconds. */
   failure(): string | null {
     if (this.ageMs() <= proofMsMax) return null
     return this.#provenMs === Number.NEGATIVE_INFINITY
@@ -52,7 +53,7 @@ export class CaughtUp {
     let well = false
     try {
       await this.#consensus.barrier(askedMs + attemptMsMax)
-      // What was proven is as old as the question.
+      // The proof is as old as the request.
       this.#provenMs = askedMs
       well = true
     } catch (cause) {

@@ -9,18 +9,19 @@ import type { DiskSpace, SyncSpeed } from '../host/disk.ts'
 export type DiskCheckParts = {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** Of this cluster, in ms. */
+  /** The election timeout of this cluster, in ms. */
   readonly electionMs: number
 }
 
-/** No device that keeps what it was given without power answers sooner. */
+/** A device that keeps data without power cannot answer faster. */
 const believableSyncMs = 0.01
-/** From the candidate's own vote to the first entry of its reign, one after the other. */
+/** From the candidate's own vote to the first entry of its term, in sequence. */
 const syncsOfAnElection = 3
 
 /**
- * Measures how fast the disk under the data directory makes small writes durable, before the log needs it, and says
- * what that means here. A disk that cannot be measured is said to be so; the log will find out the same.
+ * Measures how fast the disk under the data directory makes small writes durable, before the log
+ * needs it, and logs the consequences. A disk that cannot be measured is logged as such; the log
+ * will meet the same error.
  */
 export function probeDisk(directory: string, { clock, log, electionMs }: DiskCheckParts): SyncSpeed | null {
   let speed: SyncSpeed
@@ -43,7 +44,7 @@ export function probeDisk(directory: string, { clock, log, electionMs }: DiskChe
   return speed
 }
 
-/** @returns what an operator should know about a disk this fast, or null */
+/** Returns what the operator should know about a disk of this speed, or null. */
 export function concernAbout({ p50Ms, p99Ms }: SyncSpeed, electionMs: number): string | null {
   const boundMs = electionMs / limits.diskSyncsPerElectionMin
   if (p99Ms > boundMs) {
@@ -62,7 +63,10 @@ export function concernAbout({ p50Ms, p99Ms }: SyncSpeed, electionMs: number): s
   return null
 }
 
-/** Watches how much room is left for the data directory. Readiness does not depend on it: this member serves as well. */
+/**
+ * Watches the free space of the disk of the data directory. Readiness does not depend on it: the
+ * member can still serve.
+ */
 export class DiskSpaceWatch {
   readonly #directory: string
   readonly #parts: Pick<DiskCheckParts, 'clock' | 'log'>
@@ -73,14 +77,14 @@ export class DiskSpaceWatch {
   #low = false
   #toldMs = Number.NEGATIVE_INFINITY
 
-  /** @param read of the operating system; replaced in tests */
+  /** @param read reads from the operating system; replaced in tests */
   constructor(directory: string, parts: Pick<DiskCheckParts, 'clock' | 'log'>, read = diskSpace) {
     this.#directory = directory
     this.#parts = parts
     this.#read = read
   }
 
-  /** As last seen; null before the first look, or where it cannot be told. */
+  /** The last measurement; null before the first one, or where it is not available. */
   get space(): DiskSpace | null {
     return this.#space
   }
@@ -94,7 +98,7 @@ export class DiskSpaceWatch {
     this.#timer?.cancel()
   }
 
-  /** A disk that does not answer is asked once, not again and again. */
+  /** While the disk does not answer, no second request is made. */
   async look(): Promise<void> {
     if (this.#looking) return
     this.#looking = true
@@ -123,12 +127,12 @@ export class DiskSpaceWatch {
   }
 }
 
-/** The disk of one member, measured and watched. */
+/** Measures and watches the disk of one member. */
 export class MemberDisk {
   readonly #speed: SyncSpeed | null
   readonly #watch: DiskSpaceWatch
 
-  /** Measures it, which takes `limits.diskProbeMsMax` and one sync at most. */
+  /** Measures the disk, which takes at most `limits.diskProbeMsMax` and one sync. */
   constructor(directory: string, parts: DiskCheckParts) {
     this.#speed = probeDisk(directory, parts)
     this.#watch = new DiskSpaceWatch(directory, parts)

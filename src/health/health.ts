@@ -2,27 +2,30 @@ import type { Clock } from '../../base/clock.ts'
 import type { ConsensusStatus } from '../../raft/index.ts'
 import type { Configuration, LogIndex, MemberInfo } from '../../raft/index.ts'
 
-/** One named question about this member. */
+/** A named check of this member. */
 export type HealthCheck = {
   readonly name: string
-  /** Also asked for liveness: a failure means that only a restart helps. */
+  /** Also part of liveness: a failure means that only a restart helps. */
   readonly live: boolean
-  /** Why it fails; null when all is well. Cheap, and safe to show to the caller. */
+  /** Returns the failure, or null. Cheap, and safe to show to the caller. */
   readonly failure: () => string | null
-  /** The reason is shown with the whole set too, to anonymous callers. Unset: only for this check alone, and in the log. */
+  /**
+   * The reason is also shown to anonymous callers of the whole set. Unset: only by the path of this
+   * check, and in the log.
+   */
   readonly isPublic?: boolean
 }
 
-/** Which checks stand behind which path. The set never changes, the answers do, in both directions. */
+/** The checks behind each path. The set never changes, the results do, in both directions. */
 export type Health = {
   readonly livez: readonly HealthCheck[]
   readonly readyz: readonly HealthCheck[]
-  /** From now on this member says that it is not ready, so that clients turn elsewhere. */
+  /** Makes this member unready from now on, so that clients turn to another one. */
   readonly shutDown: () => void
   readonly close: () => void
 }
 
-/** The part of `Consensus` that health looks at. */
+/** The part of `Consensus` that the checks use. */
 export type StatusSource = {
   readonly status: ConsensusStatus
   readonly onStatus: (listener: (status: ConsensusStatus) => void) => () => void
@@ -32,21 +35,21 @@ export type HealthOptions = {
   readonly consensus: StatusSource
   readonly clock: Clock
   readonly bounds: HealthBounds
-  /** Both threads besides this one answer; null when all do, else which does not. */
+  /** Returns the name of a thread that does not respond, or null. */
   readonly silentThread: () => string | null
-  /** How long after the start liveness is taken for granted, in ms. Unset: not at all. */
+  /** How long after the start liveness does not depend on the checks, in ms. Unset: not at all. */
   readonly livezGraceMs?: number
-  /** What other parts want asked. */
+  /** Checks of other modules. */
   readonly more?: readonly HealthCheck[]
 }
 
-/** How bad is bad. */
+/** The bounds beyond which a check fails. */
 export type HealthBounds = {
-  /** Entries that memory may lag behind what is committed, before `apply-lag` fails. */
+  /** Entries by which memory may lag behind the commit index before `apply-lag` fails. */
   readonly applyLagEntriesMax: number
-  /** How long memory or log may make no progress while work waits. */
+  /** How long memory or log may make no progress while there is work. */
   readonly stallMsMax: number
-  /** How long ago the last proof of a quorum may be. */
+  /** Maximum age of the last proof of a quorum. */
   readonly quorumContactMsMax: number
 }
 
@@ -57,8 +60,9 @@ export const defaultHealthBounds: HealthBounds = Object.freeze({
 })
 
 /**
- * Health of one member as spec 4.5 wants it told. Readiness follows membership: only a caught-up member of
- * a configuration with a reachable quorum is ready. Every check asks anew, so who recovers is ready again.
+ * The health of one member, as spec 4.5 defines it. Readiness follows membership: only a caught-up
+ * member of a configuration with a reachable quorum is ready. Every check evaluates the current
+ * state, so a member that recovers is ready again.
  */
 export function memberHealth(options: HealthOptions): Health {
   const { consensus, clock, bounds } = options
@@ -115,21 +119,21 @@ export function memberHealth(options: HealthOptions): Health {
 function membershipFailure(status: ConsensusStatus, clock: Clock, bounds: HealthBounds): string | null {
   const { configuration } = status
   if (status.removed !== null) return status.removed
-  if (configuration.members.length === 0) return 'this member has heard nothing of its cluster yet'
+  if (configuration.members.length === 0) return 'this member has not received anything from its cluster yet'
   const me = configuration.members.find((member) => member.id === status.id)
   if (me === undefined) return 'this member is not part of the configuration'
   const idle = idleness(me, configuration)
   if (idle !== null) return idle
-  if (status.quorumContactMs === null) return 'no quorum was reached yet'
+  if (status.quorumContactMs === null) return 'no quorum has been reached yet'
   const ageMs = clock.monotonicMs() - status.quorumContactMs
-  return ageMs > bounds.quorumContactMsMax ? 'no quorum was reached lately' : null
+  return ageMs > bounds.quorumContactMsMax ? 'no quorum has been reached lately' : null
 }
 
 /**
- * A learner that is meant to stay one is as good as a voter; one on its way to be promoted is not yet. Whether they have
- * caught up is asked elsewhere, with a read barrier.
+ * A pinned learner is as good as a voter; one that is to be promoted is not yet. Whether they have
+ * caught up is a separate check, with a read barrier.
  *
- * @returns why it does not take part; null: it does
+ * @returns why it does not take part, or null
  */
 function idleness({ id, wantedRole }: MemberInfo, configuration: Configuration): string | null {
   const { voters, votersOutgoing, learnersNext } = configuration
@@ -139,7 +143,7 @@ function idleness({ id, wantedRole }: MemberInfo, configuration: Configuration):
   return 'this member is a learner that is still catching up: it is ready once it votes'
 }
 
-/** Since when something that should go forward does not. */
+/** Measures for how long work has made no progress. */
 class Progress {
   readonly #clock: Clock
   #reached = -1

@@ -9,12 +9,13 @@ export type LeaderLogParts = {
 }
 
 /**
- * One line for each new leader, on every member: who, in which term, and for how long this member was without one, counted
- * from its last contact with a quorum. @returns ends it
+ * Logs one line for each new leader, on every member: its name and term, and for how long this
+ * member was without a leader, counted from its last contact with a quorum.
+ * @returns stops it
  */
 export function logLeaderChanges({ consensus, clock, log }: LeaderLogParts): () => void {
   let told: { readonly leader: NodeId; readonly term: number } | null = null
-  /** The last contact before the leader that is new. null: there was none yet. */
+  /** The last contact before the new leader; null before the first contact. */
   let contactMs: number | null = null
   const look = (): void => {
     const { leader, term, quorumContactMs, configuration, id } = consensus.status
@@ -23,7 +24,7 @@ export function logLeaderChanges({ consensus, clock, log }: LeaderLogParts): () 
       return
     }
     const named = configuration.members.find((member) => member.id === leader)
-    // Whoever joins hears of the leader before it knows who belongs to the cluster.
+    // A joining member learns of the leader before it has the configuration.
     if (named === undefined) return
     const gapMs = contactMs === null ? null : Math.max(0, Math.round(clock.monotonicMs() - contactMs))
     const facts = { leader: named.name, term, ...(leader === id ? { self: true } : {}) }

@@ -17,11 +17,11 @@ export type HealthParts = {
   readonly consensus: Consensus<Outcome>
   readonly watch: StateWatch
   readonly caughtUp: CaughtUp
-  /** Names of the initial members that are missing for the cluster to be founded. */
+  /** Returns the names of the initial members that are missing for the cluster to be founded. */
   readonly foundingAwaits: () => readonly string[]
 }
 
-/** All that `/livez` and `/readyz` ask of this member. */
+/** Returns the checks behind `/livez` and `/readyz`. */
 export function watchHealth({
   clock,
   livezGraceMs,
@@ -54,7 +54,7 @@ export function watchHealth({
       {
         name: 'bootstrap',
         live: false,
-        // A state that is not trusted is told of by its own check.
+        // A state that is not trusted has a check of its own.
         failure: () =>
           store.identity === null && machine.quarantine === null ? 'the cluster has no identity yet' : null,
       },
@@ -65,7 +65,10 @@ export function watchHealth({
   })
 }
 
-/** Which thread has not been heard of. The raft thread tells its status several times a second. */
+/**
+ * Detects a thread that does not respond. The raft thread publishes its status several times a
+ * second.
+ */
 class ThreadSilence {
   readonly #clock: Clock
   #lastStatusMs: number

@@ -10,8 +10,8 @@ export type StorageAlarmParts = {
 const placesTold = 5
 
 /**
- * Tells the operator when the storage is full and when it no longer is, once for each change. The member stays ready:
- * it serves as well as any other, and reads, deletions and watches go on.
+ * Logs when the storage quota is used up and when it no longer is, once for each change. The member
+ * stays ready: it serves as well as any other, and reads, deletions and watches continue.
  *
  * @returns stops it
  */
@@ -22,8 +22,8 @@ export function logStorageAlarm({ store, onApplied, log }: StorageAlarmParts): (
     if (alarm === told) return
     told = alarm
     const fields = { usedBytes, bytesMax, largest: largestPlaces().slice(0, placesTold) }
-    if (alarm) log.warn(fields, 'the storage quota is used up: only what makes room is accepted')
-    else log.info(fields, 'the storage has room again')
+    if (alarm) log.warn(fields, 'the storage quota is used up: only writes that free space are accepted')
+    else log.info(fields, 'the storage is below its quota again')
   }
   look()
   return onApplied(look)

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 
 export type WatchGuardParts = {
   readonly clock: Clock
-  /** How long ago this member proved that it has what the cluster has. */
+  /** Returns the age of the last proof that this member is up to date. */
   readonly proofAgeMs: () => number
   readonly ageMsMax: number
   readonly endWatches: () => void
@@ -11,8 +11,9 @@ export type WatchGuardParts = {
 const periodMs = 1000
 
 /**
- * A watch that tells nothing looks like a cluster in which nothing happens. On a member that has lost the quorum for
- * longer than a bound that would be a lie, so its watches end and their clients resume on another member.
+ * A watch without events looks like a cluster without changes. On a member that has been without a
+ * quorum for longer than a bound that would be wrong, so its watches end and their clients resume
+ * on another member.
  */
 export class WatchGuard {
   readonly #parts: WatchGuardParts

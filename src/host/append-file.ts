@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeDirectories } from '../../base/make-directories.ts'
 
-/** Files that only grow, in the background; of a log of lines. */
+/** Append-only files, written in the background, for logs of lines. */
 export const appendedFiles = {
   open: (path: string): Promise<AppendedFile> => AppendedFile.open(path),
   rename,
@@ -17,9 +17,12 @@ export class AppendedFile {
   readonly #handle: FileHandle
   readonly #isFile: boolean
   #size: number
-  /** A line was given up in its middle, where nothing can be taken back. */
+  /** A line was written in part and cannot be removed. */
   #isTorn = false
-  /** A pipe was waited for in vain: it is not waited for again before it takes something. */
+  /**
+   * The reader of a pipe timed out: the next write does not wait until the pipe accepts bytes
+   * again.
+   */
   #isStuck = false
 
   private constructor(handle: FileHandle, isFile: boolean, size: number) {
@@ -29,8 +32,8 @@ export class AppendedFile {
   }
 
   /**
-   * Ends a line that a process left unfinished when it died. A pipe is taken too, but never waited for by the system, as Node
-   * cannot end while a thread of its own waits there.
+   * Opens the file and ends a line that a crashed process left incomplete. A pipe is opened in
+   * non-blocking mode, as Node cannot exit while one of its threads is blocked there.
    */
   static async open(path: string): Promise<AppendedFile> {
     await makeDirectories(dirname(path))
@@ -56,7 +59,7 @@ export class AppendedFile {
     return this.#size
   }
 
-  /** @throws Error of the operating system; `EAGAIN`: a pipe whose reader stands still */
+  /** @throws Error of the operating system; `EAGAIN`: a pipe whose reader does not read */
   async append(bytes: Uint8Array): Promise<void> {
     const whole = this.#isTorn ? Buffer.concat([Buffer.of(newline), bytes]) : bytes
     let at = 0
@@ -71,7 +74,7 @@ export class AppendedFile {
     this.#size += bytes.byteLength
   }
 
-  /** @returns how many were taken */
+  /** Returns the number of bytes written. */
   async #write(bytes: Uint8Array): Promise<number> {
     for (let waitedMs = 0; ; waitedMs += pipeLookMs) {
       try {
@@ -91,19 +94,19 @@ export class AppendedFile {
     return this.#handle.close()
   }
 
-  /** So that no half of a line stays; a disk that refuses this too leaves one, which the next `open` ends. */
+  /** Removes a partial line; if the disk rejects this too, the next `open` ends the line. */
   async #takeBack(count: number): Promise<void> {
     if (count === 0 || !this.#isFile) return
     try {
       const { size } = await this.#handle.stat()
       await this.#handle.truncate(Math.max(0, size - count))
     } catch {
-      // The first error says what is wrong.
+      // The first error is reported.
     }
   }
 }
 
 const newline = 0x0a
-/** How often a full pipe is looked at, and how long its reader may take for the next byte. */
+/** How often a full pipe is tried, and the timeout for its reader to read a byte, in ms. */
 const pipeLookMs = 20
 const pipeMsMax = 1000

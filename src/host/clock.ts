@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 
-/** The machine's own time. */
+/** The clock of the machine. */
 export class RealClock implements Clock {
   monotonicMs(): number {
     return performance.now()

@@ -1,9 +1,9 @@
 import { BrokenInvariant } from '../../base/assert.ts'
 import { Failure } from '../../base/failure.ts'
 
-/** Exit status of a program that contradicted itself: a bug, worth a report. (EX_SOFTWARE of sysexits.) */
+/** Exit status after a broken invariant: a bug, worth a report. (EX_SOFTWARE of sysexits.) */
 export const brokenExitCode = 70
-/** Exit status of a member that cannot go on: its disk, a port, a file. */
+/** Exit status of a member that cannot continue: a disk, a port, a file. */
 export const failedExitCode = 1
 
 export type CrashOutput = {
@@ -12,16 +12,16 @@ export type CrashOutput = {
 }
 
 /**
- * Ends the process after something nobody may catch: says why, and goes. State is safe: what was acknowledged is in
- * the log of a majority, and a crash is an event every member is built for.
+ * Ends the process after an error that cannot be handled, and logs the cause. The state is safe:
+ * acknowledged writes are in the logs of a majority, and members tolerate crashes.
  */
 export function crash(cause: unknown, { log, exit }: CrashOutput): void {
   const broken = cause instanceof BrokenInvariant
-  log.fatal(words(cause), broken ? 'broken invariant: this is a bug' : 'cannot go on')
+  log.fatal(words(cause), broken ? 'broken invariant: this is a bug' : 'cannot continue')
   exit(broken ? brokenExitCode : failedExitCode)
 }
 
-/** What is expected to go wrong says enough by its words; where a program went wrong, only its stack says. */
+/** An expected failure is described by its code and message; a bug by its stack. */
 function words(cause: unknown): object {
   if (typeof cause === 'string') return { cause }
   if (!(cause instanceof Failure)) return { err: cause }

@@ -3,10 +3,10 @@ import { connect, createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 
-/** Held until `release`, or until the process ends in whatever way. */
+/** Held until `release`, or until the process ends in any way. */
 export type DirectoryLock = { readonly release: () => void }
 
-/** Somebody else has it; the message says who, in one line. */
+/** Another process holds the lock; the message names it, in one line. */
 export class DirectoryTaken extends Error {
   override readonly name = 'DirectoryTaken'
 }
@@ -15,14 +15,15 @@ const pidFile = 'pid'
 const socketFile = 'lock.sock'
 
 /**
- * Makes this process the only user of a directory. LevelDB's own lock does not do: a second open within one
- * process drops it, and the log is opened before it. Two sockets are held, each for what the other cannot:
+ * Makes this process the only user of a directory. LevelDB's own lock is not enough: a second open
+ * within one process drops it, and the log is opened before it. Two sockets are held, which
+ * complement each other:
  *
- * - On Linux an abstract one named after the directory's device and inode. The system takes the name and gives
- *   it back with the process, so it is never stale and two starters cannot race. It is seen within one network
- *   namespace.
- * - One in the directory itself, which containers that share the directory see too. A killed process leaves
- *   its file behind, but nobody answers there: it is taken over.
+ * - On Linux an abstract one named after the directory's device and inode. The system releases the
+ *   name with the process, so it is never stale and there is no race. It is visible within one
+ *   network namespace.
+ * - One in the directory itself, visible to containers that share the directory. A killed process
+ *   leaves its file behind, but nothing answers there, so it is taken over.
  *
  * @throws DirectoryTaken
  */
@@ -56,13 +57,15 @@ export async function lockDirectory(
   }
 }
 
-/** A socket's path may have about a hundred bytes; through an open directory any depth is short. */
+/**
+ * A socket path is limited to about a hundred bytes; through an open directory any depth is short.
+ */
 function socketPlace(
   directory: string,
   platform: NodeJS.Platform,
 ): { readonly path: string; readonly release: () => void } {
   if (platform === 'win32') {
-    // Pipe names are the system's to give back, as abstract ones are.
+    // Pipe names are released by the system, like abstract ones.
     return {
       path: `\\\\.\\pipe\\orch-apiserver-${directory.replace(/[\\/:]/g, '-')}`,
       release: () => undefined,
@@ -73,7 +76,7 @@ function socketPlace(
   return { path: `/proc/self/fd/${descriptor}/${socketFile}`, release: () => closeSync(descriptor) }
 }
 
-/** @returns null when somebody answers there */
+/** Returns null when a process answers there. */
 async function takeSocketFile(path: string): Promise<Server | null> {
   const server = await listen(path)
   if (server !== null) return server
@@ -82,7 +85,7 @@ async function takeSocketFile(path: string): Promise<Server | null> {
   return listen(path)
 }
 
-/** @returns null when the name is taken */
+/** Returns null when the name is taken. */
 function listen(name: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy())
@@ -91,7 +94,7 @@ function listen(name: string): Promise<Server | null> {
       else reject(cause)
     })
     server.listen(name, () => {
-      // Holding it keeps nobody awake.
+      // The lock does not keep the process alive.
       server.unref()
       resolve(server)
     })

@@ -15,7 +15,7 @@ export type SyncSpeed = {
 export type ProbeBounds = {
   readonly writes: number
   readonly writeBytes: number
-  /** No write is begun later than this. */
+  /** No write begins after this time. */
   readonly msMax: number
 }
 
@@ -25,8 +25,8 @@ export type DiskSpace = { readonly freeBytes: number; readonly sizeBytes: number
 const probeName = 'disk-probe'
 
 /**
- * Writes one block after another over zeros that are there already, and makes each durable, as the log does. The file
- * goes away again; one that a crash left behind is overwritten.
+ * Writes one block after another over existing zeros, and makes each durable, as the log does. The
+ * file is deleted afterwards; one that a crash left behind is overwritten.
  *
  * @throws Error of the operating system
  */
@@ -55,7 +55,7 @@ export function probeSyncs(directory: string, clock: Clock, bounds: ProbeBounds)
   }
 }
 
-/** @param times of each write, in ms; at least one */
+/** @param times duration of each write, in ms; at least one */
 export function speedOf(times: readonly number[], writeBytes: number): SyncSpeed {
   const sorted = [...times].sort((a, b) => a - b)
   const total = sorted.reduce((sum, ms) => sum + ms, 0)
@@ -69,7 +69,10 @@ export function speedOf(times: readonly number[], writeBytes: number): SyncSpeed
   }
 }
 
-/** What an ordinary process may still write where `path` is. Does not hold up this thread. */
+/**
+ * Returns the space that an unprivileged process may still use where `path` is. Does not block this
+ * thread.
+ */
 export async function diskSpace(path: string): Promise<DiskSpace> {
   const { bavail, blocks, bsize } = await statfs(path)
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }

@@ -7,38 +7,48 @@ import { DirectoryTaken } from './directory-lock.ts'
 import type { DirectoryLock } from './directory-lock.ts'
 
 export type HostLockOptions = {
-  /** A random name, so that nobody else ever has it. */
+  /** A random name, unique to this process. */
   readonly owner: string
   readonly clock: Clock
-  /** One line: nobody was seen to hold the directory, though a process of another host had not given it back. */
+  /**
+   * Called with one line: the directory was not released by a process of another host, which does
+   * not renew its lock.
+   */
   readonly onTakenOver: (line: string) => void
-  /** Another host has taken the directory: nothing may be written to it any more. */
+  /** Called when another host has taken the directory: nothing may be written to it any more. */
   readonly onLost: (cause: DirectoryTaken) => void
   readonly host?: Host
-  /** Whether other hosts may have the directory too. */
+  /** Whether other hosts may access the directory. */
   readonly isShared?: (directory: string) => boolean
 }
 
-/** A running kernel. Containers under one kernel share its boot id, and `lockDirectory` keeps them apart. */
+/**
+ * A running kernel. Containers under one kernel share its boot id; `lockDirectory` separates them.
+ */
 export type Host = { readonly name: string; readonly bootId: string }
 
-/** Every so many ms the holder writes a new count, and a starter reads it. */
+/** Interval in ms at which the holder writes a new count, and a starting process reads it. */
 export const beatMs = 2000
-/** A count that stands still for so many beats is nobody's: half a minute, more than a network file system stalls as a rule. */
+/**
+ * Intervals without a new count after which the lock is stale: half a minute, more than a network
+ * file system usually stalls.
+ */
 export const beatsAwaited = 15
 
 const lockFile = 'lock.host'
 
 /**
- * Keeps processes of other hosts off a directory that they may reach, which sockets do not: a unix socket answers on its own
- * host only. On a file system of a local disk there is nobody else and this does nothing; on any other the holder has a file
- * in the directory with its name, its host and a count, and counts on. A starter that finds another host's watches the count:
- * if it moves, the directory is taken; if it stands still for `beatsAwaited` beats, its holder ended without giving it back.
- * No clock of one host is compared with another's.
+ * Excludes processes of other hosts from a directory that they may access. Sockets do not: a unix
+ * socket answers on its own host only. On a local file system this does nothing; on any other the
+ * holder has a file in the directory with its name, its host and a count, which it increments. A
+ * starting process that finds the file of another host watches the count: if it changes, the
+ * directory is in use; if it does not for `beatsAwaited` intervals, its holder ended without
+ * releasing it. Clocks of different hosts are not compared.
  *
- * A holder that stood still for as long, as a paused machine does, finds out with its next beat that it was replaced, and
- * not before: a lock of the file system would hold there, and Node has none. Those who own one file may still meet here
- * where the file system does not show one what the other wrote.
+ * A holder that was stopped for as long, as on a paused machine, notices with its next interval
+ * that it was replaced, and not before: a lock of the file system would prevent that, and Node has
+ * none. Two owners of one file may still meet here where the file system does not show one the
+ * writes of the other.
  *
  * @throws DirectoryTaken
  */
@@ -79,14 +89,15 @@ class HostLock implements DirectoryLock {
     this.#isReleased = true
     this.#timer?.cancel()
     try {
-      // Before the process ends, which may be next. Another host that finds it waits a while; nothing else depends on it.
+      // Before the process ends, which may be next. Another host that finds the file waits a while;
+      // nothing else depends on it.
       if (readFileSync(this.#path, 'utf8').startsWith(`${this.#options.owner} `)) rmSync(this.#path)
     } catch {
       // As after a process that was killed.
     }
   }
 
-  /** @returns false when there is one */
+  /** Returns false when there is one. */
   async #create(): Promise<boolean> {
     try {
       await writeFile(this.#path, this.#text(), { flag: 'wx' })
@@ -97,7 +108,10 @@ class HostLock implements DirectoryLock {
     }
   }
 
-  /** Of a holder that is this host's, whom the sockets would have shown, or of one that does not count on. */
+  /**
+   * Replaces the file of a holder on this host, which the sockets would have shown, or of one whose
+   * count does not change.
+   */
   async #replace(): Promise<void> {
     const found = await this.#read()
     if (found !== null && hostOf(found)?.bootId !== this.#host.bootId) await this.#watch(found)
@@ -105,12 +119,12 @@ class HostLock implements DirectoryLock {
     await writeFile(passing, this.#text())
     await rename(passing, this.#path)
     if (found === null || hostOf(found)?.bootId === this.#host.bootId) return
-    // Of several that waited, the last to write has it.
+    // Of several waiting processes, the last to write holds it.
     await this.#pause(2)
     if (!(await this.#isOwn())) throw this.#taken(await this.#read())
     const name = hostOf(found)?.name ?? 'unknown'
     this.#options.onTakenOver(
-      `data directory ${this.#directory} was held by a process on host ${name} that does not count on: it is taken over`,
+      `data directory ${this.#directory} was held by a process on host ${name} that does not renew its lock: taking it over`,
     )
   }
 
@@ -140,7 +154,8 @@ class HostLock implements DirectoryLock {
       this.#count++
       await overwrite(this.#path, this.#text())
     } catch {
-      // A disk that does not answer now may do so for the next beat. If not, the directory is another's in the end.
+      // A failing disk may recover by the next interval. If not, another host takes the directory
+      // in the end.
     }
     if (!this.#isReleased) this.#beatSoon()
   }
@@ -149,13 +164,13 @@ class HostLock implements DirectoryLock {
     return (await this.#read())?.startsWith(`${this.#options.owner} `) === true
   }
 
-  /** Of one length, whatever the count: a full disk does not keep it from being written. */
+  /** Of constant length: a full disk does not prevent the write. */
   #text(): string {
     const { name, bootId } = this.#host
     return `${this.#options.owner} ${bootId} ${name} ${String(this.#count).padStart(12, '0')}\n`
   }
 
-  /** @returns null when there is none */
+  /** Returns null when there is none. */
   async #read(): Promise<string | null> {
     try {
       return await readFile(this.#path, 'utf8')
@@ -186,7 +201,7 @@ async function overwrite(path: string, text: string): Promise<void> {
   }
 }
 
-/** @returns null for a file that nobody wrote whole */
+/** Returns null for a partly written file. */
 function hostOf(text: string): Host | null {
   const [, bootId, name] = text.split(' ', 3)
   return bootId === undefined || name === undefined || !/^[\w.-]{1,255}$/.test(name) ? null : { name, bootId }
@@ -198,8 +213,8 @@ function thisHost(): Host {
 }
 
 /**
- * Whether the file system may be another host's too: any but those of a local disk, of which the usual ones are known. Only
- * Linux tells both this and which boot it is; elsewhere a directory is taken for local.
+ * Whether other hosts may use the file system too: any except the known local ones. Only Linux
+ * reports this and its boot id; elsewhere a directory counts as local.
  *
  * @source `statfs(2)`
  */

@@ -4,17 +4,17 @@ import { textLine } from './text-line.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** Members whose value never reaches a log line, at the top or one level down. */
+/** Fields whose value is never logged, at the top or one level down. */
 const secrets = ['authorization', 'token', 'secret', 'password', 'key', 'privateKey', 'cookie']
 
-/** JSON lines, or the same for people. */
+/** JSON lines, or text for people. */
 export type LogFormat = 'json' | 'text'
 
 /**
- * Lines: events with fields, not prose.
+ * Creates a logger of events with fields.
  *
  * @param base fields of every line, such as the member's name
- * @param destination is given each line at once
+ * @param destination receives each line at once
  */
 export function createLogger(options: {
   readonly level: LogLevel

@@ -1,12 +1,17 @@
 import { RealClock } from './clock.ts'
 
-/** `performance.now()` begins at 0 in every thread; both count the same clock of the machine. */
+/**
+ * `performance.now()` begins at 0 in every thread; both are based on the same clock of the machine.
+ */
 function sinceBootMs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1000 + nanoseconds / 1e6
 }
 
-/** Real time whose monotonic ms mean the same moment in every thread, for what one begins and another ends. */
+/**
+ * A real clock whose monotonic ms are comparable between threads, for what one begins and another
+ * ends.
+ */
 export class MachineClock extends RealClock {
   readonly #aheadMs = sinceBootMs() - performance.now()
 

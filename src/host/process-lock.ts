@@ -10,10 +10,10 @@ export type ProcessLockOptions = Omit<HostLockOptions, 'owner'> & {
 }
 
 /**
- * Makes this process the only user of a data directory, on this host and among the hosts that share its file system. The
- * server and every command that writes to a directory take this lock.
+ * Makes this process the only user of a data directory, on this host and among the hosts that share
+ * its file system. The server and every command that writes to a directory take this lock.
  *
- * @throws DirectoryTaken, or the failure of the disk; nothing is held then
+ * @throws DirectoryTaken, or an error of the disk; then no lock is held
  */
 export async function lockForProcess(directory: string, options: ProcessLockOptions): Promise<DirectoryLock> {
   const { pid, random } = options

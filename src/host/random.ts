@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 
-/** Drawn from the system in one go: a call of its own for each uid would cost more than the uid. */
+/** Bytes drawn from the system at once: one call per uid would cost more than the uid. */
 const poolBytes = 4096
 
-/** The system's entropy, fit for secrets. */
+/** Entropy of the system, fit for secrets. */
 export class RealRandom implements Random {
   #pool: Buffer = Buffer.alloc(0)
   #at = 0

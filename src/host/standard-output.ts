@@ -1,37 +1,45 @@
 import { writeSync } from 'node:fs'
 
 export type StandardOutputParts = {
-  /** Takes what there is room for, at once. @returns bytes taken; 0: none now @throws Error of the operating system */
+  /**
+   * Writes what fits, without blocking.
+   * @returns bytes written; 0: none now
+   * @throws Error of the operating system
+   */
   readonly tryWrite: (bytes: Uint8Array) => number
   readonly later: (delayMs: number, action: () => void) => void
-  /** Sleeps, thread and all. */
+  /** Blocks the thread. */
   readonly sleep: (ms: number) => void
-  /** Of lines that wait. When full: what comes is lost and counted, and that is said once there is room. */
+  /**
+   * Maximum bytes of waiting lines. When full: new lines are dropped and counted, which is logged
+   * once there is space.
+   */
   readonly waitingBytesMax: number
-  /** Lines were lost, and there is room again: the time to say so. */
+  /** Called with the number of dropped lines once there is space again. */
   readonly onRoomAgain: (lost: number) => void
 }
 
 type Waiting = {
   bytes: Uint8Array
-  /** Unset: lines that nobody waits for. */
+  /** Unset: the writer of the lines does not wait. */
   readonly settle?: (cause: Error | null) => void
 }
 
-/** How often a full pipe is tried again: at once more or less where its reader is at work, and seldom where it stands still. */
+/** Retry interval of a full pipe: short while its reader reads, long while it does not. */
 const retryMs = { first: 1, last: 50 }
 
 /**
- * Where the process writes its log, and the audit log where that goes there too. A line is written at once, so that the last words of
- * a process are not lost with it; where the reader of a pipe stands still, lines wait, and the thread never does. All goes in order
- * and whole, whoever wrote it.
+ * The destination of the log of the process, and of the audit log if configured. A line is written
+ * at once, so that the last lines of a process are not lost; while the reader of a pipe does not
+ * read, lines wait and the thread never blocks. All output stays whole and in order, whoever writes
+ * it.
  */
 export class StandardOutput {
-  /** Nothing is put aside here, so it says no size. */
+  /** Standard output is not rotated, so it reports no size. */
   readonly size: number = 0
   readonly #parts: StandardOutputParts
   readonly #waiting: Waiting[] = []
-  /** Without what is appended, of which its caller keeps count. */
+  /** Without appended bytes, which their writer counts. */
   #lineBytes = 0
   #lost = 0
   #untold = 0
@@ -42,12 +50,12 @@ export class StandardOutput {
     this.#parts = parts
   }
 
-  /** Lines that were lost since the start. */
+  /** Lines dropped since the start. */
   get lost(): number {
     return this.#lost
   }
 
-  /** A line of the log, with its end. Never throws, never waits. */
+  /** Writes a line of the log, with its newline. Never throws or blocks. */
   write(line: string): void {
     const bytes = Buffer.from(line)
     if (this.#lineBytes + bytes.byteLength > this.#parts.waitingBytesMax) return this.#lose(1)
@@ -56,7 +64,10 @@ export class StandardOutput {
     this.#flush()
   }
 
-  /** Lines whose writer waits until they are written; one call at a time. @throws Error of the operating system */
+  /**
+   * Writes lines whose writer waits until they are written; one call at a time.
+   * @throws Error of the operating system
+   */
   append(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (cause: Error | null): void => {
@@ -72,7 +83,10 @@ export class StandardOutput {
     return Promise.resolve()
   }
 
-  /** Before the process ends: what waits is written if a reader takes it within that time. Keeps the thread. */
+  /**
+   * Before the process ends: writes what waits if a reader reads it within that time. Blocks the
+   * thread.
+   */
   drain(msMax: number): void {
     this.#writeWhatFits()
     for (let left = msMax; this.#waiting.length > 0 && left > 0; left -= retryMs.last) {
@@ -97,7 +111,7 @@ export class StandardOutput {
     })
   }
 
-  /** @returns false: it cannot be written to, and what waited is lost */
+  /** Returns false: the output cannot be written to, and what waited is lost. */
   #writeWhatFits(): boolean {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       let taken: number
@@ -118,7 +132,7 @@ export class StandardOutput {
     return true
   }
 
-  /** Nobody reads any more, or the disk behind it is full: what comes next is tried anew. */
+  /** There is no reader any more, or the disk behind it is full: later lines are tried again. */
   #loseAll(cause: Error): void {
     const waiting = this.#waiting.splice(0)
     this.#lineBytes = 0
@@ -139,11 +153,11 @@ export class StandardOutput {
   }
 }
 
-/** That of this process. */
+/** Opens the standard output of this process. */
 export function openStandardOutput(
   bounds: Pick<StandardOutputParts, 'waitingBytesMax' | 'onRoomAgain'>,
 ): StandardOutput {
-  // Once it was looked at, the system no longer keeps a writer to a full pipe: it says EAGAIN.
+  // Reading this property puts a pipe into non-blocking mode: a full one returns EAGAIN.
   const { fd } = process.stdout
   const nothing = new Int32Array(new SharedArrayBuffer(4))
   return new StandardOutput({
@@ -155,7 +169,7 @@ export function openStandardOutput(
         throw cause
       }
     },
-    // What waits for a reader that stands still keeps no process from ending.
+    // Waiting output does not keep the process alive.
     later: (delayMs, action) => void setTimeout(action, delayMs).unref(),
     sleep: (ms) => void Atomics.wait(nothing, 0, 0, ms),
     ...bounds,

@@ -3,7 +3,10 @@ import type { Random } from '../../base/random.ts'
 import { RealClock } from './clock.ts'
 import { RealRandom } from './random.ts'
 
-/** What the threads of the consensus library load by this file's address: the machine's time and entropy. */
+/**
+ * Loaded by the threads of the consensus library by the URL of this file: the machine's clock and
+ * entropy.
+ */
 export const threadHost: { readonly clock: Clock; readonly random: Random } = {
   clock: new RealClock(),
   random: new RealRandom(),

@@ -5,27 +5,29 @@ import type { MemberReports } from '../state-agreement/member-reports.ts'
 
 export type CatchUpLogParts = {
   readonly consensus: Pick<Consensus<never>, 'status'>
-  /** How far the others say that they are. */
+  /** The progress that the other members report. */
   readonly reports: Pick<MemberReports, 'latest'>
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly name: string
-  /** What this member was told when it joined. */
+  /** The members at the time of joining. */
   readonly joined: MemberList
 }
 
 const periodMs = 1000
 const reportAgeMsMax = 5000
-/** A member that nobody answers says so this often, the first time after as long. */
+/** A member that reaches no other one logs it this often, the first time after as long. */
 const unansweredMs = 30_000
 
 /**
- * Tells in the log of a member that joined how far it has come, until it votes or, pinned as a learner, is where the
- * others are; and now and then that nobody answers, if so. Says nothing of one that votes already. @returns ends it
+ * Logs the progress of a member that joined, until it votes or, as a pinned learner, is up to date;
+ * and now and then that no member responds. Logs nothing for a member that votes already.
+ * @returns stops it
  */
 export function logCatchUp(parts: CatchUpLogParts): () => void {
   const { consensus, reports, clock, log } = parts
-  // The state of an earlier start: who has one and votes when first looked at, told so long ago.
+  // A state from an earlier start: a member that has one and votes at the first look has logged
+  // this before.
   const isBack = consensus.status.appliedMemory > 0
   let told = ''
   let heardMs = clock.monotonicMs()
@@ -62,7 +64,9 @@ export function logCatchUp(parts: CatchUpLogParts): () => void {
   return () => timer.cancel()
 }
 
-/** Whom it dials: by its log, or while that is empty by what it was told. */
+/**
+ * Returns the members that it dials: from its log, or from its join answer while the log is empty.
+ */
 function peersOf({ consensus, joined }: CatchUpLogParts): readonly MemberInfo[] {
   const { configuration, id } = consensus.status
   const known = configuration.members.length > 0 ? configuration.members : joined.members
@@ -77,7 +81,7 @@ function unansweredMessage({ consensus, joined, name }: CatchUpLogParts): string
   const { id } = consensus.status
   const own = joined.members.find((member) => member.id === id)?.peerAddress ?? ''
   return (
-    `no member that this one knows of leads or answers, and none calls: start one of them, or let whoever took their places ` +
-    `reach ${own}; if this member shall not be one any more, orchctl member remove ${name} there, and to join anew an empty --data-dir`
+    `no known member leads, responds or connects: start one of them, or let the members that replaced them ` +
+    `reach ${own}; if this member was given up, orchctl member remove ${name} there, and join again with an empty --data-dir`
   )
 }

@@ -5,22 +5,23 @@ import { StartFailure } from '../config/start-failure.ts'
 export type OwnIdentity = {
   readonly names: Names
   /**
-   * Of the authorities of a member that makes its own keys; null: files were given, which may be replaced like
-   * passwords, and a peer of another authority is not let in. Keys made anew nobody else would know.
+   * Fingerprints of the authorities of a member that makes its own keys. null: keys came from
+   * files, which may be replaced like passwords, and peers reject a member of another authority.
+   * Only this member would have keys that it makes again.
    */
   readonly selfMade: Readonly<Record<string, string>> | null
 }
 
 /**
- * Whether this member may belong to the cluster whose state it has.
+ * Checks whether this member may belong to the cluster whose state it has.
  *
- * @returns null, or what differs and what to do
+ * @returns null, or the difference and the remedy
  */
 export function checkIdentity(identity: ClusterIdentity, own: OwnIdentity): StartFailure | null {
   if (identity.apiDomain !== own.names.domain) {
     return new StartFailure(
       'data-directory',
-      `this cluster speaks ${identity.apiDomain}, this member ${own.names.domain}: give --api-domain ${identity.apiDomain}`,
+      `the API domain of this cluster is ${identity.apiDomain}, that of this member ${own.names.domain}: give --api-domain ${identity.apiDomain}`,
     )
   }
   for (const [name, print] of Object.entries(own.selfMade ?? {})) {

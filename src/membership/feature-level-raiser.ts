@@ -10,12 +10,12 @@ import type { ObjectStore } from '../store/object-store.ts'
 export type FeatureLevelRaiserParts = {
   readonly store: Pick<ObjectStore, 'identity' | 'featureLevel' | 'barrier' | 'write'>
   readonly consensus: Pick<Consensus<never>, 'status'>
-  /** As of the newest entry that memory holds; empty while the log has said nothing of members. */
+  /** The configuration as of the newest entry in memory; empty before the first one. */
   readonly configuration: () => Configuration
   readonly reports: Pick<MemberReports, 'latest'>
   readonly clock: Clock
   readonly log: Pick<Logger, 'info'>
-  /** What this member may decide by. */
+  /** The newest feature level that this member supports. */
   readonly featureLevelMax: number
   readonly onFailure: (cause: unknown) => void
 }
@@ -24,8 +24,9 @@ const periodMs = 1000
 const proposalMsMax = 5000
 
 /**
- * Ends an upgrade: where the leader is, the cluster's feature level rises once every member knows the next one. From
- * then on no older program can take part, so whoever wants to be able to go back holds one member back.
+ * Completes an upgrade: the leader raises the cluster's feature level once every member supports
+ * the next one. From then on no older program can take part, so an operator who wants to be able to
+ * go back keeps one member back.
  */
 export class FeatureLevelRaiser {
   readonly #parts: FeatureLevelRaiserParts
@@ -58,7 +59,7 @@ export class FeatureLevelRaiser {
   #next(): number | null {
     const { store, consensus, reports, featureLevelMax } = this.#parts
     const { role, id } = consensus.status
-    // A cluster without identity begins at its founder's level, by its first command.
+    // A cluster without identity begins at its founder's level, with its first command.
     if (role !== 'leader' || store.identity === null) return null
     return nextLevel({
       current: store.featureLevel,
@@ -68,7 +69,7 @@ export class FeatureLevelRaiser {
     })
   }
 
-  /** Whoever may be one: what consensus tells of itself is older than memory now and then, and newer otherwise. */
+  /** Returns every possible member: the status of consensus may be older or newer than memory. */
   #members(): readonly MemberInfo[] {
     const { consensus, configuration } = this.#parts
     return [...configuration().members, ...consensus.status.configuration.members]
@@ -78,7 +79,7 @@ export class FeatureLevelRaiser {
     const { store, consensus, clock, log } = this.#parts
     const deadlineMs = clock.monotonicMs() + proposalMsMax
     try {
-      // A member that was let in before this counts, whatever was known of it above.
+      // A member that was admitted before this point counts, too.
       await store.barrier(deadlineMs)
       const level = this.#next()
       if (level === null) return
@@ -86,9 +87,9 @@ export class FeatureLevelRaiser {
       const founding = { members, atMs: Math.floor(clock.wallMs()) }
       const more = level < memberObjectsLevel ? {} : { founding }
       await store.write({ kind: 'raise-feature-level', level, ...more }, deadlineMs)
-      log.info({ featureLevel: level }, 'every member knows the next rules: the feature level has risen')
+      log.info({ featureLevel: level }, 'feature level raised: every member supports the new level')
     } catch (cause) {
-      // No quorum, or leadership went elsewhere: the next look decides anew.
+      // No quorum, or leadership moved: the next attempt decides again.
       if (!(cause instanceof StoreError)) throw cause
     }
   }

@@ -14,12 +14,12 @@ import { TokenBucket } from './token-bucket.ts'
 
 type TokenLookup = Pick<JoinService, 'isKnown' | 'isKnownAnywhere'>
 
-/** How long another member's word is waited for: the token may have been made there a moment ago. */
+/** How long to wait for another member: the token may have been made there a moment ago. */
 const lookMsMax = 5000
 
 /**
- * Whoever shows a join token may ask to be let in, and nothing else. A token that is not known here costs a question to
- * the leader, so wrong ones have an allowance.
+ * Authenticates holders of a join token, which may join and nothing else. Looking up a token that
+ * is not known here costs a request to the leader, so a token bucket limits wrong ones.
  */
 export function joinTokens(tokens: TokenLookup, clock: Clock): AuthenticationMethod {
   const wrong = new TokenBucket({ most: limits.wrongJoinTokensMax, eachMs: limits.wrongJoinTokenMs, clock })

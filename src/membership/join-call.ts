@@ -2,26 +2,26 @@ import { request } from 'node:https'
 
 export type JoinReply =
   | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
-  /** The other side is not who it should be. */
+  /** TLS could not verify the server. */
   | { readonly kind: 'stranger'; readonly why: string }
   | { readonly kind: 'no-answer'; readonly why: string }
 
 export type JoinCall = {
   /** host:port */
   readonly address: string
-  /** Whom alone to believe, PEM. */
+  /** The only authority to trust, PEM. */
   readonly authority: string
   readonly token: string
   readonly body: unknown
 }
 
-/** Longer than the member is given to answer. */
+/** Longer than the server's own time limit. */
 const callMsMax = 25_000
 const serverTimeout = '20s'
-/** Larger than any answer to joining. */
+/** Larger than any answer to a join request. */
 const replyBytesMax = 1024 * 1024
 
-/** Asks one member to be let in. Never rejects. */
+/** Sends a join request to one member. Never rejects. */
 export function callJoin({ address, authority, token, body }: JoinCall): Promise<JoinReply> {
   const bytes = Buffer.from(JSON.stringify(body))
   return new Promise((resolve) => {
@@ -64,7 +64,7 @@ function failed(cause: Error): JoinReply {
   return { kind: strangerCodes.test(code) ? 'stranger' : 'no-answer', why }
 }
 
-/** What TLS says of a certificate that does not lead to the authority, is out of date, or is for another host. */
+/** Codes of TLS for a certificate of another authority, an expired one, or one for another host. */
 const strangerCodes = /CERT|ISSUER|SIGNATURE/
 
 function parsed(text: string): unknown {

@@ -31,11 +31,13 @@ export type JoinOptions = {
 const [firstPauseMs, pauseMsMax] = [250, 2000]
 
 /**
- * Asks the members that `--join` names to be let in, until one does, and claims the directory for who this process is
- * from then on. The steps are in an order that lets the same command complete what a crash interrupted: the word that
- * names this attempt is durable before it is said, the claim before anything else is written.
+ * Sends a join request to the members that `--join` names, until one accepts it, and claims the
+ * directory with the identity in its answer. The order of the steps lets the same command complete
+ * a join that a crash interrupted: the nonce of this attempt is durable before it is sent, the
+ * claim before any other file is written.
  *
- * @throws StartFailure `usage`: it is refused, and why; `join`: nobody answered in time; `keys`
+ * @throws StartFailure `usage`: the request is rejected, with the reason; `join`: no member
+ * answered in time; `keys`
  */
 export async function joinCluster(
   options: JoinOptions,
@@ -58,7 +60,7 @@ export async function joinCluster(
     featureLevelMax: config['feature-level-max'],
     fingerprints: keys.fingerprints,
   }
-  log.info({ members: config.join, as: config.name }, 'asking to be let into the cluster')
+  log.info({ members: config.join, as: config.name }, 'joining the cluster')
   const identity = await askAround(options, (address) => {
     return callJoin({ address, authority, token: token.text, body: request })
   })
@@ -80,7 +82,7 @@ function tokenOf(config: Config): Token {
     throw usage(`--join needs --join-token: orchctl member add ${config.name} makes one`)
   const token = parseJoinToken(text)
   if (token === null) {
-    throw usage(`${flag} is no join token: give the whole word that orchctl member add printed`)
+    throw usage(`${flag} is not a join token: give all of what orchctl member add printed`)
   }
   return { text: text.trim(), isOf: (fingerprint) => isOfAuthority(token, fingerprint) }
 }
@@ -110,7 +112,10 @@ function checkKeys(config: Config, keys: MemberKeys, token: Token): void {
   }
 }
 
-/** Kept until it is a member: another try of the same process is the same joining. @throws StartFailure */
+/**
+ * Returns the nonce, which is stored until the process is a member: a retry is the same join.
+ * @throws StartFailure
+ */
 function nonceOf(directory: string, random: Random): string {
   const path = join(directory, joiningFileName)
   const kept = readFileIfThere(path)
@@ -125,7 +130,9 @@ function nonceOf(directory: string, random: Random): string {
   throw new StartFailure('data-directory', `${path} is damaged: ${remedy}`)
 }
 
-/** Asks one after the other until one answers, or all have said that it cannot be. */
+/**
+ * Tries one member after the other until one accepts, or all have rejected the request for good.
+ */
 async function askAround(
   { config, clock, log }: JoinOptions,
   ask: (address: string) => Promise<JoinReply>,
@@ -139,7 +146,7 @@ async function askAround(
       const reply = await ask(address)
       if (reply.kind === 'answer' && reply.status === 200) return identityOf(reply.body, address, config)
       const trouble = troubleOf(reply, address)
-      // Whoever knows the token and refuses speaks for all.
+      // A member that knows the token and rejects the request decides for all.
       if (trouble.kind === 'refused') throw usage(trouble.line)
       hope ||= trouble.kind === 'later'
       troubles.push(trouble.line)
@@ -148,9 +155,12 @@ async function askAround(
     if (!hope) throw usage(line)
     if (clock.monotonicMs() >= endMs) {
       const seconds = limits.joinMsMax / 1000
-      throw new StartFailure('join', `not let in within ${seconds} s (${line}): start this process again`)
+      throw new StartFailure(
+        'join',
+        `no member accepted the join request within ${seconds} s (${line}): start this process again`,
+      )
     }
-    if (line !== told) log.warn({ why: troubles }, 'no member lets this process in yet, it asks again')
+    if (line !== told) log.warn({ why: troubles }, 'join request not accepted yet, retrying')
     told = line
     await new Promise<void>((resolve) => {
       clock.after(pauseMs, resolve)
@@ -158,7 +168,7 @@ async function askAround(
   }
 }
 
-/** `refused`: by the cluster; `never`: this address is of no use; `later`: it may be another time. */
+/** `refused`: by the cluster; `never`: this address cannot help; `later`: a retry may succeed. */
 type Trouble = { readonly kind: 'refused' | 'never' | 'later'; readonly line: string }
 
 function troubleOf(reply: JoinReply, address: string): Trouble {
@@ -167,19 +177,19 @@ function troubleOf(reply: JoinReply, address: string): Trouble {
       return { kind: 'later', line: `${address} does not answer: ${reply.why}` }
     case 'stranger': {
       const remedy = 'give --join members of the cluster that made the token, by a name of their certificates'
-      return { kind: 'never', line: `${address} is not believed (${reply.why}): ${remedy}` }
+      return { kind: 'never', line: `${address} is not trusted (${reply.why}): ${remedy}` }
     }
     case 'answer': {
       const line = `${address}: ${messageOf(reply.body) ?? `HTTP ${reply.status}`}`
       if (reply.status === 401) {
         const remedy = 'it is older than an hour, superseded, or mistyped; orchctl member add makes another'
-        // It has asked the leader, so no other member knows more.
-        return { kind: 'refused', line: `${address} does not know this token: ${remedy}` }
+        // It has checked with the leader, so no other member has newer data.
+        return { kind: 'refused', line: `${address} does not accept this token: ${remedy}` }
       }
       if (reply.status === 404 || reply.status === 405) {
         return {
           kind: 'never',
-          line: `${address} cannot take in members: bring the cluster to this version first`,
+          line: `${address} does not support joining: upgrade the cluster to this version first`,
         }
       }
       if (reply.status === 429 || reply.status >= 500) return { kind: 'later', line }
@@ -194,7 +204,10 @@ function identityOf(body: unknown, address: string, config: Config): MemberIdent
   const id = idOf(memberId)
   const joined = joinedOf(body)
   if (id === null || joined === null || clusterName !== config['cluster-name']) {
-    throw new StartFailure('join', `${address} answers something else: start the program that the others run`)
+    throw new StartFailure(
+      'join',
+      `${address} sent an unexpected answer: run the same version as the other members`,
+    )
   }
   return {
     cluster: config['cluster-name'],

@@ -3,36 +3,41 @@ import { logIndex, noIndex } from '../../raft/index.ts'
 import type { LogIndex, MemberRole, NodeId } from '../../raft/index.ts'
 import { idOf } from '../data-dir/joining-codec.ts'
 
-/** For whom a token is: one member, with all that the configuration will say of it. */
+/** The member that a token is for, with all that the configuration will contain about it. */
 export type JoinSeat = {
   readonly name: string
-  /** `learner`: pinned, is never promoted. */
+  /** `learner`: pinned, never promoted. */
   readonly role: MemberRole
   readonly peerAddress: string
   readonly clientAddress: string
-  /** The voter whose place it takes once it caught up; null: it comes beside the others. */
+  /** The voter that it replaces once it caught up; null: none. */
   readonly replaces: { readonly name: string; readonly id: NodeId } | null
 }
 
-/** What all members know of one token. The token itself nobody keeps. */
+/** The replicated record of one token. The token itself is stored nowhere. */
 export type JoinRecord = {
   readonly id: string
   /** See `secretHash`. */
   readonly secretHash: string
   readonly seat: JoinSeat
-  /** Wall-clock ms; nobody begins to join with it afterwards. */
+  /** Wall-clock ms; no join begins with it afterwards. */
   readonly expiresMs: number
-  /** Who joins with it; null: nobody came yet. Written before the configuration changes, so that a second try is the same. */
+  /**
+   * The process that joins with it; null: none yet. Written before the configuration changes, so
+   * that a retry is the same join.
+   */
   readonly joining: Joining | null
 }
 
 export type Joining = {
-  /** The joining process's own random word; one that comes with another is somebody else. */
+  /**
+   * The random nonce of the joining process; a request with another one comes from another process.
+   */
   readonly nonce: string
   readonly memberId: NodeId
   /** See `MemberChange`: the id was drawn when this index was applied. */
   readonly basedOn: LogIndex
-  /** It was in the configuration once: when it is not any more, it was removed. */
+  /** It was in the configuration: if it no longer is, it was removed. */
   readonly joined: boolean
 }
 
@@ -58,7 +63,7 @@ export function recordFields(record: JoinRecord): {
   }
 }
 
-/** @returns null: it is none of ours */
+/** Returns null if the fields are not a record. */
 export function recordOf(id: string, fields: Readonly<Record<string, unknown>>): JoinRecord | null {
   const { secretHash, expiresMs } = fields
   const seat = seatOf(fields['seat'])
@@ -86,7 +91,8 @@ function joiningOf(value: unknown): Joining | undefined {
   if (!isRecord(value)) return undefined
   const { nonce, joined } = value
   const memberId = idOf(value['memberId'])
-  // Unset by a program before this field: such an id is only believed while it is in place.
+  // Unset by programs older than this field: such an id counts only while it is in the
+  // configuration.
   const basedOn = idOf(value['basedOn'])
   if (typeof nonce !== 'string' || typeof joined !== 'boolean' || memberId === null) return undefined
   return { nonce, memberId, joined, basedOn: basedOn === null ? noIndex : logIndex(basedOn) }

@@ -2,23 +2,23 @@ import { isRecord } from '../../base/record.ts'
 import { featureLevelsMax, memberTextBytesMax } from '../../raft/index.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 
-/** What a new process says of itself when it asks to be let in. */
+/** The description of itself that a new process sends with its join request. */
 export type JoinRequest = {
   readonly name: string
-  /** Random, kept in its data directory: the same for every try of one joining. 32 hex digits. */
+  /** Random, stored in its data directory: the same in every retry of one join. 32 hex digits. */
   readonly nonce: string
   readonly clusterName: string
   readonly apiDomain: string
   readonly peerAddress: string
   readonly clientAddress: string
-  /** Of its program. */
+  /** The version of its program. */
   readonly version: string
   readonly featureLevelMax: number
   /** See `ClusterIdentity.keyFingerprints`. */
   readonly fingerprints: Readonly<Record<string, string>>
 }
 
-/** What it is told: who it is, and who else is there. */
+/** The answer: its identity, and the other members. */
 export type JoinAnswer = {
   readonly clusterName: string
   /** See `MemberIdentity.life`. */
@@ -26,17 +26,17 @@ export type JoinAnswer = {
   readonly apiDomain: string
   readonly clusterId: string
   readonly memberId: NodeId
-  /** Of the configuration that it is part of. */
+  /** Index of the configuration that it is part of. */
   readonly configurationIndex: number
   readonly members: readonly MemberInfo[]
 }
 
 const textMax = 512
-/** What goes into the configuration. */
+/** Checks text that goes into the configuration. */
 const isMemberText = (text: unknown): boolean =>
   typeof text === 'string' && Buffer.byteLength(text) <= memberTextBytesMax
 
-/** @returns null: something is missing or no text */
+/** Returns null if a field is missing or not text. */
 export function joinRequestOf(value: unknown): JoinRequest | null {
   if (!isRecord(value)) return null
   const { name, nonce, clusterName, apiDomain, peerAddress, clientAddress, version } = value

@@ -4,19 +4,19 @@ import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
 import type { JoinRequest } from './join-request.ts'
 
 /**
- * Why a process may not join. The message is one line that says what to do.
+ * Why a process may not join. The message is one line with the remedy.
  *
- * - `unknown-token`: nobody knows it, or its secret is another
+ * - `unknown-token`: no such token, or its secret differs
  * - `used`: another process joined, or joins, with it
  * - `expired`: it was not used in time
- * - `removed`: the member that joined with it was removed since
+ * - `removed`: the member that joined with it has been removed
  * - `other-member`: it was made for another name or other addresses
- * - `other-cluster`: the process speaks of another cluster or API domain
+ * - `other-cluster`: the process names another cluster or API domain
  * - `other-keys`: its authorities are not the cluster's
- * - `other-rules`: its program does not know the rules that the cluster decides by
- * - `name-taken`, `address-taken`: another member has it by now
- * - `replaced-gone`: the member whose place it shall take is none any more
- * - `not-founded`: the member that was asked cannot tell yet; the same request may succeed later
+ * - `other-rules`: its program does not support the cluster's feature level
+ * - `name-taken`, `address-taken`: another member has it
+ * - `replaced-gone`: the member to replace is no longer a member
+ * - `not-founded`: the receiving member cannot decide yet; the same request may succeed later
  */
 export type JoinFailureCode =
   | 'unknown-token'
@@ -34,7 +34,7 @@ export type JoinFailureCode =
 
 export class JoinFailure extends Failure<JoinFailureCode> {}
 
-/** The cluster, as the member that is asked knows it. */
+/** What the member that receives the request knows about the cluster. */
 export type JoinKnowledge = {
   readonly clusterName: string
   readonly apiDomain: string
@@ -47,9 +47,9 @@ export type JoinKnowledge = {
 }
 
 /**
- * Whether the holder of a token may join. Its secret was looked at before.
+ * Decides whether the holder of a token may join. Its secret was checked before.
  *
- * @returns what was drawn for it in an earlier try; null: nothing yet
+ * @returns the id drawn in an earlier attempt, or null
  * @throws JoinFailure
  */
 export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinKnowledge): Joining | null {
@@ -62,7 +62,7 @@ export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinK
   if (joining?.joined === true && !inPlace) {
     throw refused(
       'removed',
-      `${seat.name} joined with this token and was removed since: ${anotherToken(seat)}`,
+      `${seat.name} joined with this token and has been removed: ${anotherToken(seat)}`,
     )
   }
   if (joining === null && known.nowMs >= record.expiresMs) {
@@ -83,7 +83,7 @@ function checkSeat(seat: JoinSeat, request: JoinRequest): void {
     ['a member that clients dial at', seat.clientAddress, request.clientAddress, '--advertise-address'],
   ] as const) {
     if (wanted === said) continue
-    const other = said === '' ? 'this process says none' : `this process says ${said}`
+    const other = said === '' ? 'this process has none' : `this process has ${said}`
     throw refused(
       'other-member',
       `the token is for ${what} ${wanted}, ${other}: start with ${flag} ${wanted}, or make another token`,
@@ -94,8 +94,8 @@ function checkSeat(seat: JoinSeat, request: JoinRequest): void {
 /** @throws JoinFailure `other-cluster`, `other-keys`, `other-rules` */
 function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
   for (const [what, wanted, said, flag] of [
-    ['this cluster speaks', known.apiDomain, request.apiDomain, '--api-domain'],
-    ['this cluster is called', known.clusterName, request.clusterName, '--cluster-name'],
+    ['the API domain of this cluster is', known.apiDomain, request.apiDomain, '--api-domain'],
+    ['the name of this cluster is', known.clusterName, request.clusterName, '--cluster-name'],
   ] as const) {
     if (wanted === said) continue
     throw refused('other-cluster', `${what} ${wanted}, not ${said}: start with ${flag} ${wanted}`)
@@ -115,7 +115,7 @@ export function checkRules(
   known: Pick<JoinKnowledge, 'featureLevel' | 'version'>,
 ): void {
   if (request.featureLevelMax >= known.featureLevel) return
-  const has = `version ${request.version} knows feature level ${request.featureLevelMax}`
+  const has = `version ${request.version} supports feature level ${request.featureLevelMax}`
   const remedy = `start the version that the other members run, such as ${known.version}`
   throw refused('other-rules', `${has}, the cluster is at ${known.featureLevel}: ${remedy}`)
 }
@@ -128,16 +128,16 @@ function checkPlace(seat: JoinSeat, known: JoinKnowledge): void {
     throw refused('name-taken', `there is a member ${name} already: ${remedy}`)
   }
   if (replaces !== null && !known.members.some(({ id }) => id === replaces.id)) {
-    const remedy = `orchctl member add ${name} makes a token that replaces nobody`
+    const remedy = `orchctl member add ${name} makes a token without a replacement`
     throw refused(
       'replaced-gone',
-      `${replaces.name}, whose place ${name} should take, is no member: ${remedy}`,
+      `${replaces.name}, which ${name} should replace, is not a member: ${remedy}`,
     )
   }
   const taken = takenAddress(seat, replaces?.name ?? null, known.members)
   if (taken !== null) {
     const remedy = `make another token with an address of its own, or orchctl member remove ${taken.by}`
-    throw refused('address-taken', `${taken.address} is where ${taken.by} is by now: ${remedy}`)
+    throw refused('address-taken', `${taken.address} is the address of ${taken.by}: ${remedy}`)
   }
 }
 
@@ -149,17 +149,18 @@ function refused(code: JoinFailureCode, message: string): JoinFailure {
   return new JoinFailure(code, message)
 }
 
-/** What is wrong with a token that somebody asks for. */
+/** What is wrong with a requested token. */
 export type SeatProblem =
   | { readonly kind: 'name-taken' | 'address-taken'; readonly message: string }
   | { readonly kind: 'no-such-voter'; readonly message: string }
 
 /**
- * Who is in the place already, just as asked: whatever was asked for twice, or done behind the asker's back, is done. Whom it
- * replaces is on the way out, or gone.
+ * Returns the member that matches the request exactly: a repeated request, or one that was carried
+ * out without the caller's knowledge, is done. The member that it replaces is being removed, or is
+ * gone.
  *
  * @param replaces name
- * @returns null: nobody, or another than would come
+ * @returns null: none, or a different member
  */
 export function seatedMember(
   seat: Pick<JoinSeat, 'name' | 'role' | 'peerAddress' | 'clientAddress'>,
@@ -173,7 +174,7 @@ export function seatedMember(
   return member.replaces === (old?.id ?? null) ? member : null
 }
 
-/** @returns null: the place is free */
+/** Returns null if the name and the addresses are free. */
 export function seatProblem(
   seat: { readonly name: string; readonly peerAddress: string; readonly clientAddress: string },
   replaces: string | null,
@@ -183,7 +184,7 @@ export function seatProblem(
   const old = members.find(({ name }) => name === replaces)
   if (same !== undefined && old !== undefined && same.replaces !== old.id) {
     const remedy = `orchctl member remove ${old.name} removes it alone`
-    const message = `${same.name} is a member already, and takes not the place of ${old.name}: ${remedy}`
+    const message = `${same.name} is a member already and does not replace ${old.name}: ${remedy}`
     return { kind: 'name-taken', message }
   }
   if (same !== undefined) {
@@ -195,24 +196,24 @@ export function seatProblem(
   }
   const taken = takenAddress(seat, replaces, members)
   if (taken !== null) {
-    const message = `${taken.address} is where ${taken.by} is: give an address of its own`
+    const message = `${taken.address} is the address of ${taken.by}: give an address of its own`
     return { kind: 'address-taken', message }
   }
   if (replaces === null) return null
   if (old !== undefined && voters.includes(old.id)) return null
   const names = members.filter(({ id }) => voters.includes(id)).map(({ name }) => name)
-  const what = old === undefined ? `there is no member ${replaces}` : `${replaces} is no voter`
+  const what = old === undefined ? `there is no member ${replaces}` : `${replaces} is not a voter`
   return { kind: 'no-such-voter', message: `${what}: the voters are ${names.join(', ')}` }
 }
 
-/** @returns null: nobody else is at the addresses of the seat */
+/** Returns null if no other member has the addresses. */
 function takenAddress(
   seat: Pick<MemberInfo, 'peerAddress' | 'clientAddress'>,
   replaces: string | null,
   members: readonly Pick<MemberInfo, 'name' | 'peerAddress' | 'clientAddress'>[],
 ): { readonly address: string; readonly by: string } | null {
   for (const { name, peerAddress, clientAddress } of members) {
-    // Its successor may stand where it stood.
+    // The successor may use the addresses of the member it replaces.
     if (name === replaces) continue
     const address = [peerAddress, clientAddress].find(
       (one) => one !== '' && (one === seat.peerAddress || one === seat.clientAddress),

@@ -19,17 +19,17 @@ import type { JoinAnswer, JoinRequest } from './join-request.ts'
 import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
 import type { JoinToken } from './join-token.ts'
 
-/** Where the records of tokens are: in the replicated state. */
+/** The records of tokens in the replicated state. */
 export interface JoinRecords {
-  /** Everything acknowledged by any member before the call is here. */
+  /** Resolves once everything that any member acknowledged before the call is visible here. */
   barrier(deadlineMs: number): Promise<void>
   all(): readonly KeptRecord[]
   find(id: string): KeptRecord | null
   /**
-   * Writes `record` and removes others, all of it or nothing.
+   * Writes `record` and removes others, atomically.
    *
-   * @param expected the version `record` was read at; null: there is none yet
-   * @returns false: another one wrote meanwhile
+   * @param expected the version `record` was read at; null: it is new
+   * @returns false: there was a concurrent write
    */
   save(
     record: JoinRecord,
@@ -41,7 +41,7 @@ export interface JoinRecords {
 
 export type KeptRecord = { readonly record: JoinRecord; readonly version: number }
 
-/** What the desk says of the cluster, as this member knows it by now. */
+/** What this member knows about the cluster. */
 export type JoinCluster = {
   readonly clusterName: string
   readonly life: string | null
@@ -55,26 +55,29 @@ export type JoinCluster = {
 export type JoinServiceParts = {
   readonly records: JoinRecords
   readonly consensus: Pick<Consensus<never>, 'changeMembers'>
-  /** As of the newest entry that memory holds, like the records: what consensus tells of itself is older now and then. */
+  /**
+   * The configuration as of the newest entry in memory, like the records: the status of consensus
+   * may be older.
+   */
   readonly configuration: () => Configuration
   /** Index of that entry. */
   readonly applied: () => LogIndex
   readonly cluster: () => JoinCluster
   /**
-   * SHA-256 of the key of the authority that vouches for the client port, hex; null: that is not the cluster's own, so a
-   * token could not name it.
+   * SHA-256 of the public key of the authority of the client port, hex; null: that is not the
+   * cluster's own authority, so a token could not name it.
    */
   readonly authority: () => string | null
   /** Whether this member can have peers. */
   readonly hasPeerPort: boolean
-  /** From this feature level on the configuration may say all that joining needs. */
+  /** The feature level from which the configuration can contain all that joining needs. */
   readonly levelMin: number
   readonly version: string
   readonly clock: Clock
   readonly random: Random
 }
 
-/** What an administrator asks for. */
+/** What an administrator requests. */
 export type RequestedMember = {
   readonly name: string
   readonly role: MemberRole
@@ -91,27 +94,31 @@ export type IssuedToken = {
   readonly seat: JoinSeat
   readonly clusterName: string
   readonly apiDomain: string
-  /** Where clients dial the members there are. */
+  /** The client addresses of the current members. */
   readonly addresses: readonly string[]
 }
 
-/** Who needs no token: the process that was asked for is a member. */
+/** No token is needed: the requested process is a member. */
 export type EnrolledMember = {
   readonly kind: 'member'
   readonly member: MemberInfo
-  /** Name of the voter whose place it is going to take. */
+  /** Name of the voter that it is going to replace. */
   readonly replaces: string | null
 }
 
 /**
- * Why no token was made: `taken`: another member has the name or an address; `unknown`: there is no such voter;
- * `unready`: this cluster cannot take in members as it is; `full`: too many tokens wait; `busy`: others write at once.
+ * Why no token was made: `taken`: another member has the name or an address; `unknown`: there is no
+ * such voter; `unready`: this cluster cannot add members in its current state; `full`: too many
+ * tokens are pending; `busy`: concurrent writes.
  */
 export type IssueFailureCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
 
 export class IssueFailure extends Failure<IssueFailureCode> {}
 
-/** Lets new processes into the cluster: makes tokens for administrators, and members of who comes with one. */
+/**
+ * Adds processes to the cluster: makes tokens for administrators, and turns their holders into
+ * members.
+ */
 export class JoinService {
   readonly #parts: JoinServiceParts
 
@@ -120,11 +127,12 @@ export class JoinService {
   }
 
   /**
-   * A token for one new member, valid an hour. Of those for the same name that nobody used, the latest few stay good:
-   * who asks twice may have started the process in between. Once that is a member, just as asked, it is told instead.
+   * Makes a token for one new member, valid for an hour. Of unused tokens for the same name the
+   * latest few stay valid, as the process may have been started between two requests. Once the
+   * process is a member, exactly as requested, that is returned instead.
    *
    * @param deadlineMs on the monotonic clock
-   * @throws IssueFailure, or what `records` throw
+   * @throws IssueFailure, or an error of `records`
    */
   async issue(wanted: RequestedMember, deadlineMs: number): Promise<IssuedToken | EnrolledMember> {
     const { records, configuration, clock, random } = this.#parts
@@ -139,7 +147,7 @@ export class JoinService {
       const nowMs = clock.wallMs()
       const stale = staleOf(records.all(), wanted.name, { nowMs, members: configuration().members })
       if (records.all().length - stale.length >= limits.joinTokensMax) {
-        const message = `${limits.joinTokensMax} tokens wait for their members: wait until one of them expires`
+        const message = `${limits.joinTokensMax} tokens are pending: wait until one of them expires`
         throw new IssueFailure('full', message)
       }
       const token = drawJoinToken(authority, random)
@@ -153,28 +161,32 @@ export class JoinService {
       const text = joinTokenText(token)
       return { kind: 'token', token: text, expiresMs, seat, clusterName, apiDomain, addresses }
     }
-    throw new IssueFailure('busy', 'others make tokens at once: try again')
+    throw new IssueFailure('busy', 'too many concurrent requests for tokens: try again')
   }
 
-  /** Whether this is a token of ours, good or used up. What it may still do, `join` decides. */
+  /**
+   * Returns whether this is a token of this cluster, unused or used. `join` decides what it
+   * permits.
+   */
   isKnown(token: JoinToken): boolean {
     const kept = this.#parts.records.find(token.id)
     return kept !== null && isSecret(token, kept.record.secretHash)
   }
 
-  /** As `isKnown`, of every token that was made before the call on any member. */
+  /** Like `isKnown`, for every token that was made before the call on any member. */
   async isKnownAnywhere(token: JoinToken, deadlineMs: number): Promise<boolean> {
     await this.#parts.records.barrier(deadlineMs)
     return this.isKnown(token)
   }
 
   /**
-   * Makes the process a member. What was done already when an answer got lost is not done again. A process is told an id
-   * only once the record says durably that it was, and such a record never gets another id: so a token leads to one id.
+   * Makes the process a member. Steps that were completed before an answer got lost are not
+   * repeated. A process receives an id only after the record contains durably that it did, and such
+   * a record never gets another id: so a token leads to one id.
    *
-   * @param tokenId of a token whose secret was shown
+   * @param tokenId of a token whose secret was verified
    * @param deadlineMs on the monotonic clock
-   * @throws JoinFailure, ConsensusFailure, or what `records` throw
+   * @throws JoinFailure, ConsensusFailure, or an error of `records`
    */
   async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
     this.#foundedCluster()
@@ -183,8 +195,8 @@ export class JoinService {
       const taken = await this.#takeSeat(tokenId, request, spent, deadlineMs)
       const { memberId } = taken
       const changed = await this.#add(taken, request, deadlineMs)
-      // The rules may have changed between the first look and that entry. Who does not know them is not let start; the
-      // version that does completes what is begun.
+      // The feature level may have risen between the first check and that entry. A process that
+      // does not support it must not start; a version that does completes the join.
       await this.#parts.records.barrier(deadlineMs)
       checkRules(request, { ...this.#parts.cluster(), version: this.#parts.version })
       if (changed !== null && (await this.#confirm(tokenId, request, memberId, deadlineMs))) {
@@ -197,17 +209,17 @@ export class JoinService {
       }
       spent = memberId
     }
-    throw new IssueFailure('busy', 'the members change all the time, or another process joins: try again')
+    throw new IssueFailure('busy', 'too many concurrent membership changes: try again')
   }
 
   /** @throws JoinFailure `not-founded` */
   #foundedCluster(): string {
     const { clusterId } = this.#parts.cluster()
     if (clusterId !== null) return clusterId
-    throw new JoinFailure('not-founded', 'this member does not know its cluster yet: try again')
+    throw new JoinFailure('not-founded', 'the cluster is not founded yet: try again')
   }
 
-  /** @returns null: the id cannot be added, now or later */
+  /** Returns null if the id cannot be added, now or later. */
   async #add(
     { seat, memberId, basedOn }: TakenSeat,
     request: JoinRequest,
@@ -233,9 +245,10 @@ export class JoinService {
   }
 
   /**
-   * Writes down that the process is told this id. From then on the member's absence means that it was removed.
+   * Records that the process receives this id. From then on its absence from the configuration
+   * means that it was removed.
    *
-   * @returns false: another id was drawn for the process meanwhile
+   * @returns false: another id was drawn for the process by a concurrent attempt
    * @throws JoinFailure `unknown-token`
    */
   async #confirm(
@@ -259,9 +272,10 @@ export class JoinService {
   }
 
   /**
-   * Draws the id and writes down whose it is.
+   * Draws the id and records its owner.
    *
-   * @param spent an id that cannot be added any more: if the record still has it, another one is drawn
+   * @param spent an id that cannot be added any more: if the record still has it, another one is
+   * drawn
    */
   async #takeSeat(
     tokenId: string,
@@ -287,10 +301,10 @@ export class JoinService {
         return { seat, ...joining }
       }
     }
-    throw new IssueFailure('busy', 'another process uses the same token at once: try again')
+    throw new IssueFailure('busy', 'another process is using the same token: try again')
   }
 
-  /** 48 bits as those of a new cluster have; never one that is in use. */
+  /** Draws 48 bits, as for the members of a new cluster; never an id in use. */
   #drawId(members: readonly Pick<MemberInfo, 'id'>[]): NodeId {
     const { random } = this.#parts
     for (;;) {
@@ -317,7 +331,7 @@ export class JoinService {
     }
     if (cluster.featureLevel < levelMin) {
       const message = `the cluster is at feature level ${cluster.featureLevel}, joining needs ${levelMin}`
-      throw new IssueFailure('unready', `${message}: bring every member to this version first`)
+      throw new IssueFailure('unready', `${message}: upgrade every member to this version first`)
     }
     return { authority, cluster }
   }
@@ -334,13 +348,16 @@ export class JoinService {
   }
 }
 
-/** What the record of a token says of the process that joins with it. */
+/** What the record of a token contains about the process that joins with it. */
 type TakenSeat = { readonly seat: JoinSeat } & Pick<Joining, 'memberId' | 'basedOn'>
 
-/** Others change the same at once so often at most. */
+/** Maximum number of attempts under concurrent changes. */
 const attemptsMax = 5
 
-/** Those of no use any more: expired, or superseded by later ones for the same name. */
+/**
+ * Returns the records that are no longer needed: expired, or superseded by later ones for the same
+ * name.
+ */
 function staleOf(
   all: readonly KeptRecord[],
   name: string,
@@ -356,8 +373,9 @@ function staleOf(
 }
 
 /**
- * What was begun in time may be completed later: its record goes when nobody asks any more, and then not while its
- * member is on the way in. One that never came to a member goes with it.
+ * A join that was begun in time may be completed later: its record is removed when no retry is to
+ * be expected, and not while its member is being added. The record of a token that was never used
+ * is removed with it.
  */
 function isSpent(
   { expiresMs, joining }: JoinRecord,

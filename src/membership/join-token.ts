@@ -35,24 +35,30 @@ export function joinTokenText({ authority, id, secret }: JoinToken): string {
   return `${authority}.${id}.${secret}`
 }
 
-/** @returns null: it is no token, or not all of one */
+/** Returns null if the text is not a complete token. */
 export function parseJoinToken(text: string): JoinToken | null {
   const [, authority, id, secret] = shape.exec(text.trim()) ?? []
   if (authority === undefined || id === undefined || secret === undefined) return null
   return { authority, id, secret }
 }
 
-/** Whether the token was made by a cluster of this authority. @param fingerprint SHA-256, 64 hex digits */
+/**
+ * Returns whether the token was made by a cluster of this authority.
+ * @param fingerprint SHA-256, 64 hex digits
+ */
 export function isOfAuthority(token: JoinToken, fingerprint: string): boolean {
   return token.authority === authorityPart(fingerprint)
 }
 
-/** What members keep of the secret, 64 hex digits. 128 random bits need no salt and no slow hash. */
+/**
+ * Returns what members store of the secret, 64 hex digits. 128 random bits need no salt and no slow
+ * hash.
+ */
 export function secretHash({ id, secret }: Pick<JoinToken, 'id' | 'secret'>): string {
   return createHash('sha256').update(`${id}.${secret}`).digest('hex')
 }
 
-/** Takes as long for a secret that is nearly right as for any other. */
+/** Compares in constant time. */
 export function isSecret(token: Pick<JoinToken, 'id' | 'secret'>, hash: string): boolean {
   const [given, kept] = [Buffer.from(secretHash(token), 'hex'), Buffer.from(hash, 'hex')]
   return given.byteLength === kept.byteLength && timingSafeEqual(given, kept)

@@ -13,8 +13,8 @@ import { MembersFailure } from './members.ts'
 export type NamedChange = {
   readonly name: string
   /**
-   * Whom the asker has in mind. Names are used again: who asks once more, as no answer came, must not remove or change a member
-   * that got the name meanwhile. null: whoever has the name.
+   * The member that the caller means. Names are reused: a repeated request must not remove or
+   * change a member that has got the name since. null: the member with the name.
    */
   readonly id: NodeId | null
 } & (
@@ -26,11 +26,11 @@ export type NamedChange = {
 
 export type MemberAdminParts = {
   readonly consensus: Pick<Consensus<never>, 'barrier' | 'changeMembers'>
-  /** As of the newest entry that memory holds. */
+  /** The configuration as of the newest entry in memory. */
   readonly configuration: () => Configuration
 }
 
-/** Changes of the members there are, said by whoever runs the cluster. Each may be said again. */
+/** Changes to existing members, requested by an operator. Each may be repeated. */
 export class MemberAdmin {
   readonly #parts: MemberAdminParts
 
@@ -39,8 +39,8 @@ export class MemberAdmin {
   }
 
   /**
-   * Whom the name means is looked up behind a read barrier: a member that lags knows neither the latest members nor that
-   * a name is another's by now.
+   * Looks up the name after a read barrier: a member that lags knows neither the latest members nor
+   * that another member has the name now.
    *
    * @param deadlineMs on the monotonic clock
    * @returns whether there was anything to change when the name was looked up
@@ -53,10 +53,11 @@ export class MemberAdmin {
     const named = members.find(({ name }) => name === change.name)
     const member = change.id === null || named?.id === change.id ? named : undefined
     if (member === undefined) {
-      // No id is used again, so who was meant is gone; without one only who is in the configuration can be meant.
+      // Ids are never reused, so the member is gone; without an id only a current member can be
+      // meant.
       if (change.kind === 'remove') return false
       if (named !== undefined) {
-        const message = `${change.name} is another member by now, ${named.id} and not ${change.id}: look, and ask again`
+        const message = `${change.name} is another member now, ${named.id} and not ${change.id}: check and repeat the command`
         throw new MembersFailure('unknown-member', message)
       }
       const names = members

@@ -22,15 +22,18 @@ import type { MembershipChange, MembershipChanges } from '../registry/shared/mem
 
 export type MemberChangesParts = {
   readonly consensus: Pick<Consensus<never>, 'onApplied'> & MembershipPort
-  /** Everything up to here is in this member's memory. */
+  /** The highest index applied to this member's memory. */
   readonly applied: () => LogIndex
-  /** As of there. */
+  /** The configuration at that index. */
   readonly configuration: () => Configuration
   readonly clock: Clock
   readonly names: Names
 }
 
-/** Membership changes that objects of kind Member ask for: requested from consensus, and awaited in this member's memory. */
+/**
+ * Applies the membership changes that follow from objects of kind Member: requests them from
+ * consensus and waits until this member's memory has them.
+ */
 export class MemberChanges implements MembershipChanges {
   readonly #parts: MemberChangesParts
 
@@ -49,7 +52,7 @@ export class MemberChanges implements MembershipChanges {
     await this.#seen(index, change, deadlineMs)
   }
 
-  /** As if everybody were in touch and nothing under way. */
+  /** Checks the change as if every member were in touch and no change pending. */
   dryRun(change: MembershipChange): void {
     const configuration = this.#parts.configuration()
     const everyone = new Set(configuration.members.map(({ id }) => id))
@@ -63,7 +66,7 @@ export class MemberChanges implements MembershipChanges {
   async #seen(index: LogIndex, change: MembershipChange, deadlineMs: number): Promise<void> {
     const { consensus, applied, clock } = this.#parts
     if (applied() >= index) return
-    // Who is removed need not hear of it any more; that it is decided is answer enough.
+    // A removed member does not need to see its removal: the decision is enough.
     const untilMs =
       change.kind === 'remove-member'
         ? Math.min(deadlineMs, clock.monotonicMs() + removalSeenMsMax)
@@ -80,7 +83,7 @@ export class MemberChanges implements MembershipChanges {
       }
     })
     if (inTime || change.kind === 'remove-member') return
-    throw timeout('the change is made, but this member has not seen it in time')
+    throw timeout('the change is made, but this member has not applied it in time')
   }
 
   #translated(cause: unknown, change: MembershipChange): unknown {
@@ -90,16 +93,14 @@ export class MemberChanges implements MembershipChanges {
       case 'overloaded':
         return tooManyRequests(1)
       case 'stopped':
-        return serviceUnavailable('the server is shutting down: ask another member', { retryAfterSeconds: 1 })
+        return serviceUnavailable('the server is shutting down: use another member', { retryAfterSeconds: 1 })
       case 'timed-out':
       case 'no-leader':
       case 'not-a-voter':
       case 'target-silent':
       case 'target-behind':
       case 'target-declined':
-        return timeout(
-          'no quorum answered in time; the change may still be made, and asking again does it once',
-        )
+        return timeout('no quorum answered in time; the change may still be made, and a retry is safe')
     }
   }
 
@@ -138,7 +139,9 @@ const fieldOf = {
   'move-member': 'spec.peerAddress',
 } as const satisfies Record<MembershipChange['kind'], string>
 
-/** What waits for nothing but time is a 503; what others have done is a 409; what may not be is a 403. */
+/**
+ * 503 where waiting helps; 409 where another change was made; 403 where the change is not allowed.
+ */
 const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {
   'name-taken': conflict,
   'id-taken': conflict,
@@ -155,7 +158,7 @@ const refusalError: Readonly<Record<ChangeRefusal, typeof conflict>> = {
   impossible: forbidden,
 }
 
-/** `last-voter` gives `LastVoter`, as causes are spelled. */
+/** Converts `last-voter` to `LastVoter`, the spelling of causes. */
 function causeWord(reason: ChangeRefusal): string {
   return reason
     .split('-')

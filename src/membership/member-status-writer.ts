@@ -25,21 +25,22 @@ export type MemberStatusWriterParts = {
 }
 
 const periodMs = 500
-/** Between two looks that nothing but a status asked for; who leads is looked at on every change of it. */
+/** Minimum time between two evaluations of the status; a new leader is evaluated at once. */
 const lookMsMin = 100
-/** Between two writes that only say how far behind somebody is. */
+/** Minimum time between two writes that only update a lag. */
 const driftMsMin = 5000
-/** After a write that did not come to pass. */
+/** Pause after a write that failed. */
 const pauseMs = 500
 const proposalMsMax = 5000
 const reportAgeMsMax = 5000
-/** A member that was announced and has not joined until then is announced no more. */
+/** An announced member that has not joined within this time is no longer listed. */
 const pendingMsMax = 24 * 60 * 60_000
 
 /**
- * Where the leader is, writes into the objects of the members how they are doing: who leads and who is well at once, how far
- * somebody lags every few seconds, and nothing while nothing changes. All of it is conditional on what was seen, so of
- * two who believe to lead neither overwrites the other unseen.
+ * On the leader, writes the status of the members into their objects: leadership and health at
+ * once, the lag every few seconds, and nothing while nothing changes. Each write is conditional on
+ * what was read, so that of two members that consider themselves the leader neither overwrites the
+ * other.
  */
 export class MemberStatusWriter {
   readonly #parts: MemberStatusWriterParts
@@ -50,9 +51,9 @@ export class MemberStatusWriter {
   #lastLookMs = -Infinity
   #lastDriftMs = -Infinity
   #pausedUntilMs = -Infinity
-  /** Of this member, if it leads. */
+  /** This member's leadership, if it leads. */
   #leadership: { readonly term: Term; readonly commitAtStart: number } | null = null
-  /** What the last look was about. */
+  /** The status at the last evaluation. */
   #seen: Pick<ConsensusStatus, 'term' | 'role' | 'configuration'> | null = null
 
   constructor(parts: MemberStatusWriterParts) {
@@ -103,16 +104,17 @@ export class MemberStatusWriter {
     const { store, clock } = this.#parts
     try {
       const outcome = await store.write({ kind: 'write', operations }, clock.monotonicMs() + proposalMsMax)
-      // Another write came first, which the next look sees. Or the storage is full: then there is time.
+      // There was a concurrent write, which the next evaluation reads. Or the storage is full: then
+      // there is time.
       if (outcome.kind === 'over-quota') this.#pausedUntilMs = clock.monotonicMs() + driftMsMin
     } catch (cause) {
-      // No quorum, or leadership went elsewhere: the next look decides anew.
+      // No quorum, or leadership moved: the next evaluation decides again.
       if (!(cause instanceof StoreError)) throw cause
       this.#pausedUntilMs = clock.monotonicMs() + pauseMs
     }
   }
 
-  /** @returns `drift`: how far somebody lags is told too */
+  /** Returns `drift` if the lag is to be written, too. */
   #due(
     status: ConsensusStatus,
     nowMs: number,
@@ -158,7 +160,7 @@ export class MemberStatusWriter {
     try {
       return store.view().list(memberPrefix(identity.apiDomain), { after: null, limit: null }).objects
     } catch (cause) {
-      // The state is not to be trusted: another member should lead, and says so.
+      // The state is not trusted: another member should lead, and writes the status.
       if (cause instanceof StoreError) return []
       throw cause
     }
@@ -170,7 +172,7 @@ function statusIn(object: AnyObject): JsonObject {
   return isJsonObject(status) ? status : {}
 }
 
-/** The status with what is known now; what did not change is the same values. */
+/** Returns the status with the current values; unchanged values stay the same. */
 function written(before: JsonObject, now: MemberStatus, wallMs: number): JsonObject {
   const { leader, term, judgement, version } = now
   const lag = before['lag']

@@ -1,61 +1,70 @@
 import type { Configuration, FollowerStatus, MemberInfo, NodeId, Term } from '../../raft/index.ts'
 import type { MemberReport, ReportedState } from '../state-agreement/member-report.ts'
 
-/** How a member is doing, as the leader sees it: what a `Member` object tells beyond the configuration. */
+/**
+ * The status of a member, as the leader sees it: what a `Member` object contains beyond the
+ * configuration.
+ */
 export type MemberStatus = {
   readonly leader: boolean
-  /** Heard of within an election timeout, or that has not passed since this member leads. */
+  /** It responded within an election timeout, or this leader has not led for that long. */
   readonly inTouch: boolean
-  /** The last term in which it was heard of; null: not in this one yet. */
+  /** The last term in which it responded; null: not in this one yet. */
   readonly term: Term | null
-  /** Committed entries it does not have, or at least so many; 0 while they are only under way. null: not known yet. */
+  /**
+   * Committed entries that it lacks, a lower bound; 0 while they are only in transit. null: not
+   * known yet.
+   */
   readonly lag: number | null
-  /** null: it is not known yet, so what was known before holds. */
+  /** null: not known yet, so the earlier judgement stays. */
   readonly judgement: Judgement | null
-  /** null: it has not said. */
+  /** null: not reported. */
   readonly version: string | null
 }
 
 export type Judgement = {
   readonly phase: 'Joining' | 'Ready' | 'NotReady' | 'Removing'
   readonly reason: 'InTouch' | 'Silent' | 'Quarantined' | 'CatchingUp' | 'Lagging' | 'Leaving'
-  /** One line for people. */
+  /** One line for users. */
   readonly message: string
 }
 
-/** What a leader knows. */
+/** What the leader knows. */
 export type Leadership = {
   readonly id: NodeId
   readonly term: Term
   readonly commit: number
-  /** What was committed when it took office: a member it never heard of lacks all that came since. */
+  /**
+   * The commit index when it became leader: a member that never responded lacks all entries after
+   * it.
+   */
   readonly commitAtStart: number
   readonly configuration: Configuration
   readonly followers: readonly FollowerStatus[]
-  /** Of others, no older than a few seconds. */
+  /** Of the other members, no older than a few seconds. */
   readonly reports: ReadonlyMap<NodeId, Pick<MemberReport, 'state' | 'version'>>
   readonly self: Pick<MemberReport, 'state' | 'version'>
 }
 
-/** Entries under way at any moment under load; fewer are no lag that anybody needs to see. */
+/** Entries in transit at any moment under load; a smaller lag is shown as 0. */
 const lagShownMin = 200
 const quarantineMessage = {
-  quarantined: 'it has no trusted state: it fetches another one and serves nothing',
+  quarantined: 'its state is quarantined: it fetches another one and serves nothing',
   outvoted: 'a majority has another state: it serves nothing until an operator repairs it',
   undecided: 'other members have another state: it serves nothing until an operator decides which is right',
 } as const satisfies Record<Exclude<ReportedState, 'healthy'>, string>
 
-/** As many entries a member's memory may be behind before it calls itself unready. */
+/** The lag in entries at which a member becomes unready. */
 const lagReadyMax = 5000
 
-/** The status of each member, by the leader of `leadership`. */
+/** Returns the status of each member, as seen by the leader. */
 export function memberStatuses(leadership: Leadership): ReadonlyMap<NodeId, MemberStatus> {
   return new Map(leadership.configuration.members.map((member) => [member.id, statusOf(member, leadership)]))
 }
 
 /**
- * The lag to show where `before` is shown. That of a silent member only grows, and by some hundred entries at a time:
- * each time it is written down is an entry more that it lacks.
+ * Returns the lag to show where `before` is shown. The lag of a silent member only grows, and is
+ * updated in steps of some hundred entries: each update is itself an entry that the member lacks.
  */
 export function lagToShow(before: number, { inTouch, lag }: Pick<MemberStatus, 'inTouch' | 'lag'>): number {
   if (lag === null) return before
@@ -67,7 +76,7 @@ function statusOf(member: MemberInfo, leadership: Leadership): MemberStatus {
   const leader = member.id === leadership.id
   const follower = leadership.followers.find(({ id }) => id === member.id)
   const report = leader ? leadership.self : leadership.reports.get(member.id)
-  // A follower of which this leadership has heard nothing yet is given the time to answer.
+  // A follower that has not responded in this term yet is given time to.
   const inTouch = leader || follower?.recentlyActive === true
   const match = matchOf(follower)
   const behind = leader ? 0 : Math.max(0, leadership.commit - (match ?? leadership.commitAtStart))
@@ -82,7 +91,10 @@ function statusOf(member: MemberInfo, leadership: Leadership): MemberStatus {
   }
 }
 
-/** null: this leadership has not heard of it. Who is sent a state has asked for entries that are gone. */
+/**
+ * Returns null if it has not responded in this term. A follower that is sent a snapshot has
+ * requested entries that were compacted.
+ */
 function matchOf(follower: FollowerStatus | undefined): number | null {
   if (follower === undefined) return null
   return follower.match > 0 || follower.state === 'snapshot' ? follower.match : null
@@ -91,7 +103,7 @@ function matchOf(follower: FollowerStatus | undefined): number | null {
 type MemberView = {
   readonly behind: number
   readonly inTouch: boolean
-  /** In this leadership, at any time. */
+  /** It responded in this term. */
   readonly heard: boolean
 }
 
@@ -101,7 +113,7 @@ function lagOf({ behind, inTouch, heard }: MemberView): number | null {
   return behind < lagShownMin ? 0 : behind
 }
 
-/** The first that applies counts. */
+/** The first matching condition counts. */
 function judged(
   { id, role, wantedRole }: MemberInfo,
   { voters, votersOutgoing, learnersNext }: Configuration,
@@ -117,7 +129,7 @@ function judged(
   }
   const notReady = role === wantedRole ? 'NotReady' : 'Joining'
   if (!inTouch) {
-    return { phase: notReady, reason: 'Silent', message: 'the leader has not heard of it lately' }
+    return { phase: notReady, reason: 'Silent', message: 'it has not responded to the leader lately' }
   }
   if (report !== undefined && report.state !== 'healthy') {
     return { phase: notReady, reason: 'Quarantined', message: quarantineMessage[report.state] }

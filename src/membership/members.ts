@@ -4,7 +4,7 @@ import type { MemberInfo, NodeId } from '../../raft/index.ts'
 import type { Health } from '../health/health.ts'
 import type { StateQuarantine } from '../state-agreement/state-guard.ts'
 
-/** What `GET /cluster/v1/status` says. Ids are decimal text: they are wider than 32 bits. */
+/** The body of `GET /cluster/v1/status`. Ids are decimal text: they are wider than 32 bits. */
 export type ClusterStatus = {
   readonly name: string
   readonly id: string
@@ -22,37 +22,40 @@ export type ClusterStatus = {
     readonly wantedRole: string
     readonly peerAddress: string
     readonly clientAddress: string
-    /** Name of the voter whose place it takes once it caught up. */
+    /** Name of the voter that it replaces once it caught up. */
     readonly replaces: string | null
-    /** Entries of the log that it lacks, as far as it said; null: only the leader knows. */
+    /** Entries of the log that it lacks, as far as it reported; null: only the leader knows. */
     readonly lag: number | null
   }[]
   readonly ready: boolean
 }
 
-/** The replicated state at one index: members that differ in the digest at an equal index have diverged. */
+/**
+ * The replicated state at one index: members that differ in the digest at an equal index have
+ * diverged.
+ */
 export type StateSummary = {
   readonly index: number
-  /** 32 hexadecimal digits; null while the state of this member is not to be trusted. */
+  /** 32 hexadecimal digits; null while the state of this member is quarantined. */
   readonly digest: string | null
-  /** By which rules the cluster decides. */
+  /** The feature level of the cluster. */
   readonly featureLevel: number
-  /** Why it is not served; null: it is. */
+  /** Why the state is not served; null: it is. */
   readonly quarantine: StateQuarantine['cause'] | null
 }
 
 /**
  * - `unknown-member`: no member has that name
- * - `no-candidate`: no other voter is there to lead
- * - `silent`: who shall lead was not heard of lately
- * - `elsewhere`: only the member that is named can do it
- * - `no-state`: the member that a state would come from has none that is trusted
+ * - `no-candidate`: there is no other voter to lead
+ * - `silent`: the target has not responded lately
+ * - `elsewhere`: only the named member can do it
+ * - `no-state`: the member that a state would be fetched from has no trusted one
  */
 export type MembersFailureCode = 'unknown-member' | 'no-candidate' | 'silent' | 'elsewhere' | 'no-state'
 
 export class MembersFailure extends Failure<MembersFailureCode> {}
 
-/** The request side of membership: who belongs to the cluster, and who leads it. */
+/** The status of the cluster, and leadership transfer on request. */
 export class Members {
   readonly #consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
   readonly #health: Health
@@ -61,7 +64,7 @@ export class Members {
   constructor(parts: {
     readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
     readonly health: Health
-    /** Of memory, all of one moment. */
+    /** The state in memory, at one moment. */
     readonly state: () => StateSummary
   }) {
     this.#consensus = parts.consensus
@@ -98,10 +101,12 @@ export class Members {
   }
 
   /**
-   * Makes another member the leader. Asked again, as no answer came, it finds that done.
+   * Transfers leadership to another member. A repeated request finds it done.
    *
-   * @param from name of whom the asker saw lead; where another leads by now and anyone will do, nothing is left to do
-   * @param to name of a voter; null: whichever is most up to date of those in touch, as far as this member knows
+   * @param from name of the leader that the caller saw; if another member leads now and `to` is
+   * null, nothing is done
+   * @param to name of a voter; null: the most up to date of those in touch, as far as this member
+   * knows
    * @param deadlineMs on the monotonic clock
    * @throws MembersFailure; ConsensusFailure `not-a-voter`, `no-leader`, `timed-out`
    */
@@ -111,8 +116,8 @@ export class Members {
     if (to === null && from !== null && leader !== undefined && leader.name !== from) return
     const heir = to === null ? successor(status) : named(status, to).id
     if (!isInTouch(status, heir)) {
-      const heard = to === null ? 'no other voter was heard of lately' : `${to} was not heard of lately`
-      throw new MembersFailure('silent', `${heard}: see what the process does, or start it again`)
+      const heard = to === null ? 'no other voter has responded lately' : `${to} has not responded lately`
+      throw new MembersFailure('silent', `${heard}: check its process, or restart it`)
     }
     await this.#consensus.transferLeadership(heir, deadlineMs)
   }
@@ -125,12 +130,15 @@ function named(status: ConsensusStatus, name: string): MemberInfo {
   return member
 }
 
-/** Whether it would answer, as far as this member knows: only a leader does. */
+/** Returns whether the member would respond, as far as this member knows: only a leader does. */
 function isInTouch({ role, followers }: ConsensusStatus, id: NodeId): boolean {
   return role !== 'leader' || followers.find((follower) => follower.id === id)?.recentlyActive !== false
 }
 
-/** Of the other voters in touch the one with the longest log; without being leader nobody knows that, so the first. */
+/**
+ * Returns the voter in touch with the longest log; a follower does not know that, so it returns the
+ * first one.
+ */
 function successor(status: ConsensusStatus): NodeId {
   const matchOf = (id: NodeId): number => {
     const match = status.followers.find((follower) => follower.id === id)?.match ?? 0
@@ -149,7 +157,7 @@ function lagOf(status: ConsensusStatus, id: NodeId): number | null {
   return follower === undefined ? null : Math.max(0, status.lastIndex - follower.match)
 }
 
-/** A learner is a follower to consensus; to its operator it is a learner. */
+/** Consensus treats a learner as a follower; operators see it as a learner. */
 function roleOf(status: ConsensusStatus): string {
   return status.configuration.voters.includes(status.id) ? status.role : 'learner'
 }

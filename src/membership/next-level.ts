@@ -1,24 +1,26 @@
 import type { NodeId } from '../../raft/index.ts'
 import type { MemberReport } from '../state-agreement/member-report.ts'
 
-/** How old what a member said of itself may be when the feature level rises by it. */
+/** Maximum age of a report that may raise the feature level, in ms. */
 export const levelReportAgeMsMax = 5000
 
 export type LevelKnowledge = {
-  /** The cluster's. */
+  /** The cluster's feature level. */
   readonly current: number
-  /** Everyone in the configuration, learners too: whoever applies the log must know its rules. */
+  /**
+   * Every member of the configuration, learners too: all that apply the log must support its rules.
+   */
   readonly members: readonly { readonly id: NodeId }[]
   readonly self: { readonly id: NodeId; readonly featureLevelMax: number }
-  /** Of others, no older than `levelReportAgeMsMax`. */
+  /** Reports of other members, no older than `levelReportAgeMsMax`. */
   readonly reports: ReadonlyMap<NodeId, Pick<MemberReport, 'featureLevelMax'>>
 }
 
 /**
- * The feature level the cluster may rise to: the newest that every member knows. A member that has not said lately what
- * it knows may be a program of any age, so it keeps the level where it is.
+ * Returns the feature level that the cluster may rise to: the newest that every member supports. A
+ * member without a recent report may run a program of any age, so it keeps the level where it is.
  *
- * @returns null: it stays
+ * @returns null: the level stays
  */
 export function nextLevel({ current, members, self, reports }: LevelKnowledge): number | null {
   if (!members.some(({ id }) => id === self.id)) return null

@@ -14,19 +14,20 @@ import { logFolder, joiningFileName } from '../data-dir/layout.ts'
 
 export type IdentityOptions = JoinOptions & { readonly names: Names }
 
-/** Who this process is among its peers. */
+/** The identity of this process among its peers. */
 export type OwnIdentity = {
   /** See `peerCluster`. */
   readonly cluster: string
   readonly life: string | null
   readonly id: NodeId
-  /** What it was told when it joined; null: it founded the cluster, or is about to. */
+  /** The answer to its join request; null: it founded the cluster, or will. */
   readonly joined: Joining | null
 }
 
 /**
- * Whose the directory is. An empty one is claimed for a founder, or for whom the cluster makes of a process that was told
- * to join: that one never founds anything, whatever happens meanwhile.
+ * Determines the owner of the data directory. An empty one is claimed for a founder, or with the
+ * identity that the cluster assigns to a joining process: that process never founds a cluster,
+ * whatever happens in between.
  *
  * @throws StartFailure
  */
@@ -39,8 +40,8 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
   const isTold = config.join.length > 0
   if (found !== null) {
     checkNames(directory, { ...found }, { cluster, member, apiDomain: names.domain })
-    if (isTold) log.info({ id: found.id }, 'this member joined before: --join is not looked at')
-    // A process that was killed right after it claimed the directory leaves it.
+    if (isTold) log.info({ id: found.id }, 'this member joined before: ignoring --join')
+    // Left by a process that was killed right after it claimed the directory.
     removeFile(join(directory, joiningFileName))
     return identityOf(found)
   }
@@ -51,7 +52,7 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
     const what = `${directory} was made for a member that founds a cluster`
     throw new StartFailure('data-directory', `${what}, and --join enters one: remove it, or leave --join out`)
   }
-  if (isTold) log.info('this member belongs to a cluster already: --join is not looked at')
+  if (isTold) log.info('this member belongs to a cluster already: ignoring --join')
   checkNotJoining(directory, member)
   const life = lifeOf(directory)
   const peers = peerCluster(cluster, life)
@@ -61,18 +62,19 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
 }
 
 /**
- * Who was told to join, and not answered, may be a member by now: a founder in its place would be a second cluster.
+ * Rejects a directory of a join that has no answer yet: the process may be a member by now, and a
+ * founder in its place would create a second cluster.
  *
  * @throws StartFailure `data-directory`
  */
 function checkNotJoining(directory: string, member: string): void {
   const path = join(directory, joiningFileName)
   if (isClaimed(directory) || readFileIfThere(path) === null) return
-  const what = `${path} says that this process began to join a cluster and has not ended`
+  const what = `${path} shows that this process began to join a cluster and did not finish`
   const found = `remove that file to found a cluster of its own, after orchctl member remove ${member} on the other`
   throw new StartFailure(
     'data-directory',
-    `${what}: start it with the same --join and token to complete it, or ${found}`,
+    `${what}: start it with the same --join and token to complete the join, or ${found}`,
   )
 }
 

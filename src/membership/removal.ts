@@ -1,13 +1,13 @@
 import type { Consensus } from '../../raft/index.ts'
 import type { Config } from '../config/config.ts'
 
-/** What the log says of it. */
+/** The log message of a removed member. */
 export const removedMessage = 'removed from the cluster'
 
-/** Of a member that belongs to its cluster no more: whoever starts it again will read the same. */
+/** Exit code of a member that was removed from its cluster; a restart ends with the same code. */
 export const removedExitCode = 3
 
-/** Resolves once this member knows that it belongs to its cluster no more: why, and what to do. */
+/** Resolves once this member has been removed from its cluster, with the reason and the remedy. */
 export function removal(
   config: Pick<Config, 'name' | 'data-dir'>,
   consensus: Pick<Consensus<never>, 'status' | 'onStatus'>,

@@ -11,20 +11,26 @@ import type { GuardedState, StateGuard } from '../state-agreement/state-guard.ts
 const reportMsMax = 3000
 const pollMs = 100
 
-/** What an operator decides about the state of the member that is asked. */
+/** An operator's decision about the state of the member that receives it. */
 export type StateDecision = {
   readonly name: string
-  /** Names are used again: the member that the operator has in mind. null: the one with the name. */
+  /**
+   * Names can be reused: the id of the member that the operator means. null: the member with the
+   * name.
+   */
   readonly id: NodeId | null
 } &
-  /** Its state is wrong: it is set aside, and the leader's is fetched. */
+  /** The state is wrong: discard it and fetch the leader's. */
   (
     | {
         readonly kind: 'repair'
-        /** Name of the member whose state is right: it leads first. null: whichever leads. */
+        /**
+         * Name of the member with the right state, which becomes the leader first. null: any
+         * leader.
+         */
         readonly from: string | null
       }
-    /** Its state is right, whatever others have. */
+    /** The state is right, even if it differs from that of the others. */
     | { readonly kind: 'trust' }
   )
 
@@ -37,8 +43,9 @@ export type StateRepairParts = {
 }
 
 /**
- * Where members have different states, counting does not prove which one is right: states are copied. So an operator
- * says it, to the members concerned themselves, as no other one is sure to serve. Each decision may be repeated.
+ * Where members have different states, a count does not prove which one is right, because states
+ * are copied. The operator decides, and sends the decision to the member concerned, as no other
+ * member is certain to serve. Each decision may be repeated.
  */
 export class StateRepair {
   readonly #parts: StateRepairParts
@@ -60,7 +67,7 @@ export class StateRepair {
     if (decision.from === null) return this.#fetch(null, deadlineMs)
     const from = this.#named(decision.from)
     if (from.id === consensus.status.id) throw refused('a member is not repaired from itself')
-    // One that was trusted a moment ago says so within a second.
+    // A member that was trusted a moment ago reports it within a second.
     await this.#reported(() => this.#reportOf(from)?.state === 'healthy', deadlineMs)
     this.#checkState(from)
     if (consensus.status.leader !== from.id) await consensus.transferLeadership(from.id, deadlineMs)
@@ -76,7 +83,7 @@ export class StateRepair {
     return quarantine !== null
   }
 
-  /** Waits as long as another report may still say it. */
+  /** Waits while another report can still satisfy the condition. */
   async #reported(holds: () => boolean, deadlineMs: number): Promise<void> {
     const { clock } = this.#parts
     const untilMs = Math.min(deadlineMs, clock.monotonicMs() + reportMsMax)
@@ -87,12 +94,12 @@ export class StateRepair {
     }
   }
 
-  /** @param from who has to lead; null: it does not matter */
+  /** @param from the member that must lead; null: any */
   async #fetch(from: MemberInfo | null, deadlineMs: number): Promise<boolean> {
     const { state } = this.#parts
     const compared = (): ReturnType<typeof digestsCompared> =>
       digestsCompared(state.samples, this.#checkSource(from).samples)
-    // One that was repaired a moment ago has not been compared yet.
+    // A member that was repaired a moment ago has not been compared yet.
     if (state.quarantine === null) await this.#reported(() => compared() !== null, deadlineMs)
     // It is undecided at first: a majority is known once enough members have reported.
     if (from === null) await this.#reported(() => !isUndecided(state), deadlineMs)
@@ -119,7 +126,7 @@ export class StateRepair {
       throw refused('this member leads: name the member whose state is right (--from), it will lead instead')
     }
     if (from !== null && from.id !== leader.id)
-      throw refused(`${leader.name} leads and not ${from.name}: ask again`)
+      throw refused(`${leader.name} leads and not ${from.name}: repeat the command`)
     return { name: leader.name, samples: this.#checkState(leader).samples }
   }
 
@@ -127,7 +134,7 @@ export class StateRepair {
     const { id: self } = this.#parts.consensus.status
     const named = this.#named(name)
     if (id !== null && named.id !== id) {
-      const message = `${name} is another member by now, ${named.id} and not ${id}: look, and ask again`
+      const message = `${name} is another member now, ${named.id} and not ${id}: check and repeat the command`
       throw new MembersFailure('unknown-member', message)
     }
     if (named.id !== self) {
@@ -136,11 +143,11 @@ export class StateRepair {
     }
   }
 
-  /** @returns what it reported last */
+  /** Returns its latest report. */
   #checkState({ id, name }: MemberInfo): DigestReport {
     const report = this.#reportOf({ id })
     if (report === undefined)
-      throw refused(`${name} has not reported its state lately: start it, or look at it`)
+      throw refused(`${name} has not reported its state lately: start it, or check its log`)
     if (report.state === 'healthy') return report
     const why = report.state === 'quarantined' ? 'has no state' : 'does not trust its state either'
     throw refused(`${name} ${why}: name the member whose state is right (--from)`)

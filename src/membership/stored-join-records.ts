@@ -16,7 +16,10 @@ import type { Key } from '../store/key.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { revision } from '../store/revision.ts'
 
-/** No kind has this group, so no path of the API leads here; digest, history and snapshots hold it like anything else. */
+/**
+ * No kind has this group, so no API path leads here; digest, history and snapshots contain it like
+ * any other data.
+ */
 const place = { group: 'internal', plural: 'jointokens' }
 const prefix = prefixOf({ ...place, namespace: null })
 
@@ -24,7 +27,7 @@ export function isJoinRecord(key: Key): boolean {
   return key.startsWith(prefix)
 }
 
-/** The records of join tokens, as objects that nobody but the members sees. */
+/** Stores the records of join tokens as internal objects that only members read. */
 export class StoredJoinRecords implements JoinRecords {
   readonly #store: Pick<ObjectStore, 'view' | 'barrier' | 'write'>
   readonly #clock: Clock
@@ -78,7 +81,7 @@ export class StoredJoinRecords implements JoinRecords {
       case 'too-large':
         throw new IssueFailure(
           'full',
-          'the storage is full: make room first (orchctl settings get says how full)',
+          'the storage is full: delete objects or raise the quota first (orchctl settings get shows the usage)',
         )
       case 'nothing':
         throw new TypeError('a write does something or is refused')

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** So many at once, and one more each `eachMs`. */
+/** A token bucket: a burst of `most`, and one more token every `eachMs`. */
 export class TokenBucket {
   readonly #most: number
   readonly #eachMs: number
@@ -20,7 +20,7 @@ export class TokenBucket {
     this.#atMs = of.clock.monotonicMs()
   }
 
-  /** @returns whether there was one left */
+  /** Returns whether there was a token left. */
   take(): boolean {
     const nowMs = this.#clock.monotonicMs()
     this.#left = Math.min(this.#most, this.#left + (nowMs - this.#atMs) / this.#eachMs)

@@ -24,7 +24,7 @@ export type MetricsParts = {
   readonly store: Pick<ObjectStore, 'featureLevel' | 'storage'> & { readonly openWatches: number }
 }
 
-/** What this member knows of its cluster and its own state. */
+/** Registers the metrics of the cluster and of this member's state. */
 export function registerClusterMetrics(
   register: MetricsRegistry,
   { consensus, node, store, machine, watch }: MetricsParts,
@@ -95,7 +95,7 @@ export function registerClusterMetrics(
   )
 }
 
-/** `disagreement` without any known damage is a fault of a program or of a memory. */
+/** `disagreement` without known damage is a fault of a program or of memory. */
 function registerQuarantines(
   register: MetricsRegistry,
   quarantines: Readonly<Record<QuarantineCause, number>>,
@@ -120,7 +120,7 @@ function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounte
   count('findings', 'Scrubs that found damage.', () => counters.findings)
 }
 
-/** As many series as there are kinds in use. */
+/** One series per resource in use. */
 function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectStore, 'storage'>): void {
   new Gauge({
     name: 'orch_storage_resource_bytes',

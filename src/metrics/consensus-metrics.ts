@@ -3,11 +3,11 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Measured } from '../../raft/index.ts'
 import { counter, gauge } from './gauges.ts'
 
-/** From what memory answers to what an election does not survive, in seconds. */
+/** From what memory achieves to what exceeds an election timeout, in seconds. */
 const syncBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
 const groupBuckets = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** Numbers of the raft and log threads, which tell them about once a second. */
+/** Metrics of the raft and log threads, which are updated about once a second. */
 export class ConsensusMetrics {
   readonly #syncs = new Histogram({
     name: 'orch_log_sync_duration_seconds',

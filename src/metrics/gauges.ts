@@ -2,11 +2,12 @@ import { Counter, Gauge } from 'prom-client'
 import type { Registry as MetricsRegistry } from 'prom-client'
 
 /*
- * Numbers that are read when they are asked for: they cost nothing in between. What only counts events is a counter, so
- * that a restart is not taken for a decrease; a place (an index, a term, a revision) or an amount is a gauge.
+ * Metrics that are read on collection: they cost nothing in between. A value that only counts
+ * events is a counter, so that a restart is not taken for a decrease; a position (an index, a term,
+ * a revision) or an amount is a gauge.
  */
 
-/** @param read now; undefined: not known yet, told as 0 */
+/** @param read returns the current value; undefined: not known yet, exported as 0 */
 export function gauge(
   register: MetricsRegistry,
   name: string,
@@ -23,7 +24,10 @@ export function gauge(
   })
 }
 
-/** @param name without `_total`, which it gets @param read since the start of this member; undefined: told as 0 */
+/**
+ * @param name without `_total`, which is appended
+ * @param read returns the count since the start of this member; undefined: exported as 0
+ */
 export function counter(
   register: MetricsRegistry,
   name: string,

@@ -86,7 +86,7 @@ export class KeyWatch {
       log.info({ until, ...changed }, 'keys and certificates changed on disk: new connections use them')
     } catch (cause) {
       if (!(cause instanceof StartFailure)) throw cause
-      log.warn({ cause: cause.message }, 'keys on disk are not taken into use: those of before stay')
+      log.warn({ cause: cause.message }, 'changed keys on disk are invalid: the current ones stay in use')
     }
   }
 }

@@ -8,23 +8,23 @@ import type { ResourceDefinition, Verb } from '../registry/kinds/definition.ts'
 import { readIncludeObject } from '../registry/calls/query-options.ts'
 import type { Query } from '../registry/calls/query-options.ts'
 
-/** How an answer is written, and what its `Content-Type` says. */
+/** The encoding of a response, and its `Content-Type`. */
 export type Wanted = { readonly encoding: Encoding; readonly contentType: string }
 
-/** How the objects of an answer are wanted. */
+/** The representation of the objects of a response. */
 export type WantedObjects = { readonly representation: Representation; readonly contentType: string }
 
-/** What most requests say, spared the parsing. */
+/** The most frequent headers, which need no parsing. */
 const PLAIN: ReadonlySet<string> = new Set(['', '*/*', 'application/json', 'application/json, */*'])
 const JSON_WANTED: Wanted = { encoding: 'json', contentType: 'application/json' }
 
-/** @throws ApiError `NotAcceptable` when the client takes no plain JSON */
+/** @throws ApiError `NotAcceptable` when the client does not accept plain JSON */
 export function mustAcceptJson(header: string | undefined): void {
   if (header !== undefined && !PLAIN.has(header)) negotiate(header, JSON_SERVED)
 }
 
 /**
- * How a document is wanted that has all encodings.
+ * Negotiates the encoding of a document that has all of them.
  *
  * @throws ApiError `NotAcceptable`
  */
@@ -34,7 +34,9 @@ export function encodingWanted(header: string | undefined): Wanted {
   return { encoding, contentType: type }
 }
 
-/** How an error is told: as JSON to whoever cannot be told otherwise. */
+/**
+ * Negotiates the encoding of an error: JSON where the client accepts nothing else that is offered.
+ */
 export function errorEncodingWanted(header: string | undefined): Wanted {
   try {
     return encodingWanted(header)
@@ -49,14 +51,14 @@ type Written = (typeof ENCODINGS_SERVED)[number]
 type Offer = Written & {
   /** Unset: whole objects. */
   readonly as?: 'table' | 'partial'
-  /** Of the shape, as the client named it. */
+  /** The group and version of the shape, as the client named it. */
   readonly apiVersion?: string
 }
 
 /**
- * How the objects of an answer are wanted.
+ * Negotiates the representation of the objects of a response.
  *
- * @throws ApiError `NotAcceptable`; `BadRequest` for a table with parameters it cannot have
+ * @throws ApiError `NotAcceptable`; `BadRequest` for a table with invalid parameters
  * @source spec 4.7
  */
 export function representationWanted(
@@ -67,10 +69,10 @@ export function representationWanted(
 ): WantedObjects {
   if (header === undefined || PLAIN.has(header)) return STORED_WANTED
   const offers = OFFERS[verb === 'list' ? 'list' : 'one'][hasProtobuf(definition) ? 'all' : 'text']
-  // What is asked and not stored has no columns. @source apiserver, AllowsMediaTypeTransform
+  // Reviews are not stored and have no columns. @source apiserver, AllowsMediaTypeTransform
   const served = definition.review === undefined ? offers : offers.filter(({ as }) => as !== 'table')
   const offer = negotiate(header, served)
-  // As upstream: streams of JSON are called like JSON.
+  // As upstream: streams of JSON have the type of JSON.
   const streamed = verb === 'watch' && offer.encoding !== 'json'
   return {
     representation: representationOf(offer, query),
@@ -86,7 +88,7 @@ function representationOf({ as, encoding, apiVersion = '' }: Offer, query: Query
   return { as, encoding, shape: { apiVersion, includeObject: readIncludeObject(query) } }
 }
 
-/** What a client may call the group of such shapes. */
+/** Names that clients may use for the group of such shapes. */
 const SHAPE_VERSIONS = (['orch.io', 'k8s.io'] as const).flatMap((domain) =>
   ['v1', 'v1beta1'].map((v) => ({ g: namesOf(domain).group('meta'), v })),
 )
@@ -103,10 +105,10 @@ function shaped(written: readonly Written[], as: 'table' | 'partial', kind: stri
 }
 
 /**
- * Metadata alone has messages, whatever the kind.
+ * Returns the offers. Only metadata has protobuf messages, whatever the kind.
  *
- * @param whole how whole objects are written
- * @param list asked for as a list has a name of its own; a watch is of single ones
+ * @param whole encodings of whole objects
+ * @param list a list has its own kind; the events of a watch are single objects
  */
 function offersOf(whole: readonly Written[], list: boolean): readonly Offer[] {
   const partial = list ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'

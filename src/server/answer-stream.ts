@@ -11,15 +11,15 @@ type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
 type Sending = {
-  /** Besides those of every answer, or in their place. Unset: it is JSON. */
+  /** Added to the headers of every response, or replacing them. Unset: it is JSON. */
   readonly headers?: ReplyHeaders
-  /** Compresses for clients that want it. Unset: never. */
+  /** Compresses for clients that accept it. Unset: never. */
   readonly compressor?: Compressor
 }
 
 /**
- * Sends a list piece by piece, taking the next one only when the client took the last. What fits one piece
- * goes as one document with its length.
+ * Sends a list piece by piece, and takes the next piece only when the client has read the last. A
+ * list of one piece is sent as one document with its length.
  */
 export function answerPieces(
   pieces: Pieces,
@@ -29,7 +29,7 @@ export function answerPieces(
   parts: ErrorParts,
   sending: Sending = {},
 ): void {
-  // At once: when the handler has returned, an answer nobody claimed would be ended as empty.
+  // At once: when the handler returns, fastify would end an unclaimed response as empty.
   reply.hijack()
   sendPieces(pieces, call, { request, reply, sending }).catch((error: unknown) => {
     if (!reply.raw.headersSent) answerError(error, request, reply, parts)
@@ -60,7 +60,7 @@ async function pump(puller: Puller, call: Call, to: Sink): Promise<void> {
   try {
     await pumped(puller, call, to)
   } finally {
-    // However that ended: whoever makes the pieces may hold something for them.
+    // In any case: the source of the pieces may hold resources for them.
     await puller.return?.()
   }
 }
@@ -96,7 +96,10 @@ async function pumped(puller: Puller, call: Call, { request, reply, more }: Sink
   raw.end()
 }
 
-/** After the first byte nothing can be said any more: a cut answer tells the client that it is not whole. */
+/**
+ * After the first byte no error can be sent: the aborted response shows the client that it is
+ * incomplete.
+ */
 export function cutOff(error: unknown, call: Call, parts: ErrorParts): void {
   asApiError(error, call, parts)
   call.reply.destroy()

@@ -10,17 +10,23 @@ import type { ByteSink } from './paced-writer.ts'
 import { baseHeaders, writeHead, writePiece } from './wire.ts'
 import type { ErrorParts } from './error-reply.ts'
 
-/** Where the events of a watch go. */
+/** The destination of the events of a watch. */
 export type WatchSink = ByteSink & {
-  /** Whole events as the connection carries them. */
+  /** Frames whole events for the connection. */
   readonly framed: (events: Uint8Array) => Uint8Array
-  /** There is no more to come. Called once. @param drained this member goes, or must not serve: turn to another */
+  /**
+   * Ends the stream. Called once.
+   * @param drained this member shuts down or must not serve: the client should use another
+   */
   readonly end: (drained: boolean) => void
 }
 
 type AnswerOf = { readonly request: Request; readonly reply: Reply; readonly contentType: string }
 
-/** Sends a watch. @param contentType of its events */
+/**
+ * Sends a watch.
+ * @param contentType of its events
+ */
 export function answerWatch(
   stream: WatchStream,
   call: Call,
@@ -39,7 +45,7 @@ export function answerWatch(
     raw.end()
     return
   }
-  // The client must learn that the watch stands, even when nothing happens for long.
+  // The client must see that the watch is established, even if no event follows for long.
   if (!('stream' in raw)) raw.flushHeaders()
   const sink: WatchSink = {
     framed: (events) => events,
@@ -52,7 +58,7 @@ export function answerWatch(
   carryWatch(stream, call, sink, parts)
 }
 
-/** Carries a watch until it ends by itself, the client leaves, or the server drains. */
+/** Sends the events of a watch until it ends, the client disconnects, or the server drains. */
 export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, parts: ErrorParts): void {
   call.audit?.streamStarted()
   const writer = new PacedWriter(call, sink)
@@ -65,7 +71,7 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
   }
   call.endStream = () => end(true)
   call.endSlow = () => {
-    // Once ended there is nobody left who could be told.
+    // After the end no error can be sent.
     if (ended || writer.unsent > 0) {
       ended = true
       stream.close()
@@ -75,10 +81,10 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
     ended = true
     writer.write(sink.framed(stream.fail(unread())))
     sink.end(false)
-    // It has a while to read that.
+    // The client gets some time to read that.
     call.noteTaken()
   }
-  // The drain came while the verb was still at work, or the end of the caller's credentials.
+  // The server began to drain, or the credentials were revoked, while the verb was at work.
   if (call.lastOnConnection || call.isRevoked) end(true)
   const turn = (): void => {
     try {
@@ -98,7 +104,7 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
       failed(error)
     }
   }
-  /** @returns whether to go on at once */
+  /** Returns whether to continue at once. */
   const pass = (piece: Uint8Array | null): boolean => {
     if (piece === null) {
       end(false)
@@ -123,15 +129,18 @@ export function carryWatch(stream: WatchStream, call: Call, sink: WatchSink, par
   turn()
 }
 
-/** Clients go on behind what they were told last. @source client-go `tools/cache/reflector.go`: 429 in a watch is tried again */
+/**
+ * Clients resume after the last event they received.
+ * @source client-go `tools/cache/reflector.go`: a 429 in a watch is retried
+ */
 function unread(): ApiError {
   return tooManyRequests(
     1,
-    'the events of this watch were not read: go on behind the last one, and read faster',
+    'the events of this watch were not read: resume after the last one, and read faster',
   )
 }
 
-/** In the midst of an event no reason can be told but that of the protocol. */
+/** In the middle of an event only the protocol can report an error. */
 function cutConnection({ reply }: Call): void {
   if ('stream' in reply) reply.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
   reply.destroy()

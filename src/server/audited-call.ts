@@ -40,7 +40,7 @@ export type AuditableCall = {
 
 type Recorded = AuditDecision & { readonly level: 'Metadata' | 'Request' | 'RequestResponse' }
 
-/** What is gathered of one call for the audit log, from its first hook to the end of its answer. */
+/** Collects the audit data of one call, from its first hook to the end of its response. */
 export class AuditedCall {
   readonly #call: AuditableCall
   readonly #parts: AuditParts
@@ -48,7 +48,7 @@ export class AuditedCall {
   readonly #sourceIps: readonly string[]
   readonly #annotations = new Map<string, string>()
   #annotationCharacters = 0
-  /** null: not decided yet, or nothing is kept. */
+  /** null: not decided yet, or nothing is recorded. */
   #decision: Recorded | null = null
   #isDecided = false
   #named: NamedByBody = namedByNobody
@@ -62,11 +62,14 @@ export class AuditedCall {
     this.#call = call
     this.#parts = parts
     this.#receivedMs = parts.clock.wallMs()
-    // When the answer has ended nobody may be on the other side any more.
+    // After the end of the response the connection may be closed.
     this.#sourceIps = sourceIpsOf(call.raw)
   }
 
-  /** The caller is known. @param go see `AuditTrail.admit` */
+  /**
+   * Called when the caller is authenticated.
+   * @param go see `AuditTrail.admit`
+   */
   begin(go: (may: boolean) => void): void {
     const decision = this.#decide()
     if (decision === null) {
@@ -83,12 +86,15 @@ export class AuditedCall {
     if (waits) this.#stopWaiting = stop
   }
 
-  /** Whether so much of this call is kept. */
+  /** Returns whether this call is recorded at this level or above. */
   keeps(level: 'Metadata' | 'Request' | 'RequestResponse'): boolean {
     return this.#decision !== null && isAtLeast(this.#decision.level, level)
   }
 
-  /** The first value of a key stays. Too many are dropped. @param from the level that keeps it */
+  /**
+   * The first value of a key is kept. Annotations beyond the limit are dropped.
+   * @param from the level that records it
+   */
   annotate(key: string, value: string, from: 'Metadata' | 'Request' = 'Metadata'): void {
     if (!this.keeps(from) || this.#annotations.has(key)) return
     const characters = key.length + value.length
@@ -103,7 +109,7 @@ export class AuditedCall {
     this.annotate(`${group}/reason`, decision.reason ?? '')
   }
 
-  /** The body was read. */
+  /** Called when the body has been read. */
   received(body: Json): void {
     if (this.#decision === null) return
     const { verb } = this.#call.info.action
@@ -119,7 +125,7 @@ export class AuditedCall {
     if (this.keeps('Request')) this.#request = body
   }
 
-  /** @param bytes JSON of an object or a `Status` that is the answer */
+  /** @param bytes JSON of the object or `Status` in the response */
   answered(bytes: Uint8Array, isStatus: boolean): void {
     if (this.#decision === null) return
     if (isStatus) {
@@ -136,21 +142,21 @@ export class AuditedCall {
     if (this.keeps('RequestResponse') && action.kind === 'resource') this.#response = { object: status }
   }
 
-  /** The server itself failed. */
+  /** Called when the server itself failed. */
   broke(): void {
     this.#isBroken = true
   }
 
-  /** A watch stands. */
+  /** Called when a watch is established. */
   streamStarted(): void {
     if (this.#decision !== null) this.#record(this.#decision, 'ResponseStarted')
   }
 
-  /** The answer has ended, one way or the other. */
+  /** Called when the response has ended, in any way. */
   end(): void {
     this.#stopWaiting?.()
     if (!this.#isDecided) {
-      // Refused at the door: of somebody who proved to be nobody there is only that they were answered.
+      // Authentication failed: only the end of the response is recorded.
       const decision = this.#decide()
       const stage = this.#call.authenticated ? 'ResponseComplete' : 'ResponseStarted'
       if (decision !== null) this.#record(decision, stage)
@@ -180,7 +186,7 @@ export class AuditedCall {
     if (deprecated.removed !== '') this.annotate(auditAnnotations.removedRelease, deprecated.removed)
   }
 
-  /** @returns null: nothing is kept of this stage; else as `AuditTrail.record` */
+  /** @returns null: this stage is not recorded; else as `AuditTrail.record` */
   #record(decision: Recorded, stage: AuditStage): boolean | null {
     if (decision.omitStages.has(stage)) return null
     const { trail, clock } = this.#parts
@@ -209,7 +215,7 @@ export class AuditedCall {
   #statusSoFar(): JsonObject {
     const { reply } = this.#call
     if (!reply.headersSent) {
-      const message = 'the client left before it was answered'
+      const message = 'the client disconnected before the response'
       return { metadata: {}, status: 'Failure', message, code: CLIENT_LEFT }
     }
     const said = Object.entries(this.#status ?? { metadata: {} })
@@ -225,7 +231,7 @@ export class AuditedCall {
     const response = this.#response
     if (response === null) return null
     if ('object' in response) return JSON.stringify(response.object)
-    // It would be left out anyway.
+    // The event is too large with it, and will be truncated.
     if (response.bytes.byteLength > limits.auditEventBytesMax) return textOf(response.bytes)
     return redactedText(textOf(response.bytes), this.#redaction(decision))
   }
@@ -239,7 +245,7 @@ export class AuditedCall {
   }
 }
 
-/** As it is counted in `apiserver_request_total`; nobody ever receives it. */
+/** As it is counted in `apiserver_request_total`; it is never sent. */
 const CLIENT_LEFT = 499
 
 function textOf(bytes: Uint8Array): string {

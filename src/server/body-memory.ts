@@ -5,14 +5,15 @@ import { UserBudget } from './user-budget.ts'
 import type { BudgetBounds } from './user-budget.ts'
 
 /**
- * Memory for request bodies, from their first byte until they are answered: received, parsed, waiting for a commit.
- * Large ones leave a quarter of it to small ones, and one user leaves a quarter to others.
+ * Memory for request bodies, from their first byte until the response: received, parsed, waiting
+ * for a commit. Large bodies leave a quarter of it to small ones, and one user leaves a quarter to
+ * others.
  */
 export class BodyMemory {
   readonly #budget: UserBudget
   readonly #large: BudgetBounds
 
-  /** @param bytesMax of all bodies of this member together */
+  /** @param bytesMax for all bodies of this member together */
   constructor(bytesMax: number) {
     const threeQuarters = Math.floor((bytesMax * 3) / 4)
     this.#budget = new UserBudget({ max: bytesMax, perUserMax: threeQuarters })
@@ -28,7 +29,7 @@ export class BodyMemory {
   }
 }
 
-/** What one body takes of it. */
+/** The share of one body. */
 export class BodyCharge {
   readonly #budget: UserBudget
   readonly #large: BudgetBounds
@@ -47,10 +48,11 @@ export class BodyCharge {
   }
 
   /**
-   * Takes as much more as is missing.
+   * Acquires what is missing.
    *
-   * @param bytes in all; one that is larger than a share counts as a whole share, so that it finds room when nothing else is there
-   * @returns false when there is no room now
+   * @param bytes in total; one that is larger than a share counts as a whole share, so that it fits
+   * when there is no other
+   * @returns false when it does not fit now
    */
   growTo(bytes: number): boolean {
     assert(!this.#ended, 'a charge that was given back does not grow')
@@ -63,7 +65,7 @@ export class BodyCharge {
     return true
   }
 
-  /** Gives everything back, once. */
+  /** Releases everything, once. */
   release(): void {
     if (this.#ended) return
     this.#ended = true
@@ -71,15 +73,16 @@ export class BodyCharge {
   }
 }
 
-/** Above this a body is a large one. Ordinary objects are below. */
+/** Larger bodies count as large. Ordinary objects are smaller. */
 const SMALL_BYTES_MAX = 1024 * 1024
 
 /**
- * About how many bytes a body takes while it is answered: itself, its text, what it is parsed to and copied to on the way,
- * and what is written of it. Looks at its shape alone: nothing is parsed.
+ * Estimates the bytes that a body takes while its request is evaluated: itself, its text, the
+ * parsed trees and copies, and the encoded result. Only its shape is inspected: nothing is parsed.
  *
- * Of a parsed object or list V8 holds 16 to 184 bytes beside its members, of each member up to 27 (measured with Node 20; the
- * most are objects of distinct names). There are mostly two or three such trees.
+ * V8 needs 16 to 184 bytes for a parsed object or list in addition to its members, and up to 27 for
+ * each member (measured with Node 20; the maximum is for objects with distinct names). There are
+ * mostly two or three such trees.
  */
 export function bodyMemoryBytes(body: Uint8Array, mediaType: string): number {
   const { byteLength } = body
@@ -88,24 +91,29 @@ export function bodyMemoryBytes(body: Uint8Array, mediaType: string): number {
   return byteLength * TEXT_FACTOR + containers * CONTAINER_BYTES + commas * MEMBER_BYTES
 }
 
-/** At least what `bodyMemoryBytes` says, for nothing: most of what does not fit need not be looked at. */
+/**
+ * A lower bound of `bodyMemoryBytes` at no cost: most bodies that do not fit need no inspection.
+ */
 export function bodyMemoryBytesMin(body: Uint8Array): number {
   return body.byteLength * TEXT_FACTOR
 }
 
-/** At most what `bodyMemoryBytes` says of a text that is JSON: there a container takes two bytes, and a comma one. */
+/**
+ * An upper bound of `bodyMemoryBytes` for JSON text: there a container takes two bytes, and a comma
+ * one.
+ */
 export function jsonMemoryBytesMax(text: Uint8Array): number {
   return text.byteLength * (TEXT_FACTOR + CONTAINER_BYTES / 2)
 }
 
-/** The body, its text (two bytes a character at most), what is stored. */
+/** The body, its text (two bytes a character at most), the stored form. */
 const TEXT_FACTOR = 4
 const CONTAINER_BYTES = 256
 const MEMBER_BYTES = 64
-/** Two bytes can say a message of its own there. */
+/** Two bytes can be an embedded message there. */
 const PROTOBUF_FACTOR = 64
 
-/** Where strings are is not looked for; each line may say an object. */
+/** Strings are not located; each line may be an object. */
 function yamlShape(body: Uint8Array): JsonShape {
   let containers = 1
   let commas = 0

@@ -17,34 +17,37 @@ import type { WebSocketOffer } from './websocket-handshake.ts'
 import { warningHeader } from './warning.ts'
 import type { RawRequest, RawReply } from './raw-http.ts'
 
-/** All the server knows of one request while it lasts; also what verbs and authentication see of it. */
+/** The state of one request while it lasts, also as verbs and authentication see it. */
 export class Call implements RequestContext, Credentials {
   readonly id: string
   readonly info: RequestInfo
   readonly startedMs: number
-  /** Of the member that answers. */
+  /** The name of the member that answers. */
   readonly member: string
   readonly raw: RawRequest
   readonly reply: RawReply
-  /** What was offered for a WebSocket; null: none was asked for. */
+  /** The WebSocket handshake of the request; null: not a WebSocket request. */
   readonly webSocket: WebSocketOffer | null
   /** On the monotonic clock. */
   deadlineMs: number
-  /** Its body is on its way. */
+  /** The upload of its body, while that is in progress. */
   upload: Upload | null = null
-  /** What its body takes parsed, about, once it is here; 0: it has none. */
+  /** Estimated memory of its parsed body, once received; 0: no body. */
   bodyMemoryBytes = 0
-  /** Where bytes that its client does not take are counted; null: nowhere. */
+  /** Accounts for bytes that the client has not read; null: nothing does. */
   outgoing: OutgoingBytes | null = null
-  /** A watch in progress, ended by whoever calls this because its client does not read. */
+  /** Ends a watch in progress whose client does not read. */
   endSlow: (() => void) | null = null
-  /** A watch in progress, ended by whoever calls this. */
+  /** Ends a watch in progress. */
   endStream: (() => void) | null = null
-  /** The server drains: the client of an HTTP/1.1 connection should turn elsewhere after this answer. */
+  /**
+   * The server drains: the client of an HTTP/1.1 connection should use another one after this
+   * response.
+   */
   lastOnConnection = false
-  /** Of the kind it is about, once that is known. */
+  /** The deprecation of the requested kind, once that is known. */
   deprecated: Deprecation | null = null
-  /** What the audit log will say of it; null: there is none. */
+  /** The audit data of the call; null: not audited. */
   audit: AuditedCall | null = null
   #revoked = false
   #user: UserInfo | null = null
@@ -63,7 +66,7 @@ export class Call implements RequestContext, Credentials {
     readonly info: RequestInfo
     readonly member: string
     readonly clock: Clock
-    /** How long it may take. */
+    /** The time limit of the call, in ms. */
     readonly allowedMs: number
     readonly raw: RawRequest
     readonly reply: RawReply
@@ -80,18 +83,21 @@ export class Call implements RequestContext, Credentials {
     this.webSocket = of.webSocket ?? null
   }
 
-  /** The answer has ended, one way or the other. */
+  /** The response has ended, in any way. */
   get closed(): boolean {
     return this.#closed
   }
 
-  /** Has `release` called once the answer has ended and nobody works for it any more. */
+  /** Calls `release` once the response has ended and no task of the call is running. */
   hold(release: () => void): void {
     this.#held = this.#held === null ? [release] : [...this.#held, release]
     this.#giveBack()
   }
 
-  /** Runs what may go on after the client left: until it ends, what the call holds is not given to others. */
+  /**
+   * Runs a task that may continue after the client left: until it ends, the resources of the call
+   * are not released.
+   */
   async work<T>(task: () => Promise<T>): Promise<T> {
     this.#isWorking = true
     try {
@@ -102,7 +108,7 @@ export class Call implements RequestContext, Credentials {
     }
   }
 
-  /** The answer has ended: what the call holds is given back. */
+  /** Called when the response has ended: releases the resources of the call. */
   close(): void {
     this.#closed = true
     this.#giveBack()
@@ -116,18 +122,18 @@ export class Call implements RequestContext, Credentials {
     for (const release of held) release()
   }
 
-  /** Whether the caller's credentials stopped counting while the call was in progress. */
+  /** Whether the caller's credentials became invalid while the call was in progress. */
   get isRevoked(): boolean {
     return this.#revoked
   }
 
-  /** What streams ends now, or as soon as it begins; what is answered in one piece goes on. */
+  /** Ends a stream now, or as soon as it begins; a response in one piece continues. */
   revoke(): void {
     this.#revoked = true
     this.endStream?.()
   }
 
-  /** Ends what a client does not take, and says why where there is still a way to. */
+  /** Ends a response that the client does not read, with an error where one can still be sent. */
   cutOff(): void {
     if (this.endSlow === null) this.reply.destroy()
     else this.endSlow()
@@ -138,17 +144,19 @@ export class Call implements RequestContext, Credentials {
     return this.#clock.monotonicMs()
   }
 
-  /** Bytes wait for the client. */
+  /** Called when bytes wait for the client. */
   noteBlocked(): void {
     this.#blockedSinceMs ??= this.#clock.monotonicMs()
   }
 
-  /** The client took some of what waited for it. */
+  /** Called when the client has read some of what waited for it. */
   noteTaken(): void {
     this.#blockedSinceMs = null
   }
 
-  /** Since when the client has taken nothing of what waits for it, in ms. 0: nothing waits. */
+  /**
+   * Returns for how long the client has read nothing of what waits for it, in ms. 0: nothing waits.
+   */
   blockedMs(): number {
     return this.#blockedSinceMs === null ? 0 : this.#clock.monotonicMs() - this.#blockedSinceMs
   }
@@ -157,7 +165,7 @@ export class Call implements RequestContext, Credentials {
     return present(this.#user, 'the caller was authenticated')
   }
 
-  /** Whether the caller is known already. */
+  /** Whether the caller is authenticated. */
   get authenticated(): boolean {
     return this.#user !== null
   }
@@ -184,7 +192,7 @@ export class Call implements RequestContext, Credentials {
     return certificatesOf(this.raw)
   }
 
-  /** Made on first use: most calls never ask for it. */
+  /** Created on first use: most calls never need it. */
   get signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController()
@@ -197,7 +205,10 @@ export class Call implements RequestContext, Credentials {
     return this.#warnings
   }
 
-  /** An arrow, as verbs may hand it on. What is said again, as when a write is evaluated again, is told once. */
+  /**
+   * An arrow function, as verbs may pass it on. A repeated text, as from a repeated evaluation of a
+   * write, is added once.
+   */
   readonly warn = (text: string): void => {
     this.#warnings ??= []
     if (this.#warnings.length >= limits.warningsMax) return
@@ -213,12 +224,12 @@ export class Call implements RequestContext, Credentials {
     this.audit?.answered(bytes, isStatus)
   }
 
-  /** An arrow, as `warn`. */
+  /** An arrow function, as `warn`. */
   readonly annotate = (key: string, value: string, from?: 'Metadata' | 'Request'): void => {
     this.audit?.annotate(key, value, from)
   }
 
-  /** What is proven of a read, once it is; null: this is none, or it is not that far. */
+  /** The proof of a read, once there is one; null: none yet, or not a read. */
   get proof(): ReadProof | null {
     return this.#proof
   }
@@ -227,7 +238,7 @@ export class Call implements RequestContext, Credentials {
     this.#proof = proof
   }
 
-  /** The client is gone or was told that time is up: whoever still works for it may stop. */
+  /** Called when the client is gone or the time is up: work for it may stop. */
   abort(): void {
     this.#aborted = true
     this.#abort?.abort()

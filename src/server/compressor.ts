@@ -10,25 +10,28 @@ type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 type Puller = Iterator<Uint8Array> | AsyncIterator<Uint8Array>
 
 /**
- * Compresses answers that are worth it, while they leave and only as fast as the client takes them; the work is done on
- * other threads. Each takes about 0.5 MiB while it lasts, so there are only so many at once; what comes beyond
- * that leaves as it is.
+ * Compresses responses that are worth it, while they are sent and only as fast as the client reads
+ * them; the work is done on other threads. Each stream takes about 0.5 MiB, so their number is
+ * limited; beyond the limit responses are sent uncompressed.
  *
- * @source upstream compresses answers of 128 KiB and more for clients that list `gzip`, and no watches
+ * @source upstream compresses responses of 128 KiB and more for clients that list `gzip`, and no
+ * watches
  */
 export class Compressor {
   #streams = 0
 
-  /** How many answers are being compressed. */
+  /** The number of responses being compressed. */
   get streams(): number {
     return this.#streams
   }
 
   /**
-   * An answer as the client takes it. The pieces that come back have to be asked for the first at least.
+   * Encodes a response as the client accepts it. The caller must pull at least the first of the
+   * returned pieces.
    *
    * @param header `Accept-Encoding`
-   * @throws ApiError `NotAcceptable` when it takes neither; `TooManyRequests` when it takes only what there is no room for
+   * @throws ApiError `NotAcceptable` when it accepts neither; `TooManyRequests` when it accepts
+   * only gzip and the limit is reached
    */
   async coded(
     pieces: Pieces,
@@ -54,7 +57,7 @@ export class Compressor {
     const source = Readable.from(pieces, { highWaterMark: 1 })
     const compressing = createGzip({ level, chunkSize: 64 * 1024 })
     try {
-      // Errors come out of the loop below, as the other end is destroyed with them.
+      // Errors surface in the loop below, as the other end is destroyed with them.
       const chunks: AsyncIterable<Uint8Array> = pipeline(source, compressing, () => undefined)
       for await (const chunk of chunks) yield chunk
     } finally {
@@ -69,7 +72,7 @@ export function noCoding(): ApiError {
   return new ApiError('NotAcceptable', 'only the following content codings are offered: gzip, identity')
 }
 
-/** A document that is kept and sent often: once, so as small as can be. */
+/** Compresses a document that is stored and sent often: once, and as small as possible. */
 export function compressedOnce(bytes: Uint8Array): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     gzip(bytes, { level: 9 }, (error, compressed) => {
@@ -79,21 +82,24 @@ export function compressedOnce(bytes: Uint8Array): Promise<Uint8Array> {
   })
 }
 
-/** Fast rather than small: the network is seldom as slow as the processor would be. */
+/** Fast rather than small: the network is rarely the bottleneck. */
 const level = 1
 
-/** However it leaves, another client might have got it the other way. @source RFC 9110 section 12.5.5 */
+/**
+ * Another client might get the other coding.
+ * @source RFC 9110 section 12.5.5
+ */
 const varying: ReplyHeaders = { vary: 'Accept-Encoding' }
 const gzipHeaders: ReplyHeaders = { ...varying, 'content-encoding': 'gzip' }
 
 type Begun = {
   readonly held: readonly Uint8Array[]
   readonly puller: Puller
-  /** There is nothing behind what is held. */
+  /** There are no pieces after the held ones. */
   readonly ended: boolean
 }
 
-/** Pulls until it is known whether there are so many bytes. */
+/** Pulls until it is known whether there are `bytes` bytes. */
 async function begin(pieces: Pieces, bytes: number): Promise<Begun> {
   const puller: Puller =
     Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]()

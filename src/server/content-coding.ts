@@ -1,16 +1,17 @@
-/** Which content codings the client takes, and of those offered prefers. */
+/** The content codings that the client accepts. */
 export type Codings = {
-  /** It may be compressed, and not rather left as it is. */
+  /** Gzip is accepted, and identity is not preferred. */
   readonly gzip: boolean
-  /** It may be left as it is. */
+  /** Identity is accepted. */
   readonly identity: boolean
 }
 
 const PLAIN: Codings = Object.freeze({ gzip: false, identity: true })
 
 /**
- * @param header `Accept-Encoding`. Without it nothing is compressed, as clients that never ask may not expect it.
- * @source RFC 9110 section 12.5.3; a weight that cannot be read counts as 0
+ * @param header `Accept-Encoding`. Without it nothing is compressed, as such clients may not expect
+ * it.
+ * @source RFC 9110 section 12.5.3; an unreadable weight counts as 0
  */
 export function codingsOf(header: string | undefined): Codings {
   if (header === undefined || header === '') return PLAIN
@@ -21,7 +22,7 @@ export function codingsOf(header: string | undefined): Codings {
   }
   const any = weights.get('*')
   const gzip = weights.get('gzip') ?? any ?? 0
-  // Acceptable unless it is excluded; weighed only where it is named.
+  // Acceptable unless excluded; weighed only where named.
   const identity = weights.get('identity') ?? (any === 0 ? 0 : null)
   return { gzip: gzip > 0 && (identity === null || gzip >= identity), identity: identity !== 0 }
 }

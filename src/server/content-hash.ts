@@ -1,8 +1,8 @@
 /**
- * Names content so that caches notice when it changes; no protection against anyone who wants two contents
- * with one name. 32 hexadecimal digits, the same on every member and release for the same bytes.
+ * Returns a hash of content by which caches notice changes; it does not resist deliberate
+ * collisions. 32 hexadecimal digits, the same on every member and release for the same bytes.
  *
- * @source FNV-1a, run as four lanes from different starts, each byte added to its place first
+ * @source FNV-1a, run as four lanes from different starts, each byte added to its position first
  */
 export function contentHash(bytes: Uint8Array): string {
   const lanes = [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35]

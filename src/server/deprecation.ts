@@ -2,9 +2,9 @@ import { formatGroupVersion } from '../api/metadata/group-version.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 
 /**
- * What a client of a version is told that goes away. null: this one stays.
+ * Returns the warning about a deprecated version, or null.
  *
- * @source spec 6.2, 9.6; the words are upstream's
+ * @source spec 6.2, 9.6; the wording is upstream's
  */
 export function deprecationWords(definition: ResourceDefinition): string | null {
   const { deprecated, kind } = definition

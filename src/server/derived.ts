@@ -1,6 +1,6 @@
 /**
- * Something that is made of the catalog: anew when it is asked for and the catalog has changed, never otherwise. Whoever
- * asks while it is being made waits for that, and for at most one more when the catalog had changed by then.
+ * A value computed from the catalog, recomputed on request when the catalog has changed. Concurrent
+ * callers share one computation, and wait for at most one more if the catalog changed in between.
  */
 export class Derived<T> {
   readonly #versionNow: () => number
@@ -8,13 +8,13 @@ export class Derived<T> {
   #made: { readonly version: number; readonly value: T } | null = null
   #making: Promise<void> | null = null
 
-  /** @param make of the catalog as it is when it is called */
+  /** @param make computes the value from the current catalog */
   constructor(versionNow: () => number, make: () => Promise<T>) {
     this.#versionNow = versionNow
     this.#make = make
   }
 
-  /** As new as the catalog at the time of the call, or newer. */
+  /** Returns a value at least as new as the catalog at the time of the call. */
   async get(): Promise<T> {
     const wanted = this.#versionNow()
     for (;;) {

@@ -9,7 +9,10 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ['h', 3_600_000],
 ])
 
-/** `30s`, `1m30s`, `500ms`, `0` in milliseconds; null when it is none. @source Go `time.ParseDuration` */
+/**
+ * Parses `30s`, `1m30s`, `500ms`, `0` to milliseconds; null when it is not a duration.
+ * @source Go `time.ParseDuration`
+ */
 export function parseDuration(text: string): number | null {
   if (text.length > 32) return null
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)$/.exec(text)

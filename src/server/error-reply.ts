@@ -28,11 +28,11 @@ export type ErrorParts = {
 
 export function answerError(error: unknown, request: Request, reply: Reply, parts: ErrorParts): void {
   const call = request.call ?? null
-  // For methods that Node's HTTP/1.1 does not know the router looks for nothing.
+  // The router does not look up methods that Node's HTTP/1.1 parser does not know.
   const isUnrouted = isFastifyError(error) && error.code === 'FST_ERR_NOT_FOUND'
   const apiError = isUnrouted ? noRoute(request, parts) : asApiError(error, call, parts)
   reply.hijack()
-  // A body that was not read to its end would be taken for the next request of the connection.
+  // The unread rest of a body would be taken for the next request of the connection.
   const unread = apiError.code === 'RequestEntityTooLarge' || apiError.code === 'UnsupportedMediaType'
   try {
     sendError(reply.raw, call, request.method, apiError, unread ? { connection: 'close' } : {})
@@ -42,12 +42,12 @@ export function answerError(error: unknown, request: Request, reply: Reply, part
   }
 }
 
-/** The hooks have run, but for methods that are not even of another protocol: then there is no call. */
+/** There is a call unless the method is not an HTTP/1.1 method. */
 export function noRoute({ call }: Request, parts: ErrorParts): ApiError {
   return parts.noRoute.refusal(call?.info ?? null)
 }
 
-/** Made of nothing that the request has a part in; without it the client would wait until its time is up. */
+/** Independent of the request; without it the client would wait until its time is up. */
 export const LAST_RESORT = Buffer.from(
   jsonText(statusOf(internal('the error of this request could not be sent'))),
 )
@@ -60,7 +60,9 @@ export function sendLastResort(reply: RawReply): void {
   }
 }
 
-/** @returns what the caller may know; the rest goes to the log under the id the caller sees */
+/**
+ * Returns the error that the caller may see; the rest is logged under the id that the caller sees.
+ */
 export function asApiError(error: unknown, call: Call | null, parts: ErrorParts): ApiError {
   const translated = apiErrorOf(error)
   if (translated instanceof ApiError) return translated
@@ -83,7 +85,7 @@ export function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | nu
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return unsupportedMediaType(BODY_TYPES.map(({ type }) => type))
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return badRequest('the body is not as long as Content-Length says')
+      return badRequest('the body is not as long as Content-Length states')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return pathNotFound()
     default:
@@ -92,13 +94,14 @@ export function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | nu
 }
 
 /**
- * Fastify calls whatever reading a body fails with a 400, but only what it says itself is about the request. All else (time
- * was up, perhaps because this thread was busy; a connection or a stream broke) is nothing that the client did wrong.
+ * Fastify reports every failure of reading a body as 400, but only its own errors are about the
+ * request. All others (the time was up, perhaps because this thread was busy; a connection or a
+ * stream broke) are not the client's fault.
  */
 export function unreadBody(code: string | undefined): ApiError {
   return code?.startsWith('FST_') === true
     ? badRequest('the request could not be read')
-    : new ApiError('RequestTimeout', 'the body did not arrive to its end; send the request again')
+    : new ApiError('RequestTimeout', 'the body did not arrive completely; send the request again')
 }
 
 export function isFastifyError(error: unknown): error is FastifyError {

@@ -12,22 +12,22 @@ import type { Server } from 'node:http'
 import type { Call } from './call.ts'
 import type { RawServer, RawHandler } from './raw-http.ts'
 
-/** Fastify over either protocol. */
+/** A fastify instance over either protocol. */
 export type App = FastifyInstance<RawServerBase>
 export type Request = FastifyRequest<RouteGenericInterface, RawServerBase>
 export type Reply = FastifyReply<RouteGenericInterface, RawServerBase>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the first hook; absent for what fails before any hook runs. */
+    /** Set by the first hook; absent for requests that fail before any hook runs. */
     call: Call | null | undefined
   }
 }
 
 /**
- * Fastify on a server of our own making. Its declarations know one protocol at a time, hence the detour; what
- * runs asks each request which one it came with. No route has a schema for fastify to check or write by: without the
- * compilers for those, which it would load, two hundred modules of it are not read at a start.
+ * Builds fastify on a server of this module. Its declarations support one protocol at a time, hence
+ * the cast; at run time each request is of one of them. No route has a schema for fastify: without
+ * its schema compilers, two hundred modules are not loaded at the start.
  */
 export function appOn(
   makeServer: (handler: RawHandler) => RawServer,
@@ -49,5 +49,5 @@ export function callOf(request: Request): Call {
   return present(request.call, 'the first hook made the call')
 }
 
-/** All methods the router knows, for routes that judge the method themselves. */
+/** All methods of the router, for routes that check the method themselves. */
 export const EVERY_METHOD = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']

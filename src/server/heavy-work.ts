@@ -5,19 +5,19 @@ import { limits } from '../config/limits.ts'
 import type { WatchStream } from '../registry/calls/verb.ts'
 
 /**
- * What keeps the thread for long is done a little at a time: large objects are evaluated as many at once as fit, the largest
- * alone, none begins in the turn in which another one began, and behind each that ended others have their turns. Users who
- * wait take turns, and each one's requests keep their order, so nobody waits behind all that somebody else asked for. Small
- * ones never wait here.
+ * Schedules work that occupies the thread for long. Large objects are evaluated concurrently only
+ * as far as their memory fits, the largest alone; no task begins in the event-loop turn in which
+ * another began, and after each the other work gets a turn. Users are served round robin and each
+ * user's requests in order, so no user waits for all requests of another. Small tasks never wait.
  *
- * As long as the requests that wait, which flow control bounds.
+ * The queue is bounded by the requests in flight, which flow control limits.
  */
 export class HeavyWork {
   readonly #clock: Clock
-  /** By user, the one whose turn is next first. Nobody is here without a request. */
+  /** By user, in round-robin order. A user without a waiting request has no entry. */
   readonly #waiting = new Map<string, Set<Waiting>>()
   #bytes = 0
-  /** Nothing heavy begins now. */
+  /** No heavy task may begin now. */
   #isPausing = false
   #pauseUntilMs = 0
 
@@ -26,8 +26,10 @@ export class HeavyWork {
   }
 
   /**
-   * @param of `bytes` of memory that the task takes, about; one that `isHeavy` does not know begins at once
-   * @throws ApiError `TooManyRequests` when it did not come to its turn in time
+   * Runs a task when it is its turn.
+   * @param of `bytes` is the estimated memory of the task; one that `isHeavy` does not cover begins
+   * at once
+   * @throws ApiError `TooManyRequests` when its turn did not come in time
    */
   async run<T>({ user, bytes, deadlineMs }: HeavyTask, task: () => Promise<T>): Promise<T> {
     if (!isHeavy(bytes)) return task()
@@ -40,10 +42,11 @@ export class HeavyWork {
       isCounted = false
       this.#bytes -= weight
       const tookMs = this.#clock.monotonicMs() - beganMs
-      // Others need several turns for one small request: they have a quarter of the time that a long one took.
+      // A small request needs several turns: the others get a quarter of the time that a long task
+      // took.
       this.#pause(tookMs < LONG_MS ? 0 : Math.min(tookMs / 4, PAUSE_MS_MAX))
     }
-    // By then it waits for something else than this thread, as for a quorum.
+    // By then it waits for something other than this thread, such as a quorum.
     const timer = this.#clock.after(limits.heavyWorkMsMax, release)
     try {
       return await task()
@@ -53,7 +56,7 @@ export class HeavyWork {
     }
   }
 
-  /** One piece after the other, each as a task that takes all there is. */
+  /** Produces each piece as a task that takes all of the memory limit. */
   async *pieces(
     user: string,
     pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -71,7 +74,7 @@ export class HeavyWork {
     }
   }
 
-  /** The same of a watch: each time it is pulled. */
+  /** The same for a watch, at each pull. */
   watch(user: string, stream: WatchStream, deadlineMs: () => number): WatchStream {
     return {
       next: () => this.run(wholeOf(user, deadlineMs()), async () => stream.next()),
@@ -99,7 +102,7 @@ export class HeavyWork {
     }
   }
 
-  /** @returns false when it waits no more */
+  /** Returns false when it no longer waits. */
   #leave(user: string, waiting: Waiting): boolean {
     const queue = this.#waiting.get(user)
     if (queue?.delete(waiting) !== true) return false
@@ -112,7 +115,7 @@ export class HeavyWork {
     this.#pause(0)
   }
 
-  /** Behind a turn, and so much time at least. */
+  /** Waits for a turn, and for at least this time. */
   #pause(ms: number): void {
     this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#clock.monotonicMs() + ms)
     if (!this.#isPausing) this.#waitForEnd()
@@ -126,12 +129,14 @@ export class HeavyWork {
       else this.#next()
     }
     const leftMs = this.#pauseUntilMs - this.#clock.monotonicMs()
-    // Timers are no finer than that.
+    // Timers have no finer resolution.
     if (leftMs >= 1) this.#clock.after(leftMs, end)
     else this.#clock.soon(end)
   }
 
-  /** Lets the first of the user begin whose turn it is, unless it is too large beside what is not done yet. */
+  /**
+   * Starts the first task of the next user, unless it is too large to run with those in progress.
+   */
   #next(): void {
     const [first] = this.#waiting
     if (first === undefined) return
@@ -139,7 +144,7 @@ export class HeavyWork {
     const [waiting] = queue
     if (waiting === undefined || !this.#fits(waiting.weight)) return
     this.#leave(user, waiting)
-    // The others come first now.
+    // The other users come first now.
     if (this.#waiting.delete(user)) this.#waiting.set(user, queue)
     this.#begin(waiting.weight)
     waiting.turn.resolve()
@@ -151,7 +156,7 @@ export class HeavyWork {
   }
 }
 
-/** Whether a task of so many bytes has to wait for its turn. */
+/** Whether a task of this many bytes has to wait for its turn. */
 export function isHeavy(bytes: number): boolean {
   return bytes > limits.heavyWorkBytesMin
 }

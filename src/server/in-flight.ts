@@ -8,8 +8,8 @@ import type { RequestMetrics } from './request-metrics.ts'
 import { sendError } from './wire.ts'
 
 /**
- * Every call from its first hook to the end of its answer. One look each second enforces deadlines and
- * finds clients that stopped reading, which spares each request a timer of its own.
+ * All calls in progress, from their first hook to the end of the response. One scan each second
+ * enforces deadlines and finds clients that stopped reading, which saves a timer per request.
  *
  * Bounded by the connections and the streams on each.
  */
@@ -33,7 +33,7 @@ export class InFlight {
     return this.#calls.size
   }
 
-  /** Those of now. */
+  /** The calls in progress. */
   get calls(): readonly Call[] {
     return [...this.#calls]
   }
@@ -42,20 +42,21 @@ export class InFlight {
     call.lastOnConnection = this.#draining
     call.outgoing = this.#outgoing
     this.#calls.add(call)
-    // The request's own `close` comes with the end of its body in HTTP/1.1; only the reply's tells the end.
+    // In HTTP/1.1 the request's `close` follows the end of its body; only the reply's marks the
+    // end.
     call.reply.on('close', () => this.#end(call))
-    // A write that meets a connection just broken is told here, too; the close says all there is to say.
+    // A write to a connection that just broke is reported here, too; `close` follows.
     call.reply.on('error', ignore)
   }
 
-  /** From now on answers end their HTTP/1.1 connections, and watches end. */
+  /** From now on responses end their HTTP/1.1 connections, and watches end. */
   drain(): void {
     this.#draining = true
     for (const call of this.#calls) call.lastOnConnection = true
     this.endStreams()
   }
 
-  /** Ends every watch, some a turn; their clients go on elsewhere from where they were. */
+  /** Ends every watch, some per turn; their clients resume on another member. */
   endStreams(): void {
     this.#endSome(
       [...this.#calls].filter(({ endStream }) => endStream !== null),
@@ -75,7 +76,7 @@ export class InFlight {
     this.#sweep.cancel()
   }
 
-  /** The last words of ten thousand watches in one go would take a third of a second. */
+  /** Ending ten thousand watches in one turn would take a third of a second. */
   #endSome(calls: readonly Call[], from: number): void {
     const to = from + STREAMS_ENDED_PER_TURN
     for (const call of calls.slice(from, to)) call.endStream?.()
@@ -97,12 +98,12 @@ export class InFlight {
     const now = this.#clock.monotonicMs()
     this.#outgoing.look(now)
     for (const call of this.#calls) {
-      // An answer that is complete waits for the client alone.
+      // A complete response waits only for the client.
       if (call.reply.writableEnded) call.noteBlocked()
       if (call.blockedMs() > limits.writeStallMsMax) {
         call.cutOff()
       } else if (call.upload?.isTooSlow(now) === true && !call.reply.headersSent) {
-        giveUp(call, new ApiError('RequestTimeout', 'the body comes too slowly, nothing was changed'))
+        giveUp(call, new ApiError('RequestTimeout', 'the body arrives too slowly, nothing was changed'))
       } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
         giveUp(call, timeout('request did not complete within the allotted timeout'))
       }
@@ -120,5 +121,5 @@ function ignore(): void {}
 
 const STREAMS_ENDED_PER_TURN = 100
 
-/** Verbs keep the deadline themselves and say more about it; this is for what they do not see. */
+/** Verbs enforce the deadline themselves, with better errors; this covers what they do not see. */
 const DEADLINE_GRACE_MS = 1000

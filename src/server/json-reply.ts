@@ -6,7 +6,10 @@ import { sendDocument } from './static-document.ts'
 import type { StaticDocument } from './static-document.ts'
 import { JSON_TYPE, baseHeaders, sendBytes } from './wire.ts'
 
-/** Sends a small document the server made itself. @throws ApiError `NotAcceptable` */
+/**
+ * Sends a small document made by the server.
+ * @throws ApiError `NotAcceptable`
+ */
 export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code = 200): void {
   mustAcceptJson(request.raw.headers.accept)
   const call = callOf(request)
@@ -14,7 +17,10 @@ export function sendJson(request: Request, reply: Reply, bytes: Uint8Array, code
   sendBytes(reply.raw, call, request.method, code, baseHeaders(call, JSON_TYPE), laidOut(call, 'json', bytes))
 }
 
-/** One that is kept. Laid out for people it is other bytes, which have no name. @throws ApiError `NotAcceptable` */
+/**
+ * Sends a cached document. Pretty-printed it has other bytes, without an ETag.
+ * @throws ApiError `NotAcceptable`
+ */
 export function sendJsonDocument(request: Request, reply: Reply, document: StaticDocument): void {
   if (wantsPretty(callOf(request))) {
     sendJson(request, reply, document.bytes)

@@ -2,8 +2,8 @@ import { limits } from '../config/limits.ts'
 import type { Catalog } from '../registry/kinds/catalog.ts'
 
 /**
- * Which resources are counted by their names: metrics keep a series for ever, so of kinds that come and go there may only be
- * so many. When full: later ones are counted with the paths that nobody knows.
+ * The resources with a metric series of their own: a series stays for ever, so the number is
+ * limited for kinds that come and go. When full: later ones are counted with unknown paths.
  */
 export class KindSeries {
   readonly #served: Catalog

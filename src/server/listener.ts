@@ -27,16 +27,16 @@ export type ListenerOptions = {
   readonly clock: Pick<Clock, 'soon'>
 }
 
-/** The socket side: accepts connections in the protocols wanted, knows them all, and can close them. */
+/** The socket side of the server: accepts connections, tracks them all, and can close them. */
 export class Listener {
   readonly server: RawServer
   readonly #policy: TlsPolicy
   readonly #sockets = new Set<Socket>()
-  /** The same by where they come from: that much of them is known above TLS, too. */
+  /** The same connections by remote address and port, which TLS sockets have, too. */
   readonly #origins = new Map<string, Socket>()
   readonly #sessions = new Set<ServerHttp2Session>()
   readonly #upgrades = new WeakMap<RawRequest, WebSocketUpgrade>()
-  /** Of each connection of HTTP/1.1. */
+  /** The current exchange of each HTTP/1.1 connection. */
   readonly #exchanges = new WeakMap<Duplex, Exchange>()
   readonly #queued: QueuedReplies
 
@@ -62,12 +62,12 @@ export class Listener {
     this.server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session)
       session.on('close', () => this.#sessions.delete(session))
-      // A session that breaks ends its streams; there is nobody to tell.
+      // A broken session ends its streams; there is nothing else to do.
       session.on('error', () => undefined)
     })
   }
 
-  /** Hands every request to `handler`, but those for a tunnel. */
+  /** Passes every request to `handler`, except for tunnels. */
   handle(handler: RawHandler, refuseTunnel: () => ApiError): RawServer {
     const take: RawHandler = (request, reply) => {
       if (!('stream' in request || 'stream' in reply)) {
@@ -78,16 +78,17 @@ export class Listener {
       handler(request, reply)
     }
     this.server.on('request', take)
-    // A client that asks first is told to go on only when it may write; see `plugins/bodies.ts`.
+    // A client that sends `Expect` gets 100 only when it may write; see `plugins/bodies.ts`.
     this.server.on('checkContinue', take)
     this.server.on('checkExpectation', refuseExpectation)
-    // HTTP/2 brings a reply, HTTP/1.1 a connection.
+    // The argument is a reply for HTTP/2, a connection for HTTP/1.1.
     this.server.on('connect', (request: http.IncomingMessage, to: Duplex | http2.Http2ServerResponse) => {
       if (!('stream' in to)) to.on('error', () => undefined)
       const reply = 'stream' in to ? to : replyOn(request, to)
       if (reply !== null) sendError(reply, null, request.method, refuseTunnel())
     })
-    // With `Upgrade` in a request its connection is given away; one that stays with HTTP is answered and ends.
+    // A request with `Upgrade` takes its connection over; one that stays with HTTP is answered and
+    // the connection ends.
     this.server.on('upgrade', (request: http.IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => undefined)
       const reply = replyOn(request, socket)
@@ -98,46 +99,49 @@ export class Listener {
     return this.server
   }
 
-  /** Answers what could not be read as a request. */
+  /** Answers bytes that could not be parsed as a request. */
   refuse(error: ParserError, socket: Duplex): void {
     answerUnreadable(error, socket, this.#exchanges.get(socket) ?? null)
   }
 
-  /** The connection of a request that asked for an upgrade; null: it asked for none. */
+  /** Returns the connection of a request with `Upgrade`, or null. */
   upgradeOf(request: RawRequest): WebSocketUpgrade | null {
     return this.#upgrades.get(request) ?? null
   }
 
-  /** New connections are shown the new certificate. */
+  /** New connections use the new certificate. */
   reload(tls: TlsFiles): void {
     if ('setSecureContext' in this.server) this.server.setSecureContext(contextOf(tls, this.#policy))
   }
 
-  /** No new connections, and HTTP/2 clients are told to go elsewhere with their next request. */
+  /** Accepts no new connections, and sends GOAWAY to HTTP/2 clients. */
   stopAccepting(): void {
     this.server.close()
     for (const session of this.#sessions) session.close()
     if ('closeIdleConnections' in this.server) this.server.closeIdleConnections()
   }
 
-  /** Whoever is still there is cut off. */
+  /** Closes the remaining connections. */
   destroy(): void {
     for (const session of this.#sessions) session.destroy()
     for (const socket of this.#sockets) socket.destroy()
   }
 }
 
-/** One connection at a time comes from there. */
+/** Identifies a connection: a remote address and port has one at a time. */
 function originOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remotePort} ${remoteAddress}`
 }
 
-/** @returns null when an earlier request of the connection waits for its answer: the connection is cut */
+/**
+ * @returns null when an earlier request of the connection has no response yet: the connection is
+ * closed
+ */
 function replyOn(request: http.IncomingMessage, socket: Duplex): http.ServerResponse | null {
   const reply = new http.ServerResponse(request)
   reply.shouldKeepAlive = false
   try {
-    // What carries an upgrade is what carried the request: a socket, which the declared type conceals.
+    // The carrier of an upgrade is the socket of the request, whatever its declared type.
     reply.assignSocket(socket as Socket)
   } catch {
     socket.destroy()
@@ -147,7 +151,7 @@ function replyOn(request: http.IncomingMessage, socket: Duplex): http.ServerResp
   return reply
 }
 
-/** @source RFC 9110 section 10.1.1: the only expectation there is, is that for 100. */
+/** @source RFC 9110 section 10.1.1: 100-continue is the only expectation that is defined */
 function refuseExpectation(request: RawRequest, reply: RawReply): void {
   const refusal = new ApiError('ExpectationFailed', 'the only expectation that can be met is 100-continue')
   sendError(reply, null, request.method, refusal, { connection: 'close' })
@@ -160,7 +164,7 @@ function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
     ...CONNECTION,
     ...contextOf(tls, policy),
     requestCert: tls.clientAuthorities !== null,
-    // Others may come without a certificate, or with one that proves nothing: authentication decides.
+    // Clients may connect without a certificate, or with an untrusted one: authentication decides.
     rejectUnauthorized: false,
     handshakeTimeout: 10_000,
   }
@@ -172,19 +176,20 @@ function serverOf(options: ListenerOptions, policy: TlsPolicy): RawServer {
     settings: {
       maxConcurrentStreams: limits.streamsPerConnectionMax,
       maxHeaderListSize: limits.headerBytesMax,
-      // The default of 64 KiB makes a client of a long request body wait after every 64 KiB.
+      // With the default of 64 KiB a client waits after every 64 KiB of a long body.
       initialWindowSize: STREAM_WINDOW_BYTES,
     },
   })
-  // Node looks for them here, but does not put them here as the other servers do (seen with 20.20 and 24.21).
+  // Node reads them here, but does not set them here as for other servers (seen with 20.20 and
+  // 24.21).
   return Object.assign(server, HTTP1)
 }
 
 /**
- * Node hands what TLS decrypts straight to the HTTP/1.1 parser, past the stream and so past its pausing: when
- * an answer still waits to be sent and the next request's body comes in several records, the paused parser is
- * fed and gives up with `HPE_PAUSED` (seen with 20.20). A listener for data makes the bytes take the way
- * through the stream. HTTP/2 sessions own their socket and are left alone.
+ * Node passes decrypted bytes straight to the HTTP/1.1 parser, around the stream and its pausing:
+ * when a response is still being sent and the next request's body arrives in several records, the
+ * paused parser receives data and fails with `HPE_PAUSED` (seen with 20.20). A data listener routes
+ * the bytes through the stream. HTTP/2 sessions own their socket and are left alone.
  */
 function deliverThroughStream(socket: TLSSocket): void {
   if (socket.alpnProtocol !== 'h2') socket.on('data', () => undefined)
@@ -194,7 +199,7 @@ const STREAM_WINDOW_BYTES = 1024 * 1024
 
 const CONNECTION = {
   noDelay: true,
-  // Finds clients that went away without a word, under a watch that has nothing to send.
+  // Detects clients that disappeared, under a watch that has nothing to send.
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
 } as const
@@ -204,7 +209,7 @@ const HTTP1 = {
   headersTimeout: 20_000,
   requestTimeout: limits.requestMsMax,
   keepAliveTimeout: 120_000,
-  // `beginCalls` tells of it in a `Status`.
+  // `beginCalls` reports it in a `Status`.
   requireHostHeader: false,
 } as const
 
@@ -214,12 +219,13 @@ function contextOf(tls: TlsFiles, { minVersion, ciphers }: TlsPolicy): SecureCon
     cert: tls.certificate,
     key: tls.key,
     minVersion,
-    // A ticket keeps only the first of the client's certificates: of a resumed session nobody could verify the chain.
-    // Who renegotiates could become somebody else in the middle of a connection.
+    // A ticket contains only the first of the client's certificates: the chain of a resumed session
+    // could not be verified. A client that renegotiates could change its identity within a
+    // connection.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
     ...(ciphers === null ? {} : { ciphers: ciphers.join(':'), honorCipherOrder: true }),
-    // TLS shall verify nobody: authentication does, by the bundle in force, and of a client that TLS has verified Node 24
-    // (24.21) tells no intermediate certificates.
+    // TLS verifies no client: authentication does, with the current bundle, and Node 24 (24.21)
+    // does not return the intermediate certificates of a client that TLS has verified.
     ...(clientAuthorities === null ? {} : { ca: [] }),
   }
 }

@@ -5,14 +5,21 @@ import { EVERY_METHOD } from './fastify-types.ts'
 import type { RequestInfo } from './request-info.ts'
 
 type NoRouteParts = {
-  /** @returns null where no kind is served @throws ApiError `BadRequest` for names nothing can have */
+  /**
+   * @returns null where no kind is served
+   * @throws ApiError `BadRequest` for invalid names
+   */
   readonly resourceMethods: (info: RequestInfo) => readonly string[] | null
-  /** Whether discovery has a document there. @param path without a slash at its end */
+  /**
+   * Whether discovery has a document there.
+   * @param path without a trailing slash
+   */
   readonly isDiscovery: (path: string) => boolean
 }
 
 /**
- * What is answered where no route takes a request: 405 with the methods that its path has, as it must name them, or 404.
+ * The response where no route takes a request: 405 with the methods of its path, which RFC 9110
+ * requires, or 404.
  *
  * @source RFC 9110 sections 10.2.1, 15.5.6
  */
@@ -24,14 +31,17 @@ export class NoRoute {
     this.#parts = parts
   }
 
-  /** Takes notice of a route; of those that take every method nothing is learned. */
+  /** Records a route; routes for every method are skipped. */
   note({ url, method }: Pick<RouteOptions, 'url' | 'method'>): void {
     const methods = typeof method === 'string' ? [method] : method
     if (methods.length === EVERY_METHOD.length) return
     this.#routes.set(url, new Set([...(this.#routes.get(url) ?? []), ...methods]))
   }
 
-  /** @param info null: nobody knows who asks for what, so what single paths have is not told */
+  /**
+   * @param info null: the caller is not authenticated, so the methods of single paths are not
+   * revealed
+   */
   refusal(info: RequestInfo | null): ApiError {
     const methods = info === null ? METHODS : this.#methodsAt(info)
     return methods === null ? pathNotFound() : methodNotAllowed(methods)
@@ -39,7 +49,7 @@ export class NoRoute {
 
   #methodsAt(info: RequestInfo): readonly string[] | null {
     const { path } = info
-    // Authorized as what it looks like, but no path of ours begins so.
+    // Authorized as what it resembles, but no served path begins like this.
     if (path.startsWith('//')) return null
     if (info.action.kind === 'resource') return this.#parts.resourceMethods(info)
     if (/^\/apis?(?:\/|$)/.test(path)) {
@@ -51,10 +61,10 @@ export class NoRoute {
   }
 }
 
-/** Some path or other has each of these. */
+/** Each of these is supported by some path. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** @param url as routes are written: `:name` stands for a part, `*` for all the rest */
+/** @param url as routes are written: `:name` is a segment, `*` the rest */
 function isAt(url: string, path: string): boolean {
   const wanted = url.split('/')
   const parts = path.split('/')

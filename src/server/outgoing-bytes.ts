@@ -3,11 +3,11 @@ import { connectionOf } from './peer.ts'
 import type { RawRequest } from './raw-http.ts'
 
 export type OutgoingLimits = {
-  /** Bytes that wait for clients, of all together, of one user, and of one connection. */
+  /** Bytes waiting for clients: of all together, of one user, and of one connection. */
   readonly bytesMax: number
   readonly perUserMax: number
   readonly perConnectionMax: number
-  /** Whoever takes nothing for so long is cut off where others need the room. */
+  /** A client that has read nothing for this long is disconnected where others need the memory. */
   readonly slowMsMin: number
 }
 
@@ -21,18 +21,19 @@ export type SendingCall = {
 }
 
 /**
- * What was made for clients and not taken by them. Where there is too much of it, nobody makes more (for that user, or on that
- * connection), and those that have taken nothing for longest are cut off: what waits is theirs. One piece fits always.
+ * Accounts for bytes produced for clients that have not read them. Beyond the limits no more are
+ * produced (for that user, or on that connection), and the clients that have read nothing for
+ * longest are disconnected. One piece always fits.
  *
- * Bounded by the calls there are.
+ * Bounded by the calls in progress.
  */
 export class OutgoingBytes {
   readonly #limits: OutgoingLimits
-  /** Whoever waits longest comes first. */
+  /** In order of the time they have waited, longest first. */
   readonly #waiting = new Set<Waiting>()
   readonly #byUser = new Map<string, number>()
   readonly #byConnection = new Map<object, number>()
-  /** Calls that would make more. */
+  /** Calls that wait to produce more. */
   readonly #held = new Map<SendingCall, () => void>()
   #bytes = 0
   #cutOff = 0
@@ -45,13 +46,13 @@ export class OutgoingBytes {
     return this.#bytes
   }
 
-  /** How many calls were, ever. */
+  /** The number of calls ended so far. */
   get cutOff(): number {
     return this.#cutOff
   }
 
   hasRoom(call: SendingCall): boolean {
-    // As mostly: nothing waits for anybody.
+    // The usual case: nothing waits.
     if (this.#bytes === 0) return true
     const { bytesMax, perUserMax, perConnectionMax } = this.#limits
     const { user, connection } = holderOf(call)
@@ -62,12 +63,15 @@ export class OutgoingBytes {
     )
   }
 
-  /** Has `go` called once there is room again, or the call is over. */
+  /** Calls `go` once there is space again, or the call has ended. */
   onRoom(call: SendingCall, go: () => void): void {
     this.#held.set(call, go)
   }
 
-  /** So many bytes wait for the client of a call. @returns to be called when some were taken, or the call is over */
+  /**
+   * Accounts for bytes that wait for the client of a call.
+   * @returns to be called when some were read, or the call has ended
+   */
   wait(call: SendingCall, bytes: number, sinceMs: number): () => void {
     const one: Waiting = { call, bytes, sinceMs, ...holderOf(call) }
     this.#waiting.add(one)
@@ -79,7 +83,7 @@ export class OutgoingBytes {
     }
   }
 
-  /** Cuts off those that stand in the way of others. To be called every now and then. */
+  /** Disconnects clients that block others. To be called periodically. */
   look(nowMs: number): void {
     for (const { call, sinceMs } of [...this.#waiting]) {
       if (nowMs - sinceMs < this.#limits.slowMsMin) break
@@ -94,7 +98,7 @@ export class OutgoingBytes {
     }
   }
 
-  /** One at a time: what it makes next may fill the room again. */
+  /** Resumes one call at a time: what it produces may fill the space again. */
   #letGo(): void {
     let looked = 0
     for (const [call, go] of this.#held) {
@@ -136,5 +140,5 @@ function add<Name>(sums: Map<Name, number>, name: Name, bytes: number): void {
   else sums.set(name, sum)
 }
 
-/** The others come with the next look. */
+/** The others are resumed by the next scan. */
 const HELD_LOOKED_AT_MAX = 16

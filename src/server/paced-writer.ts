@@ -2,17 +2,18 @@ import type { EventEmitter } from 'node:events'
 import type { Call } from './call.ts'
 import { takenByClient } from './taken-by-client.ts'
 
-/** Where bytes go. */
+/** The destination of bytes. */
 export type ByteSink = {
-  /** @returns false when the client should be given time to take what waits for it */
+  /** @returns false when the client should get time to read what waits for it */
   readonly write: (bytes: Uint8Array) => boolean
-  /** Tells with `drain` that there is room again. */
+  /** Emits `drain` when there is space again. */
   readonly room: EventEmitter
 }
 
 /**
- * Hands bytes to a connection a part at a time. What waits for a slow client waits here, where it is counted, and is
- * mostly shared with others: encrypted below it would be kept twice over for each of them.
+ * Writes bytes to a connection in parts. What waits for a slow client waits here, where it is
+ * accounted for and mostly shared with other clients; below TLS each connection would have its own
+ * copy.
  */
 export class PacedWriter {
   readonly #call: Call
@@ -24,18 +25,21 @@ export class PacedWriter {
     this.#sink = sink
   }
 
-  /** Bytes of the last piece that were not handed on. */
+  /** Bytes of the last piece that were not written. */
   get unsent(): number {
     return this.#rest.byteLength
   }
 
-  /** @returns false: nothing more is to be written before `taken` resolves */
+  /** @returns false: nothing more may be written before `taken` resolves */
   write(bytes: Uint8Array): boolean {
     this.#rest = bytes
     return this.#push()
   }
 
-  /** Resolves when the client took what was written and there is room to make more, or the call is over. */
+  /**
+   * Resolves when the client has read what was written and there is space to produce more, or the
+   * call has ended.
+   */
   async taken(): Promise<void> {
     const { outgoing } = this.#call
     for (let isTaken = false; !isTaken && !this.#call.closed; isTaken = this.#push()) {
@@ -61,12 +65,12 @@ export class PacedWriter {
   }
 }
 
-/** Whether more may be made for a client. */
+/** Whether more may be produced for a client. */
 export function hasRoomFor(call: Call): boolean {
   return call.closed || call.outgoing === null || call.outgoing.hasRoom(call)
 }
 
-/** Resolves when there is room again, or the call is over. */
+/** Resolves when there is space again, or the call has ended. */
 export function roomFor(call: Call): Promise<void> {
   return new Promise((resolve) => {
     if (call.outgoing === null) resolve()
@@ -74,7 +78,7 @@ export function roomFor(call: Call): Promise<void> {
   })
 }
 
-/** What a connection is given in one go. */
+/** Bytes of one write to a connection. */
 const PART_BYTES = 64 * 1024
 
 const NOTHING = new Uint8Array(0)

@@ -20,7 +20,7 @@ import type { OpenApiDocuments } from './openapi/documents.ts'
 import type { SnapshotProvider } from './snapshot-provider.ts'
 import type { BuildInfo } from '../build-info.ts'
 
-/** Everything the server is built from. It makes none of it and closes only what it opened itself. */
+/** All that the server is built from. It closes only what it opened itself. */
 export type ServerParts = {
   readonly registry: Registry
   /** The kinds that clients see. */
@@ -29,13 +29,13 @@ export type ServerParts = {
   readonly authorizer: Authorizer
   readonly health: Health
   readonly members: Members
-  /** Of this member; said with every read. */
+  /** The name of this member, returned with every read. */
   readonly memberName: string
-  /** How members come and go. */
+  /** Membership changes. */
   readonly joinService: Pick<JoinService, 'issue' | 'join'>
   readonly memberAdmin: Pick<MemberAdmin, 'change'>
   readonly stateRepair: Pick<StateRepair, 'decide'>
-  /** What the operator sees and changes of the replicated settings. */
+  /** The replicated settings, as operators see and change them. */
   readonly store: SettingsStore
   /** For backups. */
   readonly snapshots: SnapshotProvider
@@ -46,15 +46,20 @@ export type ServerParts = {
   readonly random: Random
   readonly log: ServerLog
   readonly metrics: MetricsRegistry
-  /** Where calls are written down. Unset or null: nowhere. */
+  /** The audit trail. Unset or null: none. */
   readonly audit?: AuditTrail | null
-  /** null: no TLS, and so no client certificates. For tests, and behind a proxy on the same machine. */
+  /**
+   * null: no TLS, and so no client certificates. For tests, and behind a proxy on the same machine.
+   */
   readonly tls: TlsFiles | null
   /** Unset: `defaultTlsPolicy`. */
   readonly tlsPolicy?: TlsPolicy
-  /** HTTP/2 costs more processor time per small request; without it, clients that would choose it use 1.1. */
+  /**
+   * HTTP/2 costs more processor time per small request; without it, clients that would choose it
+   * use 1.1.
+   */
   readonly protocols: 'http2-and-http1' | 'http1'
   readonly limits: ServerLimits
-  /** The program contradicted itself while it served a request: log, flush and exit. */
+  /** Called when an invariant broke while serving a request: logs, flushes and exits. */
   readonly crash: (broken: Error) => void
 }

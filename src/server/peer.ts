@@ -4,14 +4,15 @@ import { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
 import type { RawRequest } from './raw-http.ts'
 
-/** One object for each connection, whichever protocol it speaks. */
+/** Returns one object per connection, for either protocol. */
 export function connectionOf(raw: RawRequest): object | null {
   if ('stream' in raw) return raw.stream.session ?? null
   return raw.socket instanceof TLSSocket ? raw.socket : null
 }
 
 /**
- * Where a request came from, the nearest last: what proxies say of it, and who dialed this server.
+ * Returns the source addresses of a request, the nearest last: what proxies report, and the address
+ * that connected to this server.
  *
  * @source apimachinery `pkg/util/net/http.go`, `SourceIPs`
  */
@@ -24,7 +25,7 @@ export function sourceIpsOf(raw: RawRequest): readonly string[] {
   const real = textOf(raw.headers['x-real-ip']).trim()
   if (isIP(real) !== 0 && !told.includes(real)) told.push(real)
   const socket = 'stream' in raw ? raw.stream.session?.socket : raw.socket
-  // IPv4 on a socket for both families.
+  // An IPv4 address on a socket for both families.
   const peer = (socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
   if (peer !== '' && told.at(-1) !== peer) told.push(peer)
   return told.slice(-limits.auditSourceIpsMax)
@@ -35,9 +36,9 @@ function textOf(header: string | readonly string[] | undefined): string {
 }
 
 /**
- * What the client of the connection sent as its certificates, its own first. Nobody has verified them: who asks does,
- * for its purpose and by the authorities that count now. A session that is resumed would lack all but the first,
- * therefore none is (`listener.ts`).
+ * Returns the certificates that the client of the connection sent, its own first. They are not
+ * verified: the caller verifies them for its purpose, against the current authorities. A resumed
+ * session would lack all but the first, therefore sessions are not resumed (`listener.ts`).
  */
 export function certificatesOf(raw: RawRequest): readonly X509Certificate[] {
   const socket = 'stream' in raw ? raw.stream.session?.socket : raw.socket

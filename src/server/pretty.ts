@@ -4,9 +4,9 @@ import type { Call } from './call.ts'
 import { firstOf } from './query.ts'
 
 /**
- * Whether people will read the answer: they say so with `pretty`, in the query or in `Accept`, or come with a
- * browser or one of the tools that show what they get. Only JSON is laid out: YAML is for people as it is. Watches
- * never are: their readers take them line by line.
+ * Whether a person will read the response: the request says so with `pretty`, in the query or in
+ * `Accept`, or it comes from a browser or a similar tool. Only JSON is pretty-printed: YAML is
+ * readable already. Watches never are: clients read them line by line.
  *
  * @source spec 4.2; apiserver `pkg/endpoints/handlers/negotiation`
  */
@@ -18,21 +18,21 @@ export function wantsPretty(call: Call): boolean {
   return SHOWING_TOOLS.test(call.userAgent)
 }
 
-/** Of a media type that is accepted; only `1` counts. */
+/** A parameter of an accepted media type; only `1` counts. */
 const PRETTY_PARAMETER = /;[ \t]*pretty="?1"?[ \t]*(?:[;,]|$)/i
 
-/** The words Go reads as true, which clients expect to be understood. */
+/** The texts that Go parses as true. */
 const YES = /^(1|t|T|true|TRUE|True)$/
 const SHOWING_TOOLS = /^(curl|Wget|Mozilla\/5\.0)/
 
-/** A whole document as the caller wants it. */
+/** Returns a document as the caller wants it. */
 export function laidOut(call: Call | null, encoding: Encoding, bytes: Uint8Array): Uint8Array {
   return encoding === 'json' && call !== null && wantsPretty(call) ? new JsonIndenter().write(bytes) : bytes
 }
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** A document in pieces as the caller wants it, still made only as fast as it is pulled. */
+/** Returns a document in pieces as the caller wants it, produced only as fast as it is pulled. */
 export function laidOutPieces(call: Call, encoding: Encoding, pieces: Pieces): Pieces {
   if (encoding !== 'json' || !wantsPretty(call)) return pieces
   return Symbol.iterator in pieces ? now(pieces) : later(pieces)

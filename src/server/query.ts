@@ -6,8 +6,8 @@ export type Query = ReadonlyMap<string, readonly string[]>
 export const emptyQuery: Query = new Map()
 
 /**
- * @param text behind the `?`
- * @throws ApiError `BadRequest` when an escape is not one
+ * @param text after the `?`
+ * @throws ApiError `BadRequest` for an invalid escape
  */
 export function parseQuery(text: string): Query {
   if (text === '') return emptyQuery
@@ -24,7 +24,7 @@ export function parseQuery(text: string): Query {
   return query
 }
 
-/** The first value of a parameter; null when it is absent. */
+/** Returns the first value of a parameter; null when it is absent. */
 export function firstOf(query: Query, name: string): string | null {
   return query.get(name)?.[0] ?? null
 }

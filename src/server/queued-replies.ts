@@ -3,11 +3,13 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 
 /**
- * Ends pipelined HTTP/1.1 replies that are queued behind another reply when their connection breaks. Node up to 22 (seen
- * with 20.20 and 22.23, not with 24.21) emits `close` only on the reply that is being sent, so resources released on the
- * `close` of a queued reply would be held for ever.
+ * Ends pipelined HTTP/1.1 replies that are queued behind another reply when their connection
+ * breaks. Node up to 22 (seen with 20.20 and 22.23, not with 24.21) emits `close` only on the reply
+ * that is being sent, so resources released on the `close` of a queued reply would be held for
+ * ever.
  *
- * Bounded by the connections: Node stops reading requests from a connection whose replies are not read.
+ * Bounded by the connections: Node stops reading requests from a connection whose replies are not
+ * read.
  */
 export class QueuedReplies {
   readonly #clock: Pick<Clock, 'soon'>
@@ -17,7 +19,7 @@ export class QueuedReplies {
     this.#clock = clock
   }
 
-  /** Call for each request of a connection. */
+  /** To be called for each request of a connection. */
   began(connection: Socket, reply: ServerResponse): void {
     // Not queued: Node has assigned the connection to it.
     if (reply.socket !== null) return

@@ -13,18 +13,18 @@ const modes = {
 } as const satisfies Record<ProvenMode, number>
 
 /**
- * - `total`: from the first line of the request to the end of its answer; not of watches
+ * - `total`: from the first line of the request to the end of its response; not of watches
  * - `read_index`: waiting for a quorum, or for an entry of its own
- * - `apply`: waiting for what that confirmed to be applied here
- * - `encode`: from when the answer was fixed to when its last byte was given away; not of watches
+ * - `apply`: waiting until that index is applied here
+ * - `encode`: from the choice of the state until the last byte was written; not of watches
  */
 const phases = { total: 0, read_index: 1, apply: 2, encode: 3 } as const
 type Phase = keyof typeof phases
 
-/** Upper ends, in s. */
+/** Upper bounds, in s. */
 const bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const phaseCount = Object.keys(phases).length
-/** Counts of one phase of one mode: within each bound, beyond them all, and then their sum in s. */
+/** Counts of one phase of one mode: within each bound, beyond them all, and the sum in s. */
 const width = bounds.length + 2
 
 const shape = {
@@ -37,9 +37,12 @@ const shape = {
 type Labels = 'mode' | 'phase'
 type Told = Awaited<ReturnType<Histogram<Labels>['get']>>
 
-/** Times of reads by how new they had to be. Counts by itself, as four observations of the usual kind cost a tenth of a get. */
+/**
+ * Durations of reads by consistency mode. It counts by itself, because four observations of an
+ * ordinary histogram cost a tenth of a get.
+ */
 export class ReadMetrics extends Histogram<Labels> {
-  /** What it is called and of what kind. */
+  /** Name and type, for the registry. */
   readonly #empty = new Histogram<Labels>({ ...shape, registers: [] })
   readonly #counts = new Float64Array(Object.keys(modes).length * phaseCount * width)
 
@@ -47,7 +50,7 @@ export class ReadMetrics extends Histogram<Labels> {
     super({ ...shape, registers: [register] })
   }
 
-  /** @param endMs null: it goes on, as watches do */
+  /** @param endMs null: it continues, as watches do */
   read({ mode, waitedMs, fixedMs }: ReadProof, startedMs: number, endMs: number | null): void {
     this.#count(mode, 'read_index', waitedMs.confirm)
     this.#count(mode, 'apply', waitedMs.apply)
@@ -62,7 +65,7 @@ export class ReadMetrics extends Histogram<Labels> {
     return { ...(await this.#empty.get()), values }
   }
 
-  /** By which the registry asks. */
+  /** Called by the registry. */
   getForPromString(): Promise<Told> {
     return this.get()
   }
@@ -80,7 +83,7 @@ export class ReadMetrics extends Histogram<Labels> {
     this.#counts[at] = (this.#counts[at] ?? 0) + value
   }
 
-  /** Nothing of a mode that nobody used. */
+  /** Emits nothing for a mode without reads. */
   #tell(values: Told['values'], mode: ProvenMode, phase: Phase): void {
     const at = startOf(mode, phase)
     let count = 0

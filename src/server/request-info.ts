@@ -3,25 +3,25 @@ import type { Action } from '../api/action.ts'
 import { emptyQuery, firstOf, isSet, parseQuery } from './query.ts'
 import type { Query } from './query.ts'
 
-/** What the first line of a request asks for. */
+/** The parsed request line. */
 export type RequestInfo = {
   readonly action: Action
   /** Decoded, without the query. */
   readonly path: string
   readonly query: Query
-  /** The path itself names one object; otherwise a name in `action` was taken from a selector. */
+  /** The path names one object; otherwise a name in `action` was taken from a selector. */
   readonly named: boolean
   /**
-   * `plain`: a path of spec 4.1. `odd`: still authorized as what `action` says, but nothing is found there:
-   * more parts than a subresource, an empty part in the middle, a namespace in another, or upstream's old
-   * `watch` and `proxy` prefixes.
+   * `plain`: a path of spec 4.1. `odd`: authorized as `action`, but nothing is found there: more
+   * segments than a subresource, an empty segment in the middle, a namespace in another, or
+   * upstream's old `watch` and `proxy` prefixes.
    */
   readonly shape: 'plain' | 'odd'
 }
 
 /**
- * Takes the target of a request apart: what is wanted, of which resource, where. The whole path is
- * decoded before it is split, so authorization and dispatch can never see two different paths.
+ * Parses the target of a request to verb, resource and location. The whole path is decoded before
+ * it is split, so authorization and dispatch never see two different paths.
  *
  * @param method upper case
  * @param target path and query, as sent
@@ -43,7 +43,7 @@ export function requestInfo(method: string, target: string): RequestInfo {
   return resourceInfo({ method, path, query, group, version, parts: parts.slice(core ? 2 : 3) })
 }
 
-/** Parts of a namespace itself; anything else behind its name lies in it. */
+/** Subresources of a namespace itself; any other segment after its name is a resource in it. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize'])
 const SPECIAL_PREFIXES: ReadonlySet<string> = new Set(['proxy', 'watch'])
 
@@ -62,7 +62,7 @@ function resourceInfo(of: {
   readonly query: Query
   readonly group: string
   readonly version: string
-  /** From the resource on; at least one. */
+  /** Segments from the resource on; at least one. */
   readonly parts: readonly string[]
 }): RequestInfo {
   const { path, query, group, version } = of
@@ -80,17 +80,17 @@ function resourceInfo(of: {
     namespace = parts[1] as string
     if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] as string)) {
       parts = parts.slice(2)
-      // No namespace lies in another: rules for the one must not open the others.
+      // Namespaces are not nested: rules for one must not match another.
       if (parts[0] === 'namespaces') odd = true
     }
   }
   const resource = parts[0] as string
   let name = parts[1] ?? ''
-  // What follows a proxied name is the path on the other side.
+  // What follows a proxied name is the path at the target.
   const subresource = verb === 'proxy' ? '' : (parts[2] ?? '')
   if (parts.length > 3) odd = true
   const named = name !== ''
-  // Of a single object `watch` is not asked for this way; upstream answers with the object, too.
+  // `watch` of a single object is not a watch; upstream returns the object, too.
   if (!named) {
     if (verb === 'get') {
       verb = isSet(query, 'watch') ? 'watch' : 'list'
@@ -110,7 +110,7 @@ function resourceInfo(of: {
   return { action, path, query, named, shape: odd ? 'odd' : 'plain' }
 }
 
-/** A collection narrowed to one name counts as that name for rules that name objects. */
+/** A collection narrowed to one name counts as that name for rules with resource names. */
 function nameSelected(query: Query): string {
   const selector = firstOf(query, 'fieldSelector')
   if (selector === null || !selector.includes('metadata.name')) return ''
@@ -123,7 +123,10 @@ function nameSelected(query: Query): string {
   return ''
 }
 
-/** Whether a part of a path may name something. @source apimachinery `pkg/api/validation/path` */
+/**
+ * Whether a path segment can be a name.
+ * @source apimachinery `pkg/api/validation/path`
+ */
 export function isPathSegment(part: string): boolean {
   return part !== '.' && part !== '..' && !part.includes('/') && !part.includes('%')
 }
@@ -137,7 +140,7 @@ function decodePath(path: string): string {
   }
 }
 
-/** Slashes at both ends do not count. */
+/** Leading and trailing slashes are ignored. */
 function splitPath(path: string): string[] {
   let start = 0
   let end = path.length

@@ -14,7 +14,7 @@ export type InFlightCounts = {
   readonly cutOff: number
 }
 
-/** Counts and times every answer. Names and labels are upstream's, as dashboards expect them. */
+/** Counts and times every response. Names and labels are upstream's, as dashboards expect them. */
 export class RequestMetrics {
   readonly #total: Counter<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'code'>
   readonly #seconds: Histogram<'verb' | 'group' | 'version' | 'resource' | 'subresource'>
@@ -22,7 +22,10 @@ export class RequestMetrics {
   readonly #reads: ReadMetrics
   readonly #series: Pick<KindSeries, 'has'>
 
-  /** @param series the resources that have their own: others are counted together, or strangers could make series */
+  /**
+   * @param series the resources with a series of their own: all others are counted together, or
+   * clients could create series
+   */
   constructor(registry: Registry, series: Pick<KindSeries, 'has'>, inFlight: () => InFlightCounts) {
     this.#series = series
     const registers = [registry]
@@ -116,7 +119,7 @@ export class RequestMetrics {
       const asked = { group, version, resource, subresource, removed_release: call.deprecated.removed }
       this.#deprecated.set(asked, 1)
     }
-    // 499 marks a client that left before it was answered; nobody ever receives it.
+    // 499 marks a client that disconnected before the response; it is never sent.
     const code = call.reply.headersSent ? call.reply.statusCode : 499
     this.#total.inc({ ...labels, code })
     const isWatch = action.verb === 'watch'

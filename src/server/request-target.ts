@@ -1,10 +1,10 @@
 import { badRequest } from '../api/errors/standard-errors.ts'
 
 /**
- * A target as most requests have it: `/path?query`. One that names the server as well, as for a proxy, is stripped of
- * that, before anybody looks at it.
+ * Returns the target in origin form, `/path?query`. An absolute URL, as sent to proxies, loses its
+ * scheme and host before any further processing.
  *
- * @returns the target as it is, when it has another form
+ * @returns the target unchanged, when it has another form
  * @source RFC 9112 section 3.2.2
  */
 export function originForm(target: string): string {
@@ -16,8 +16,8 @@ export function originForm(target: string): string {
 }
 
 /**
- * Whatever else would read differently to different readers: bytes beyond ASCII come as what they are not, and a router
- * ends a path where a fragment begins.
+ * Rejects what different parsers would read differently: non-ASCII bytes, and a fragment, at which
+ * a router ends the path.
  *
  * @throws ApiError `BadRequest`
  * @source RFC 9112 section 3.2, RFC 3986 section 3

@@ -5,8 +5,8 @@ import type { Call } from './call.ts'
 const callsPerTurn = 100
 
 /**
- * Asks again who the callers are, after the authorities changed, some a turn; revokes the calls of those who would
- * not be let in any more, or not as the same user.
+ * Authenticates the callers again after a change of the authorities, some per turn; revokes the
+ * calls whose caller is not authenticated any more, or as another user.
  */
 export function revokeUnrecognized(
   calls: readonly Call[],
@@ -19,13 +19,13 @@ export function revokeUnrecognized(
 }
 
 function revokeIfUnrecognized(call: Call, authenticator: Authenticator): void {
-  // Who is not known yet is asked by what counts from now on.
+  // A caller not authenticated yet is checked by the new authorities.
   if (call.closed || !call.authenticated) return
   const judge = (user: Authenticated): void => {
     if (user?.name !== call.user.name) call.revoke()
   }
   const found = authenticator.authenticate(call)
-  // Who cannot be asked about now can come again.
+  // A caller that cannot be checked now can reconnect.
   if (found instanceof Promise) found.then(judge, () => call.revoke())
   else judge(found)
 }

@@ -1,4 +1,7 @@
-/** Those an operator may set; the others are constants. What happens when full: `src/config/limits.ts`. */
+/**
+ * Limits that an operator may set; the others are constants. Behavior when full:
+ * `src/config/limits.ts`.
+ */
 export type ServerLimits = {
   readonly requestsReadingMax: number
   readonly requestsWritingMax: number

@@ -38,7 +38,7 @@ import type { ServerLimits } from './server-limits.ts'
 import type { TlsFiles } from './tls-policy.ts'
 import { answerError } from './error-reply.ts'
 
-/** The HTTP face of one member, built from its parts, in order. */
+/** Builds the HTTP server of one member from its parts, in order. */
 export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const { registry, served, limits, clock } = parts
   const places = new Places(limits)
@@ -82,7 +82,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   crossSiteWrites(app)
   authorization(app, parts.authorizer)
   bodies(app, limits.requestBytesMax)
-  // A probe must be answered however busy the server is.
+  // Probes must be answered however busy the server is.
   healthRoutes(app, parts)
 
   await app.register(async (scope: App) => {
@@ -136,7 +136,7 @@ const FIXED_PATHS = [
   ...['/cluster/v1/snapshot', '/cluster/v1/join-tokens', '/cluster/v1/join', '/cluster/v1/members'],
 ]
 
-/** Paths nobody serves, and known ones with another method: `OPTIONS` among them. */
+/** Answers unknown paths, and known ones with another method, including `OPTIONS`. */
 function everythingElse(app: App, noRoute: NoRoute): void {
   app.route({
     method: EVERY_METHOD,
@@ -162,12 +162,15 @@ export class ApiServer {
     this.#parts = parts
   }
 
-  /** For tests: `inject` asks without a socket. */
+  /** For tests: `inject` sends requests without a socket. */
   get app(): App {
     return this.#app
   }
 
-  /** @returns where it listens; @param port 0: any free one */
+  /**
+   * @returns the address
+   * @param port 0: any free one
+   */
   async listen(host: string, port: number): Promise<AddressInfo> {
     await this.#app.listen({ host, port })
     const address = this.#listener.server.address()
@@ -177,22 +180,24 @@ export class ApiServer {
   }
 
   /**
-   * New certificate, key or client authorities, for connections from now on. Watches end whose callers would not be
-   * recognized any more.
+   * Replaces certificate, key or client authorities for new connections. Ends watches whose callers
+   * are no longer authenticated.
    */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
     revokeUnrecognized(this.#inFlight.calls, this.#parts.authenticator, this.#parts.clock)
   }
 
-  /** Ends every watch of this member, so that its clients turn to one that still hears the cluster. */
+  /**
+   * Ends every watch of this member, so that its clients use one that is in touch with the cluster.
+   */
   endWatches(): void {
     this.#inFlight.endStreams()
   }
 
   /**
-   * Stops gracefully: says "not ready" for `shutdownDelayMs` while it still serves, then takes no new
-   * connections, ends watches, lets calls finish until `graceMs` are over, and closes. Once only.
+   * Shuts down gracefully: is unready for `shutdownDelayMs` while it still serves, then accepts no
+   * new connections, ends watches, waits for calls for up to `graceMs`, and closes. Runs once.
    */
   drain(of: { readonly shutdownDelayMs: number; readonly graceMs: number }): Promise<void> {
     this.#drained ??= this.#drain(of.shutdownDelayMs, of.graceMs)
@@ -212,7 +217,7 @@ export class ApiServer {
         resolve()
       })
     })
-    // The last answers are still on their way out of this process's buffers.
+    // The last responses are still in the buffers of this process.
     await this.#wait(this.#inFlight.count === 0 ? 0 : LAST_WORDS_MS)
     this.#listener.destroy()
     this.#inFlight.close()

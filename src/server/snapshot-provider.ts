@@ -11,12 +11,13 @@ export type MemberSnapshotsParts = {
   readonly clock: Clock
 }
 
-/** The disk is asked again so often, in ms. */
+/** Interval of checks whether the database has caught up, in ms. */
 const retryMs = 20
 
 /**
- * Gives away the whole state as of now: everything that was acknowledged before the question is in it, on any member. It
- * comes from the database, as that is a picture which holds still; so the database has to get there first.
+ * Provides the whole state as of now, with everything that was acknowledged before the call, on any
+ * member. It is read from the database, which has stable snapshots; so the database has to catch up
+ * first.
  */
 export class MemberSnapshots implements SnapshotProvider {
   readonly #parts: MemberSnapshotsParts
@@ -56,6 +57,9 @@ export class MemberSnapshots implements SnapshotProvider {
 export type SnapshotStream = { readonly clusterName: string; readonly source: SnapshotSource }
 
 export interface SnapshotProvider {
-  /** With everything that was acknowledged before the call. @throws StoreError */
+  /**
+   * Opens a stream with everything that was acknowledged before the call.
+   * @throws StoreError
+   */
   open(deadlineMs: number): Promise<SnapshotStream>
 }

@@ -5,18 +5,18 @@ import { callOf } from './fastify-types.ts'
 import type { Reply, Request } from './fastify-types.ts'
 import { baseHeaders, sendBytes } from './wire.ts'
 
-/** Bytes that stay the same as long as the process runs. */
+/** Bytes that do not change while the process runs. */
 export type StaticDocument = {
   readonly bytes: Uint8Array
-  /** Quoted; another one when the bytes differ, on any member and release. */
+  /** Quoted; different bytes have a different one, on any member and release. */
   readonly etag: string
 }
 
 /**
- * Sends it, compressed where that is wanted, or only says that the client has it already.
+ * Sends the document, compressed if accepted, or 304 if the client has it.
  *
- * @param type of its content
- * @throws ApiError `NotAcceptable` for a client that takes neither gzip nor plain bytes
+ * @param type its content type
+ * @throws ApiError `NotAcceptable` for a client that accepts neither gzip nor identity
  */
 export function sendDocument(request: Request, reply: Reply, document: StaticDocument, type: string): void {
   const { headers } = request.raw
@@ -40,13 +40,14 @@ export function sendDocument(request: Request, reply: Reply, document: StaticDoc
   answer['content-encoding'] = 'gzip'
   compressedOf(document).then(
     (bytes) => sendBytes(reply.raw, call, request.method, 200, answer, bytes),
-    // There was no memory for it; the connection says so better than half an answer.
+    // There was no memory for it: a broken connection is clearer than half a response.
     () => reply.raw.destroy(),
   )
 }
 
 /**
- * Whether `If-None-Match` names it, in either form: what a client keeps of one is as good as the other.
+ * Whether `If-None-Match` names the document, in either form: a cached form is as good as the
+ * other.
  * @source RFC 9110 section 13.1.2, weak comparison
  */
 export function isKnown(header: string | undefined, etag: string): boolean {
@@ -55,12 +56,12 @@ export function isKnown(header: string | undefined, etag: string): boolean {
   return tags.some((tag) => tag === '*' || tag === etag || tag === compressedTag(etag))
 }
 
-/** Other bytes, another name. */
+/** Other bytes need another ETag. */
 function compressedTag(etag: string): string {
   return `${etag.slice(0, -1)}-gzip"`
 }
 
-/** Made when first asked for; as many as there are documents. */
+/** Made on first request; one per document. */
 const compressedForms = new WeakMap<StaticDocument, Promise<Uint8Array>>()
 
 function compressedOf(document: StaticDocument): Promise<Uint8Array> {

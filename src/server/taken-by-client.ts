@@ -2,8 +2,8 @@ import type { EventEmitter } from 'node:events'
 import type { Call } from './call.ts'
 
 /**
- * Resolves when the client took what waits for it, or left.
- * @param sink tells with `drain` that it has room again
+ * Resolves when the client has read what waits for it, or has disconnected.
+ * @param sink emits `drain` when it has space again
  */
 export function takenByClient(call: Call, sink: EventEmitter): Promise<void> {
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
-/** What the client port speaks. */
+/** The TLS versions and ciphers of the client port. */
 export type TlsPolicy = {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3'
-  /** Names of OpenSSL, of TLS 1.2 and 1.3, in order of preference; null: the runtime's own choice. */
+  /** OpenSSL names, for TLS 1.2 and 1.3, in order of preference; null: the runtime's default. */
   readonly ciphers: readonly string[] | null
 }
 
@@ -11,6 +11,6 @@ export const defaultTlsPolicy: TlsPolicy = Object.freeze({ minVersion: 'TLSv1.2'
 export type TlsFiles = {
   readonly certificate: string
   readonly key: string
-  /** Who vouches for clients; null: client certificates are not asked for. */
+  /** The authority of client certificates; null: none are requested. */
   readonly clientAuthorities: string | null
 }

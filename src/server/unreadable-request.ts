@@ -7,20 +7,20 @@ import { httpCodeOf, statusOf } from '../api/errors/status.ts'
 import { limits } from '../config/limits.ts'
 import { JSON_TYPE, sendError } from './wire.ts'
 
-/** What Node's parser of HTTP/1.1 gave up with. */
+/** An error of Node's HTTP/1.1 parser. */
 export type ParserError = Error & { readonly code?: string; readonly reason?: unknown }
 
 /** The last request that was read from a connection, and its reply. */
 export type Exchange = { readonly request: IncomingMessage; readonly reply: ServerResponse }
 
 /**
- * Answers on HTTP/1.1 what the parser gave up on, so that there is neither a request nor a reply; the connection ends
- * with it. Nobody is there to answer when the connection broke.
+ * Answers HTTP/1.1 bytes that the parser rejected, for which there is neither a request nor a
+ * reply; the connection ends with the answer. A broken connection gets none.
  *
  * @param last null: none was read yet
  */
 export function answerUnreadable(error: ParserError, socket: Duplex, last: Exchange | null): void {
-  // The parser complains again of all that comes behind.
+  // The parser reports every later byte, too.
   if (socket.destroyed || socket.writableEnded) return
   if (error.code === 'ECONNRESET') {
     socket.destroy()
@@ -31,20 +31,21 @@ export function answerUnreadable(error: ParserError, socket: Duplex, last: Excha
     socket.end(textOf(refusal))
     readPast(socket)
   } else if (last.request.complete || last.reply.headersSent) {
-    // Behind a request that is being answered: words now would be taken for that answer, or for a part of it.
+    // An earlier request is being answered: bytes sent now would be taken for a part of that
+    // response.
     socket.end(() => socket.destroy())
   } else {
-    // Within its body.
+    // The error is in its body.
     sendError(last.reply, null, last.request.method, refusal, { connection: 'close' })
     readPast(socket)
   }
 }
 
 /**
- * Tells a client that speaks HTTP where TLS is spoken. OpenSSL sees it by the first bytes (of GET, HEAD, POST and PUT)
- * when it gives up on them, so that other connections cost nothing for it.
+ * Answers a client that speaks HTTP on the TLS port. OpenSSL recognizes the first bytes (of GET,
+ * HEAD, POST and PUT) when it fails on them, so that other connections pay nothing for it.
  *
- * @param socket below TLS; closed by whoever gave up
+ * @param socket below TLS; closed by the caller of the handler
  * @source `net/http`, which upstream is built on, in the same words
  */
 export function answerWithoutTls(error: ParserError, socket: Socket): void {
@@ -59,7 +60,10 @@ export function answerWithoutTls(error: ParserError, socket: Socket): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** Cut off while it still sends, a client would not come to reading its answer. @source RFC 9112 section 9.6 */
+/**
+ * A client that is cut off while it sends may not read the response.
+ * @source RFC 9112 section 9.6
+ */
 function readPast(socket: Duplex): void {
   let left = UNREAD_BYTES_MAX
   socket.on('data', (bytes: Buffer) => {
@@ -70,7 +74,7 @@ function readPast(socket: Duplex): void {
   if (socket instanceof Socket) socket.setTimeout(UNREAD_MS_MAX, () => socket.destroy())
 }
 
-/** Bytes, and silence, after which a client is not listened to any more. */
+/** Bytes and idle time, after which the rest of a request is no longer read. */
 const UNREAD_BYTES_MAX = 1024 * 1024
 const UNREAD_MS_MAX = 1000
 

@@ -7,11 +7,11 @@ export type UploadOptions = {
   /** How long it may take whatever its size. */
   readonly graceMs: number
   readonly charge: BodyCharge
-  /** Called once, when it is there or given up. */
+  /** Called once, when the body has arrived or was given up. */
   readonly onEnd: () => void
 }
 
-/** A body on its way here, which takes none of the places of requests that are being answered. */
+/** A body that is being received; it holds no slot of the requests being answered. */
 export class Upload {
   readonly charge: BodyCharge
   readonly #options: UploadOptions
@@ -27,21 +27,21 @@ export class Upload {
     this.#bytes += bytes
   }
 
-  /** Whether less of it has come than has to by now. */
+  /** Whether fewer bytes have arrived than required by now. */
   isTooSlow(nowMs: number): boolean {
     const { beganMs, graceMs } = this.#options
     const pastGraceMs = nowMs - beganMs - graceMs
     return pastGraceMs > 0 && this.#bytes < (pastGraceMs / 1000) * limits.uploadBytesPerSecondMin + 1
   }
 
-  /** The body is there. Its memory stays charged. */
+  /** Called when the body has arrived. Its memory stays charged. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
     this.#options.onEnd()
   }
 
-  /** The call that brought it is over. */
+  /** Called when its call has ended. */
   release(): void {
     this.end()
     this.charge.release()

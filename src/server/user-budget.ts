@@ -1,15 +1,15 @@
 import { assert } from '../../base/assert.ts'
 
 export type BudgetBounds = {
-  /** Held by all together. */
+  /** The maximum of all users together. */
   readonly max: number
-  /** Of that, by one user. */
+  /** The maximum of one user. */
   readonly perUserMax: number
 }
 
 /**
- * An amount of something that calls hold while they last: places, bytes. Nobody waits for it: what does not fit is
- * refused. It remembers as many users as hold some.
+ * A limited amount of something that calls hold while they last: slots, bytes. There is no waiting:
+ * what does not fit is rejected. Keeps an entry per user that holds some.
  */
 export class UserBudget {
   readonly bounds: BudgetBounds
@@ -28,7 +28,10 @@ export class UserBudget {
     return this.#byUser.get(user) ?? 0
   }
 
-  /** @param bounds for this amount; unset: those of the budget @returns false when it does not fit: nothing is taken */
+  /**
+   * @param bounds for this amount; unset: those of the budget
+   * @returns false when it does not fit: nothing is acquired
+   */
   acquire(user: string, amount: number, bounds: BudgetBounds = this.bounds): boolean {
     const own = this.heldBy(user)
     if (this.#held + amount > bounds.max || own + amount > bounds.perUserMax) return false

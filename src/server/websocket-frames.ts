@@ -1,33 +1,39 @@
 import type { Encoding } from '../api/codec/document.ts'
 
-/** What a client said that needs an answer. */
+/** A client frame that needs a reaction. */
 export type ClientFrame =
   | { readonly kind: 'ping'; readonly payload: Uint8Array }
   | { readonly kind: 'close' }
-  /** Nothing behind it is read. @param code to close with */
+  /**
+   * Nothing after it is read.
+   * @param code to close with
+   */
   | { readonly kind: 'broken'; readonly code: 1002 | 1009 }
 
-/** One message of a client, which has nothing to say on a watch. When larger: the connection is closed with 1009. */
+/**
+ * Maximum size of a client message; a watch needs none. When larger: the connection is closed with
+ * 1009.
+ */
 const messageBytesMax = 64 * 1024
 
 /**
- * Reads the frames of a client as they arrive, in any pieces. Messages are skipped, not kept: all that is ever held is the
- * payload of one control frame, 125 bytes at most.
+ * Reads the frames of a client as they arrive, in any fragmentation. Messages are skipped, not
+ * stored: only the payload of one control frame is held, 125 bytes at most.
  *
- * @source RFC 6455 section 5; no extension is agreed to, so no reserved bit may be set
+ * @source RFC 6455 section 5; no extension is negotiated, so no reserved bit may be set
  */
 export class FrameReader {
   readonly #head = Buffer.alloc(14)
   #headLength = 0
-  /** Of the frame that is being read; null: its head is not complete. */
+  /** The frame being read; null: its header is incomplete. */
   #frame: Frame | null = null
   readonly #payload = Buffer.alloc(controlBytesMax)
   #payloadRead = 0
-  /** Of the message that is being read, when it comes in fragments. */
+  /** Bytes of the fragmented message being read; null: none. */
   #messageBytes: number | null = null
   #ended = false
 
-  /** What these bytes complete, in order. After a `close` or `broken`: nothing any more. */
+  /** Returns the frames that these bytes complete, in order; none after a `close` or `broken`. */
   read(bytes: Uint8Array): ClientFrame[] {
     const frames: ClientFrame[] = []
     let at = 0
@@ -51,14 +57,14 @@ export class FrameReader {
     return frames
   }
 
-  /** @returns null: more bytes are needed, or what came is refused */
+  /** @returns null: more bytes are needed, or the frame was rejected */
   #completeHead(frames: ClientFrame[]): Frame | null {
     const head = this.#head
     if (this.#headLength < 2) return null
     const [first, second] = [head.readUInt8(0), head.readUInt8(1)]
     const opcode = first & 0x0f
     const last = (first & 0x80) !== 0
-    // Clients mask what they send, and nothing was agreed on that gives the other bits a meaning.
+    // Clients mask their frames, and no extension gives the other bits a meaning.
     if ((first & 0x70) !== 0 || (second & 0x80) === 0) return this.#break(frames, 1002)
     if (!this.#isExpected(opcode, last, second & 0x7f)) return this.#break(frames, 1002)
     const lengthBytes = lengthBytesOf(second & 0x7f)
@@ -77,8 +83,8 @@ export class FrameReader {
   }
 
   /**
-   * Control frames are short and whole, and a code of a close has two bytes; a message begins once and is continued until
-   * its last frame.
+   * Control frames are short and unfragmented, and a close code has two bytes; a message begins
+   * once and is continued until its last frame.
    */
   #isExpected(opcode: number, last: boolean, length: number): boolean {
     if (opcode === opcodes.close && length === 1) return false
@@ -110,7 +116,7 @@ type Frame = {
   readonly opcode: number
   readonly last: boolean
   readonly length: number
-  /** A view on the head, good as long as the frame is read. */
+  /** A view on the header, valid while the frame is read. */
   readonly mask: Uint8Array
 }
 
@@ -127,8 +133,9 @@ function lengthBytesOf(short: number): 0 | 2 | 8 {
 }
 
 /**
- * Events as messages, one each: text, or bytes for protobuf, which need no length in front of them any more.
- * @param piece whole events, as a watch has them; a newline at the end stays, as upstream has it
+ * Returns events as messages, one each: text, or bytes for protobuf, which need no length prefix
+ * here.
+ * @param piece whole events; a newline at the end stays, as upstream has it
  */
 export function eventFrames(piece: Uint8Array, encoding: Encoding): Uint8Array {
   const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
@@ -163,7 +170,7 @@ export function closeFrame(code: 1000 | 1001 | 1002 | 1009 | 1011): Uint8Array {
   return Buffer.concat([frameHead(opcodes.close, 2), Buffer.from([code >>> 8, code & 0xff])])
 }
 
-/** Of a whole message; a server masks nothing. */
+/** Returns the header of an unfragmented message; servers do not mask. */
 function frameHead(opcode: number, length: number): Uint8Array {
   const first = 0x80 | opcode
   if (length < 126) return Buffer.from([first, length])

@@ -8,19 +8,19 @@ import type { ClientFrame } from './websocket-frames.ts'
 import { baseHeaders, writeHead } from './wire.ts'
 import type { ErrorParts } from './error-reply.ts'
 
-/** A request that asked for a WebSocket, and the connection it came on. */
+/** A WebSocket request's connection. */
 export type WebSocketUpgrade = {
   readonly socket: Duplex
-  /** What the client sent behind the request already. */
+  /** Bytes that the client sent after the request already. */
   readonly head: Uint8Array
 }
 
 /**
- * Sends a watch as one message an event, text but for protobuf. The client has nothing to say but pings and that it leaves; messages it
- * sends are skipped, as upstream does.
+ * Sends a watch as one message per event: text, or binary for protobuf. A client only sends pings
+ * and a close; its messages are skipped, as upstream does.
  *
- * @param accept as the handshake demands it
- * @param protocol that was offered; null: none
+ * @param accept required by the handshake
+ * @param protocol the accepted subprotocol; null: none
  */
 export function answerWebSocket(
   stream: WatchStream,
@@ -50,7 +50,8 @@ export function answerWebSocket(
   const end = (code: Parameters<typeof closeFrame>[0]): void => {
     if (!socket.writable) return
     socket.end(closeFrame(code))
-    // From here on the client has to close, too; who does not is cut off like one that does not read.
+    // From here on the client has to close, too; otherwise it is disconnected like one that does
+    // not read.
     call.noteBlocked()
   }
   carryWatch(
@@ -67,7 +68,7 @@ export function answerWebSocket(
   listen(socket, head, (frame) => {
     switch (frame.kind) {
       case 'ping':
-        // Who pings and does not read is not answered, so that nothing piles up for it.
+        // No pong for a client that does not read, so that nothing accumulates.
         if (socket.writable && !socket.writableNeedDrain) socket.write(pongFrame(frame.payload))
         return
       case 'close':
@@ -87,7 +88,7 @@ function listen(socket: Duplex, head: Uint8Array, handle: (frame: ClientFrame) =
     for (const frame of reader.read(bytes)) handle(frame)
   }
   socket.on('data', take)
-  // A client that leaves without a word.
+  // A client that disconnects without a close frame.
   socket.on('end', () => socket.end())
   take(head)
 }

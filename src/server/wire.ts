@@ -15,12 +15,15 @@ import type { RawReply } from './raw-http.ts'
 export const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-/** Longer answers go as fast as the client takes them, so that what waits for it stays bounded. */
+/**
+ * Longer responses are sent as fast as the client reads them, so that the buffered bytes stay
+ * bounded.
+ */
 const CHUNK_BYTES = 64 * 1024
 
 export type ReplyHeaders = Record<string, string | number | readonly string[]>
 
-/** Headers every answer carries. */
+/** Returns the headers of every response. */
 export function baseHeaders(call: Call | null, contentType: string): ReplyHeaders {
   const headers: ReplyHeaders = { 'cache-control': 'no-cache, private', 'content-type': contentType }
   if (call !== null) {
@@ -32,7 +35,7 @@ export function baseHeaders(call: Call | null, contentType: string): ReplyHeader
   return headers
 }
 
-/** Sends a whole answer. Nothing happens when one was begun already, or nobody is there to take it. */
+/** Sends a whole response. Does nothing when one was begun already, or the connection is closed. */
 export function sendBytes(
   reply: RawReply,
   call: Call | null,
@@ -42,7 +45,7 @@ export function sendBytes(
   bytes: Uint8Array,
 ): void {
   if (reply.headersSent || reply.destroyed) return
-  // A 304 would have to name the length of what it does not send.
+  // A 304 would have to state the length of the body that it omits.
   if (code !== 304) headers['content-length'] = bytes.byteLength
   closeWhenAnswered(reply)
   writeHead(reply, code, headers)
@@ -65,7 +68,7 @@ export function sendText(
   sendBytes(reply, call, method, code, headers, Buffer.from(text))
 }
 
-/** An error as the `Status` it is, in an encoding that the client accepts. */
+/** Sends an error as a `Status`, in an encoding that the client accepts. */
 export function sendError(
   reply: RawReply,
   call: Call | null,
@@ -75,7 +78,7 @@ export function sendError(
 ): void {
   const { encoding, contentType } = errorEncodingWanted(call?.raw.headers.accept)
   const headers = { ...baseHeaders(call, contentType), ...extra }
-  // Of refusals only that there is nothing is read from a state.
+  // Of the errors only NotFound is the result of a read.
   if (error.code !== 'NotFound') delete headers['orch-consistency']
   const { retryAfterSeconds, allow } = error.details
   if (allow !== undefined) headers['allow'] = allow.join(', ')
@@ -87,8 +90,8 @@ export function sendError(
 }
 
 /**
- * A client that is answered before its body is through may go on sending, or wait for ever; the stream and
- * its place would stay taken. HTTP/1.1 ends the connection instead.
+ * A client that gets the response before its body was read completely may continue to send, or wait
+ * for ever; the stream and its slot would stay taken. HTTP/1.1 ends the connection instead.
  *
  * @source RFC 9113 section 8.1
  */
@@ -96,8 +99,8 @@ function closeWhenAnswered(reply: RawReply): void {
   if (!('stream' in reply)) return
   const { stream } = reply
   if (stream.endAfterHeaders || stream.readableEnded) return
-  // Clients in Go that meet the end of the stream while they read the answer report that instead of the answer. What
-  // they still send is read past them, for a while.
+  // Go clients that see the end of the stream while they read the response report that instead of
+  // the response. Their remaining bytes are discarded for a while.
   stream.once('finish', () => {
     stream.resume()
     stream.setTimeout(UNREAD_BODY_MS_MAX, () => stream.close(constants.NGHTTP2_NO_ERROR))
@@ -110,8 +113,8 @@ function closeWhenAnswered(reply: RawReply): void {
 }
 
 /**
- * The same over HTTP/1.1, where the connection ends with the answer: cut off while it still sends, a client would
- * not come to reading it. The whole answer goes out at once.
+ * The same over HTTP/1.1, where the connection ends with the response: a client that is cut off
+ * while it sends would not read it. The whole response is sent at once.
  *
  * @source RFC 9112 section 9.6
  */
@@ -134,11 +137,14 @@ function endWhenRead(reply: ServerResponse, bytes: Uint8Array): void {
   reply.write(bytes)
 }
 
-/** Silence, and bytes, after which a client is not listened to any more. */
+/** Idle time and bytes after which the rest of a request is no longer read. */
 const UNREAD_BODY_MS_MAX = 1000
 const UNREAD_BODY_BYTES_MAX = 16 * 1024 * 1024
 
-/** Both protocols' replies begin an answer alike, but their declared types do not share a signature. */
+/**
+ * Both protocols' replies start a response alike, but their declared types do not share a
+ * signature.
+ */
 export function writeHead(reply: RawReply, code: number, headers: ReplyHeaders): void {
   if ('stream' in reply) {
     delete headers['connection']
@@ -146,7 +152,7 @@ export function writeHead(reply: RawReply, code: number, headers: ReplyHeaders):
   } else reply.writeHead(code, headers as Record<string, string | number | string[]>)
 }
 
-/** @returns false when the client should be given time to take what waits for it */
+/** @returns false when the client should get time to read what waits for it */
 export function writePiece(reply: RawReply, piece: Uint8Array): boolean {
   return 'stream' in reply ? reply.write(piece) : reply.write(piece)
 }

@@ -20,13 +20,16 @@ export type DigestReport = {
 
 /** What one member reports about itself, about once a second. */
 export type MemberReport = DigestReport & {
-  /** Everything up to here is in its memory. */
+  /** The highest index applied to memory. */
   readonly appliedIndex: LogIndex
-  /** An index it has not applied yet: everyone who has not either takes a sample there. */
+  /**
+   * An index that this member has not applied yet: every member that has not either takes a sample
+   * there.
+   */
   readonly sampleAt: LogIndex
-  /** Newest apply logic its program knows. */
+  /** The newest apply logic that its program supports. */
   readonly featureLevelMax: number
-  /** Of its program; at most 64 bytes. */
+  /** Version of its program; at most 64 bytes. */
   readonly version: string
 }
 

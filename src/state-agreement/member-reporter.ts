@@ -6,13 +6,16 @@ import type { MemberReport } from './member-report.ts'
 export type MemberReporterParts = {
   readonly consensus: Pick<Consensus<never>, 'report'>
   readonly clock: Clock
-  /** What is true of this member now. */
+  /** Returns the current report of this member. */
   readonly describe: () => MemberReport
 }
 
 const periodMs = 1000
 
-/** Tells the other members about this one, once a second. A report that is lost is made up for by the next. */
+/**
+ * Sends a report about this member to the others, once a second. The next report makes up for a
+ * lost one.
+ */
 export class MemberReporter {
   readonly #parts: MemberReporterParts
   #timer: Timer | null = null

@@ -6,14 +6,19 @@ import type { MemberReport } from './member-report.ts'
 export type MemberReportsParts = {
   readonly consensus: Pick<Consensus<never>, 'status' | 'onReport'>
   readonly clock: Clock
-  /** One line about a report that cannot be read; told once for each member until one can be. */
+  /**
+   * Called with one line about a report that cannot be read; once per member until one can be read
+   * again.
+   */
   readonly onUnreadable: (from: NodeId, cause: string) => void
 }
 
-/** A report, and when it came. */
+/** A report and the time it arrived. */
 export type ReceivedReport = { readonly report: MemberReport; readonly receivedMs: number }
 
-/** The latest report of each other member of the configuration. Bounded by it: nobody else may speak. */
+/**
+ * The latest report of each other member of the configuration, which bounds the number of reports.
+ */
 export class MemberReports {
   readonly #parts: MemberReportsParts
   readonly #latest = new Map<NodeId, ReceivedReport>()
@@ -26,16 +31,16 @@ export class MemberReports {
     this.#stop = parts.consensus.onReport(({ from, bytes }) => this.#heard(from, bytes))
   }
 
-  /** @returns stops listening */
+  /** Returns how to unsubscribe. */
   onHeard(listener: (from: NodeId, report: MemberReport) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Of members that are in the configuration now.
+   * Returns the reports of members in the current configuration.
    *
-   * @param ageMsMax how long ago a report may have come
+   * @param ageMsMax maximum age of a report
    */
   latest(ageMsMax: number): ReadonlyMap<NodeId, MemberReport> {
     const now = this.#parts.clock.monotonicMs()

@@ -2,7 +2,10 @@ import { noIndex } from '../../raft/index.ts'
 import type { Configuration, LogIndex, NodeId } from '../../raft/index.ts'
 import type { DigestReport, DigestSample } from './member-report.ts'
 
-/** What one member knows about everybody's state: its own digests, and those that the others reported. */
+/**
+ * What one member knows about the states of all members: its own digests, and those that the others
+ * reported.
+ */
 export type StateEvidence = {
   readonly self: NodeId
   readonly configuration: Configuration
@@ -17,7 +20,10 @@ export type StateEvidence = {
  * - `undecided`: `members` have another state, and no majority is known to have one
  */
 export type StateVerdict = {
-  /** The newest index at which a majority of the voters, counting this member, had this state; null: none is known. */
+  /**
+   * The newest index at which a majority of the voters, counting this member, had this state; null:
+   * none is known.
+   */
   readonly agreedUpTo: LogIndex | null
 } & ({ readonly kind: 'agree' } | ({ readonly kind: 'majority' | 'outvoted' | 'undecided' } & Difference))
 
@@ -30,10 +36,11 @@ type Difference = {
 }
 
 /**
- * Compares states at equal indexes and under equal levels of apply logic; other digests say nothing. Two members differ
- * when they did at the newest index that both reported: what made them differ before is gone from the state, as when the
- * history that held it was trimmed. A majority with this state settles every difference up to its index. A member that a
- * majority has contradicted already decides nothing against this one. Pure.
+ * Compares states at equal indexes and under equal levels of apply logic; other digests say
+ * nothing. Two members differ when they did at the newest index that both reported: what made them
+ * differ before is gone from the state, as when the history that held it was trimmed. A majority
+ * with this state settles every difference up to its index. A member that a majority has
+ * contradicted already decides nothing against this one. Pure.
  */
 export function judgeState({ self, configuration, own, others }: StateEvidence): StateVerdict {
   const differing = new Map<NodeId, LogIndex>()
@@ -61,7 +68,10 @@ export function judgeState({ self, configuration, own, others }: StateEvidence):
   return found === null ? { kind: 'agree', agreedUpTo } : { ...found, agreedUpTo }
 }
 
-/** Returns the newest index at which both have a digest, and whether they differ there; null: there is none. */
+/**
+ * Returns the newest index at which both have a digest, and whether they differ there; null: there
+ * is none.
+ */
 export function digestsCompared(
   own: readonly DigestSample[],
   theirs: readonly DigestSample[],

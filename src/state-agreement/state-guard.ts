@@ -14,18 +14,18 @@ import type { StateVerdict } from './state-agreement.ts'
 
 /** Why a state is not served. */
 export type StateQuarantine =
-  /** It is set aside, and another member's is fetched. */
+  /** The state is set aside, and another member's is fetched. */
   | { readonly cause: 'damaged' | 'operator'; readonly reason: string }
   | { readonly cause: 'disagreement'; readonly disagreement: Disagreement; readonly reason: string }
 
 /** The replicated state of this member, as the guard sees it. */
 export interface GuardedState {
   readonly appliedMemory: LogIndex
-  /** None without a state. */
+  /** Empty without a state. */
   readonly samples: readonly DigestSample[]
   /** null: trusted. */
   readonly quarantine: StateQuarantine | null
-  /** null: it is not the time, or not the case, to fetch another one. */
+  /** null: no other state is to be fetched now. */
   readonly wanted: LogIndex | null
   sampleNow(): void
   sampleAt(index: LogIndex): void
@@ -55,7 +55,9 @@ export const reportAgeMsMax = 10_000
 const transferMsMax = 2000
 /** Enough for every member in touch to have reported the digests that decide. */
 const undecidedMsMax = 3000
-/** Enough to repair the others. The state may go wrong again meanwhile, and nothing would notice. */
+/**
+ * Enough to repair the others. The state may go wrong again meanwhile, and nothing would notice.
+ */
 const operatorTrustMs = 600_000
 /** Enough for a sample ahead to be known everywhere before any member gets there. */
 const aheadEntriesMin = 8
@@ -64,11 +66,13 @@ const lastingMs = 30_000
 const unknown: StateVerdict = { kind: 'agree', agreedUpTo: null }
 
 /**
- * Compares the state of this member with the others' all the time. Once a second it takes a sample where it rests, names
- * an index ahead for every member to take one at, and judges what the others reported. A member that a majority
- * contradicts stops serving at once, one that differs from another without a majority on its side after three seconds;
- * either serves again once a majority has its state. An operator's word that a state is right holds against what others
- * have until a majority has it, for ten minutes at most. A leader without a trusted state transfers leadership.
+ * Compares the state of this member with those of the others continuously. Once a second it takes a
+ * sample when the index rests, names an index ahead at which every member takes one, and judges the
+ * reports of the others. A member that a majority contradicts stops serving at once, one that
+ * differs from another without a majority on its side after three seconds; either serves again once
+ * a majority has its state. An operator's decision that a state is right overrules the others until
+ * a majority has it, for ten minutes at most. A leader without a trusted state transfers
+ * leadership.
  */
 export class StateGuard {
   readonly #parts: StateGuardParts
@@ -81,7 +85,10 @@ export class StateGuard {
   #differsSince: { readonly index: LogIndex; readonly ms: number } | null = null
   /** The newest index of any difference. */
   #differedAt: LogIndex = noIndex
-  /** An operator said that this state is right: until then, or a majority has it, what others have does not count. */
+  /**
+   * An operator decided that this state is right: until then, or until a majority has it,
+   * differences do not count.
+   */
   #trustedUntilMs = Number.NEGATIVE_INFINITY
   #logged: 'agree' | 'majority' = 'agree'
   #quarantinedSinceMs: number | null = null
@@ -109,7 +116,7 @@ export class StateGuard {
     this.#stopListening()
   }
 
-  /** Returns what the others are sent. */
+  /** Returns what is sent to the others. */
   describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'state'> {
     const { appliedMemory, samples } = this.#parts.state
     return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, state: this.#reported }
@@ -119,14 +126,14 @@ export class StateGuard {
     return this.#verdict
   }
 
-  /** Why there is no state; null: there is one. */
+  /** Returns why there is no state, or null. */
   quarantineFailure(): string | null {
     const { quarantine } = this.#parts.state
     if (quarantine === null || quarantine.cause === 'disagreement') return null
     return `the state is set aside and fetched from another member: ${quarantine.reason}`
   }
 
-  /** Why the state is suspect, or about to be; null: it is not. */
+  /** Returns why the state is suspect or about to be, or null. */
   agreementFailure(): string | null {
     const { quarantine } = this.#parts.state
     if (quarantine?.cause === 'disagreement') {
@@ -136,15 +143,19 @@ export class StateGuard {
     return isOpen ? this.#reasonOf(this.#verdict) : null
   }
 
-  /** Whether this member's state may be sent to another: it is trusted, and no open difference speaks against it. */
+  /**
+   * Returns whether this member's state may be sent to another: it is trusted and has no open
+   * difference.
+   */
   mayGive(): boolean {
     if (this.#parts.state.quarantine !== null) return false
     return this.#isTrustedByOperator || this.#verdict.kind === 'agree' || this.#verdict.kind === 'majority'
   }
 
   /**
-   * An operator says that this member's state is right. It has one. Where nothing speaks against the state the decision
-   * means nothing: it must not outlast the first difference that is still to come.
+   * Records an operator's decision that this member's state is right. Where no member contradicts
+   * the state the decision has no effect: it must not outlast the first difference that is still to
+   * come.
    */
   trustByOperator(): void {
     const { state, clock, trustMs = operatorTrustMs } = this.#parts
@@ -254,7 +265,7 @@ export class StateGuard {
     )
   }
 
-  /** To a voter that trusts its own state, as far as is known. */
+  /** Transfers leadership to a voter that trusts its own state, as far as is known. */
   #transferLeadership(status: ConsensusStatus): void {
     const { consensus, clock, reports, log } = this.#parts
     const known = reports.latest(reportAgeMsMax)
@@ -267,7 +278,8 @@ export class StateGuard {
       .toSorted((a, b) => b.match - a.match)
     if (target === undefined || this.#isTransferring) return
     this.#isTransferring = true
-    // A transfer that fails is tried again each second, and logged again when the target changes or it lasts.
+    // A transfer that fails is tried again each second, and logged again when the target changes or
+    // it lasts.
     const nowMs = clock.monotonicMs()
     if (target.id !== this.#transferTo || nowMs - this.#transferLoggedMs >= lastingMs) {
       this.#transferTo = target.id

@@ -12,22 +12,25 @@ import { programVersion } from '../version.ts'
 
 export type StateWatch = {
   readonly guard: StateGuard
-  /** What the other members say of themselves. */
+  /** The reports of the other members. */
   readonly reports: MemberReports
   readonly scrub: Scrub
   readonly close: () => Promise<void>
 }
 
-/** Members tell each other what they know and what state they have, and compare; each looks its own through for rot. */
+/**
+ * Starts the exchange and comparison of states between members, and the scrub of this member's
+ * database.
+ */
 export function watchState(parts: {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly clock: Clock
   readonly log: Logger
   readonly limits: StoreLimits
-  /** What this member may decide by. */
+  /** The newest feature level that this member supports. */
   readonly featureLevelMax: number
-  /** As the guard takes it; unset: its own. */
+  /** As for the guard; unset: its default. */
   readonly operatorTrustMs?: number
 }): StateWatch {
   const { machine, consensus, clock, log, limits, featureLevelMax, operatorTrustMs: trustMs } = parts
@@ -47,8 +50,8 @@ export function watchState(parts: {
   })
   const scrub = new Scrub({
     ...{ machine, clock, limits },
-    onDone: (report) => log.info(report, 'the database was looked through and is as it was written'),
-    onRefused: (cause) => log.warn({ err: cause }, 'the database could not be looked through'),
+    onDone: (report) => log.info(report, 'scrub finished: the database is as it was written'),
+    onRefused: (cause) => log.warn({ err: cause }, 'scrub failed: the database could not be read'),
   })
   guard.start()
   reporter.start()

@@ -157,7 +157,7 @@ void describe('a log on a full disk', () => {
     const lines = readFileSync(join(member.directory, 'server.log'), 'utf8').split('\n')
     const told = lines.filter((line) => line.includes('audit events are lost'))
     assert.equal(told.length, 1)
-    assert.match(told[0] ?? '', /\/dev\/full.*ENOSPC.*make room/)
+    assert.match(told[0] ?? '', /\/dev\/full.*ENOSPC.*free space/)
     assert.equal(await member.stop(), 0)
   })
 

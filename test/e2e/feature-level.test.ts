@@ -107,7 +107,7 @@ const rules: Readonly<Record<number, Rule>> = {
   2: async (client, when) => {
     const { status, text } = await client.post('/cluster/v1/settings', { storageBytesMax: 2 ** 30 })
     assert.equal(status, when === 'before' ? 400 : 200, text)
-    if (when === 'before') assert.match(text, /begins with feature level 2, the cluster is at 1/)
+    if (when === 'before') assert.match(text, /needs feature level 2, the cluster is at 1/)
   },
   3: async (client, when) => {
     const { status, text } = await client.get('/apis/cluster.k8s.io/v1/members')

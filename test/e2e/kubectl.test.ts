@@ -155,7 +155,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       assert.match(large.stderr, /too large/i)
       const other = await run(['get', 'cm', '--as=bob'])
       assert.notEqual(other.code, 0)
-      assert.match(other.stderr, /impersonation is not offered/)
+      assert.match(other.stderr, /impersonation is not supported/)
     })
 
     void test('spec 4.5: readyz lists its checks on every member', async () => {

@@ -161,7 +161,7 @@ void test('a member whose peer port is occupied names the port and the remedy', 
   assert.deepEqual([code, lines.length], [1, 1], lines.join('\n'))
   assert.match(
     lines[0] ?? '',
-    new RegExp(`cannot listen for peers on ${address}: the port is taken: see who has it`),
+    new RegExp(`cannot listen for peers on ${address}: the port is taken: check which process uses it`),
   )
   assert.match(lines[0] ?? '', /--peer-address .*; orchctl member move n1 --peer-address … tells the others/)
 })

@@ -102,10 +102,10 @@ void test('a full quota refuses writes with the reason, and deletions end the al
     const told = (words: string): number => member.said().split(words).length - 1
     await until(
       `${member.name} has room again`,
-      () => told('the storage has room again') >= 2,
+      () => told('the storage is below its quota again') >= 2,
       () => member.logTail(),
     )
-    assert.equal(told('the storage has room again'), 2, `${member.name} says each time once`)
+    assert.equal(told('the storage is below its quota again'), 2, `${member.name} says each time once`)
     assert.equal(told('the storage quota is used up'), 2)
   }
 })

@@ -95,7 +95,7 @@ void test('leadership is not transferred to a hanging member, which the error na
   ]
   const ran = await orchctl('member', 'transfer-leader', 'n3', '--kubeconfig', kubeconfig)
   assert.equal(ran.code, 1)
-  assert.match(ran.err, /n3 was not heard of lately: see what the process does, or start it again/)
+  assert.match(ran.err, /n3 has not responded lately: check its process, or restart it/)
   assert.match(
     ran.err,
     /^ {2}n3 at https:\S+ accepts connections but does not respond, so its process hangs: /m,

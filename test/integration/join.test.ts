@@ -75,7 +75,7 @@ void test('joining with an empty directory creates the member of the token exact
     await start({ ...said, 'join-token': 'no longer looked at', join: '127.0.0.1:1' }, lines),
     own,
   )
-  assert.match(lines.join('\n'), /joined before: --join is not looked at/)
+  assert.match(lines.join('\n'), /joined before: ignoring --join/)
   // As a process leaves it that is killed between the claim and the removal.
   writeFileSync(join(folder, 'data', 'joining'), `${'11'.repeat(16)}\n`)
   const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
@@ -95,11 +95,15 @@ void test('a member without a cluster yet is retried for a limited time', async 
   unknownFor = 0
   const said = there.flags(await there.token())
   unknownFor = Infinity
-  await refused(said, 'join', /not let in within 120 s .*does not know its cluster yet: try again/)
+  await refused(
+    said,
+    'join',
+    /no member accepted the join request within 120 s .*the cluster is not founded yet: try again/,
+  )
   unknownFor = 2
   const lines: string[] = []
   const own = await start(said, lines)
-  assert.match(lines.join('\n'), /it asks again/)
+  assert.match(lines.join('\n'), /retrying/)
   assert.equal(own.joined?.clusterId, '00'.repeat(16))
   assert.equal(own.id, there.members.named('n4')?.id)
 })
@@ -118,7 +122,7 @@ void test('a lost response and a crash before it lead to the same member', async
   members.failures.push({ when: 'before', cause: new ConsensusFailure('stopped', 'this member is stopping') })
   const lines: string[] = []
   const own = await start(said, lines)
-  assert.match(lines.join('\n'), /it asks again/)
+  assert.match(lines.join('\n'), /retrying/)
   assert.equal(members.changes.length, 2)
   assert.equal(own.id, members.named('n4')?.id)
   // The record of the attempt was durable, the claim was not.
@@ -173,7 +177,7 @@ void test('a member removed while offline gets a clear error', async (t) => {
   await members.changeMembers({ kind: 'remove', id: own.id })
   rmSync(join(folder, 'data', 'member.json'))
   writeFileSync(kept, `${'ab'.repeat(16)}\n`)
-  await refused(said, 'usage', /was removed since: orchctl member add n4/)
+  await refused(said, 'usage', /has been removed: orchctl member add n4/)
 })
 
 void test('each mismatch is a one-line error with a remedy', async (t) => {
@@ -182,11 +186,11 @@ void test('each mismatch is a one-line error with a remedy', async (t) => {
   const right = flags(good)
   const n5 = pkiFlags(join(folder, 'pki'), 'n5')
   await refused({ ...right, 'join-token': '' }, 'usage', /orchctl member add n4/)
-  await refused({ ...right, 'join-token': good.slice(1) }, 'usage', /no join token/)
+  await refused({ ...right, 'join-token': good.slice(1) }, 'usage', /is not a join token/)
   await refused(
     { ...right, 'join-token': `${good.slice(0, -32)}${'0'.repeat(32)}` },
     'usage',
-    /does not know this token/,
+    /does not accept this token/,
   )
   await refused({ ...right, ...n5, name: 'n5' }, 'usage', /is for member n4.*--name n4/)
   await refused({ ...right, ...n5 }, 'keys', /is not the certificate of member n4.*pki init/)
@@ -230,7 +234,7 @@ function memberOf(members: PlannedMembers) {
 void test('a server that the authority of the token did not sign is rejected', async (t) => {
   const [one, other] = [await place(t), await place(t)]
   const said = one.flags(await one.token())
-  await refused({ ...said, join: other.address }, 'usage', /is not believed/)
+  await refused({ ...said, join: other.address }, 'usage', /is not trusted/)
   // Beside one that is, it does no harm.
   await start({ ...said, join: `${other.address},${one.address}` })
 })

@@ -160,7 +160,7 @@ void test('replace waits for the promotion, resumes after an interruption and is
   assert.match(ran.out, /n4 votes (in the place of n2|already)/)
   assert.match((await orchctl(...replace)).out, /n4 votes already, n2 is gone/)
   const other = await orchctl('member', 'replace', 'n1', 'n4', ...addresses, '--kubeconfig', kubeconfig)
-  assert.match(other.err, /n4 is a member already, and takes not the place of n1/)
+  assert.match(other.err, /n4 is a member already and does not replace n1/)
 })
 
 for (const [what, words, code, says] of [
@@ -174,7 +174,7 @@ for (const [what, words, code, says] of [
     'an address that is taken',
     ['add', 'n8', '--peer-address', '127.0.0.1:7444', '--client-address', '10.0.0.8:1'],
     1,
-    /is where n2 is/,
+    /is the address of n2/,
   ],
   [
     'everywhere is no address',

@@ -240,7 +240,7 @@ void test('an interrupted recovery lets no server start, and a second one comple
     assert.ok(existsSync(join(of('n1'), 'unfinished')))
     assert.throws(
       () => claimDirectory(of('n1'), identity),
-      /orchctl recover has not come to its end in .*n1: run it again/,
+      /orchctl recover did not finish in .*n1: run it again/,
     )
     const asked = await orchctl('recover', '--data-dir', of('n1'))
     assert.match(asked.err, /nothing was changed: use --yes/)

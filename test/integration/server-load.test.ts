@@ -70,7 +70,7 @@ test('stalled bodies take no write slot and get 408', async (t) => {
   assert.equal((await post(url, admin, '{}')).status, 201, 'of the same user')
   assert.equal((await post(url, other, '{}')).status, 201)
   for (const answer of await Promise.all(answers)) {
-    assert.match(answer, /^HTTP\/1\.1 408 [^]*connection: close[^]*the body comes too slowly/i)
+    assert.match(answer, /^HTTP\/1\.1 408 [^]*connection: close[^]*the body arrives too slowly/i)
   }
   const client = await session(t, url, admin)
   const stream = client.request({ ':path': CM, ':method': 'POST', 'content-length': 7 })
@@ -296,7 +296,7 @@ test('a watch that is ended because its client stalls gets a retryable error bet
   for await (const chunk of stream) text += String(chunk)
   assert.match(
     text,
-    /^\{\}\nTooManyRequests: the events of this watch were not read: go on behind the last one/,
+    /^\{\}\nTooManyRequests: the events of this watch were not read: resume after the last one/,
   )
   assert.ok(watch.closed)
 })

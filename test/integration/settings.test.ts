@@ -48,7 +48,7 @@ void test('a change under a version that is not the current one is 409 and chang
   assert.deepEqual([late.status, late.doc.reason], [409, 'Conflict'])
   assert.match(
     late.doc.message ?? '',
-    /changed by somebody else meanwhile, nothing was changed: read them again$/,
+    /settings not changed: there was a concurrent change, read them again$/,
   )
   assert.equal(told(await server.ask('GET', path)).settings['historyEventsMin'], 1)
   assert.equal(told(await change(3, { version: first.version })).settings['historyEventsMin'], 3)

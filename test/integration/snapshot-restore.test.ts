@@ -176,7 +176,7 @@ void test('an interrupted restore lets no server start, and a second one complet
     const claim = { cluster: 'new', member: 'n1', id: memberId('new', 'n1'), apiDomain: 'orch.io' } as const
     assert.throws(
       () => claimDirectory(directory, claim),
-      /snapshot restore has not come to its end in .*half: run it again/,
+      /snapshot restore did not finish in .*half: run it again/,
     )
     assert.equal(fails, 2)
   }

@@ -167,7 +167,7 @@ void test('an unauthorized or invalid upgrade gets an HTTP error and starts no w
   assert.equal((await refusal(watchUrl, nobody, anonymous)).status, 403)
   const old = await refusal(watchUrl, { 'sec-websocket-version': '8' })
   assert.deepEqual([old.status, old.headers['sec-websocket-version']], [400, '13'])
-  assert.match(old.text, /only 13 is spoken/)
+  assert.match(old.text, /only 13 is supported/)
   assert.equal((await refusal(watchUrl, { origin: 'https://evil.example' })).status, 403)
   assert.equal(fake.calls.length, 0)
   fake.answer = () => {

@@ -1,12 +1,12 @@
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { DiscoveredGroup } from './groups.ts'
 
-/** The kind that clients ask for by `as=`. */
+/** The kind that clients request with `as=`. */
 export const AGGREGATED_KIND = 'APIGroupDiscoveryList'
 
 /**
- * All groups, versions and resources in one document, so that a client needs two requests instead of one for each group
- * and version.
+ * All groups, versions and resources in one document, so that a client needs two requests instead
+ * of one for each group and version.
  *
  * @param groups those of `/api`, or those of `/apis`
  * @param apiVersion as the client named it

@@ -9,17 +9,18 @@ import type { DiscoveredGroup } from './groups.ts'
 import { plainDocument, plainPaths } from './plain.ts'
 
 /**
- * The documents of discovery, as the kinds are now: each is made when somebody asks for it, and made anew only behind a
- * change. One that says the same after it stays what it was, with the forms that were made of it.
+ * The discovery documents of the current catalog. Each is built on request and rebuilt only after a
+ * change of the catalog; one whose content is unchanged stays the same, with the encodings made of
+ * it.
  */
 export class Discovery {
   readonly #catalog: Catalog
   readonly #names: Names
   #version = -1
   #groups: readonly DiscoveredGroup[] = []
-  /** By path, of this version of the catalog: as many as there are documents. */
+  /** By path, for this version of the catalog: one per document. */
   #documents = new Map<string, StaticDocument>()
-  /** Of the version before. */
+  /** Those of the version before. */
   #before: ReadonlyMap<string, StaticDocument> = new Map()
 
   constructor(catalog: Catalog, names: Names) {
@@ -27,7 +28,10 @@ export class Discovery {
     this.#names = names
   }
 
-  /** @param path without a slash at the end. @returns null when there is none there */
+  /**
+   * @param path without a trailing slash
+   * @returns null when there is none
+   */
   plain(path: string): StaticDocument | null {
     this.#renew()
     const known = this.#documents.get(path)
@@ -36,7 +40,7 @@ export class Discovery {
     return value === null ? null : this.#keep(path, value)
   }
 
-  /** @param apiVersion as clients are served it */
+  /** @param apiVersion as the client named it */
   aggregated(root: '/api' | '/apis', apiVersion: string): StaticDocument {
     this.#renew()
     const key = `${root} ${apiVersion}`
@@ -44,7 +48,7 @@ export class Discovery {
     return this.#documents.get(key) ?? this.#keep(key, aggregatedDocument(groups, apiVersion))
   }
 
-  /** Where the plain ones are. */
+  /** The paths of the plain documents. */
   paths(): readonly string[] {
     this.#renew()
     return plainPaths(this.#groups)

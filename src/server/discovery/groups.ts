@@ -15,8 +15,8 @@ export type DiscoveredVersion = {
 }
 
 /**
- * Kinds by group and version, as discovery tells them. Where two groups have a resource of one name, clients that are
- * given the name alone take the group that comes first.
+ * Returns kinds by group and version, in discovery order. Where two groups have a resource of one
+ * name, clients that are given only the name take the first group.
  *
  * @param stemOf `storage` of `storage.orch.io`
  */
@@ -32,7 +32,7 @@ export function discoveredGroups(
     versions.set(kind.version, members)
     members.push(kind)
   }
-  // Custom kinds alone may make up a group that has the stem of one of ours.
+  // A group may consist of custom kinds only and share its stem with a built-in group.
   const own = new Set(kinds.filter(({ custom }) => custom === undefined).map(({ group }) => group))
   const place = (group: string): number => (own.has(group) ? placeOf(stemOf(group)) : ORDER.length)
   return [...groups.keys()]
@@ -56,7 +56,10 @@ function placeOf(stem: string): number {
   return place === -1 ? ORDER.length : place
 }
 
-/** By stem; any other group comes after these. @source kube-aggregator's group priorities of release 1.24 */
+/**
+ * By stem; all other groups follow.
+ * @source kube-aggregator's group priorities of release 1.24
+ */
 const ORDER: readonly string[] = [
   ...['', 'apiregistration', 'apps', 'events', 'authentication', 'authorization', 'autoscaling', 'batch'],
   ...['certificates', 'networking', 'policy', 'rbac.authorization', 'storage', 'admissionregistration'],

@@ -3,10 +3,10 @@ import type { DiscoveredGroup, DiscoveredVersion } from './groups.ts'
 import { storageVersionHash } from './storage-version-hash.ts'
 
 /**
- * One of the documents of `/api`, `/apis` and below, each about one group or version.
+ * Returns a document of `/api`, `/apis` and below, each about one group or version.
  *
- * @param path without a slash at the end
- * @returns null when there is none there
+ * @param path without a trailing slash
+ * @returns null when there is none
  * @source spec 4.1, 9.2; meta/v1 APIVersions, APIGroupList, APIGroup, APIResourceList
  */
 export function plainDocument(groups: readonly DiscoveredGroup[], path: string): object | null {
@@ -22,7 +22,7 @@ export function plainDocument(groups: readonly DiscoveredGroup[], path: string):
   return version === undefined ? null : resourceList(group.name, version)
 }
 
-/** Where the documents are. */
+/** The paths of the documents. */
 export function plainPaths(groups: readonly DiscoveredGroup[]): readonly string[] {
   const below = groups.flatMap(({ name, versions }) => {
     const prefix = name === '' ? '/api' : `/apis/${name}`
@@ -41,7 +41,8 @@ function groupEntry({ name, versions }: DiscoveredGroup): object {
 }
 
 function coreVersions(groups: readonly DiscoveredGroup[]): object {
-  // Upstream tells each network the address to use; one cluster, one network here: whatever was dialled.
+  // Upstream names an address for each network; here one address serves all: the one that was
+  // dialed.
   const anyAddress = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }]
   const core = groups.find(({ name }) => name === '')?.versions ?? []
   const versions = core.map(({ version }) => version)
@@ -58,7 +59,9 @@ function resourceList(group: string, { version, kinds }: DiscoveredVersion): obj
   }
 }
 
-/** Release 1.24 leaves the singular name of its own kinds empty; clients lower the kind's name themselves. */
+/**
+ * Release 1.24 leaves the singular name of its own kinds empty; clients lowercase the kind instead.
+ */
 function singularOf({ custom, singular }: ResourceDefinition): string {
   return custom === undefined ? '' : singular
 }

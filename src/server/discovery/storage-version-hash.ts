@@ -3,10 +3,10 @@ import { storedTypeOf } from '../../registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 
 /**
- * Names the group, version and kind that objects are stored as, so that whoever moves stored objects to another
- * version sees when it changed. The same words make the same hash on every server of this kind.
+ * Returns a hash of the group, version and kind that objects are stored as, so that storage
+ * migrators notice a change. The same names give the same hash on every server of this kind.
  *
- * @returns null for kinds of which nothing is stored
+ * @returns null for kinds that are not stored
  * @source apiserver `pkg/endpoints/discovery` StorageVersionHash
  */
 export function storageVersionHash(definition: ResourceDefinition): string | null {

@@ -10,7 +10,8 @@ import type { Definitions } from './definitions.ts'
 import { GVK_MARKER, gvkJson, markers } from './markers.ts'
 
 /**
- * Adds the object and the list of a custom kind, named by its group backwards: `com.example.v1.Widget`.
+ * Adds the object and the list of a custom kind, named by its reversed group:
+ * `com.example.v1.Widget`.
  *
  * @source apiextensions-apiserver `pkg/controller/openapi/builder`
  */
@@ -46,7 +47,7 @@ export function addCustomKind(
   return { object, list: definitions.custom(`${prefix}.${listKind}`, list) }
 }
 
-/** What every object has, as built-in kinds say it. */
+/** The members that every object has, as built-in kinds define them. */
 function sharedMembers(definitions: Definitions): SharedMembers {
   const { apiVersion, kind, metadata } = partialObjectMetadataSchema.properties
   const rendered = (schema: Schema | undefined): JsonObject =>

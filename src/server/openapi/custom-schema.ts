@@ -6,7 +6,7 @@ import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { Dialect } from './definitions.ts'
 
-/** What objects have whatever their author says of them. */
+/** Members that objects have whatever their schema is. */
 export type SharedMembers = {
   readonly apiVersion: JsonObject
   readonly kind: JsonObject
@@ -20,17 +20,18 @@ export type PublishedWith = {
 }
 
 /**
- * The schema of a custom kind as a document says it: that of its author, with what all objects share, and with its
- * extensions by the names that existing clients look for as well.
+ * Returns the published schema of a custom kind: that of its author, with the shared members of all
+ * objects, and with its extensions also under the names that existing clients look for.
  *
- * @param schema OpenAPI 3.0, the extensions in the domain's spelling; null: nothing is known but that it is an object
+ * @param schema OpenAPI 3.0, the extensions in the domain's spelling; null: only that it is an
+ * object
  * @source apiextensions-apiserver `pkg/controller/openapi/builder` of release 1.24
  */
 export function publishedSchema(schema: JsonObject | null, context: PublishedWith): JsonObject {
   const { dialect, shared, names } = context
   if (schema === null) return OBJECT
   const markers = markerNames(names.schemaMarkerPrefix)
-  // Readers of version 2 would take some members for all there are.
+  // Readers of version 2 would take a partial list of members for a complete one.
   if (dialect === 'v2' && memberOf(schema, markers.preserveUnknown) === true) return OBJECT
   const whole = published(dialect === 'v2' ? publishV2(schema, markers) : schema, context)
   return { ...whole, properties: { ...objectMember(whole, 'properties'), ...shared } }

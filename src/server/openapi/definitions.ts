@@ -13,10 +13,13 @@ import type {
 } from '../../api/schema/schema.ts'
 import { markers } from './markers.ts'
 
-/** Swagger 2.0 allows members beside a `$ref`; OpenAPI 3.0 ignores them, so there it goes into an `allOf`. */
+/**
+ * Swagger 2.0 allows members next to a `$ref`; OpenAPI 3.0 ignores them, so there it is wrapped in
+ * an `allOf`.
+ */
 export type Dialect = 'v2' | 'v3'
 
-/** Collects the named shapes that a document needs while its parts are rendered. */
+/** Collects the named schemas that a document needs while its parts are rendered. */
 export class Definitions {
   readonly #names: Names
   readonly dialect: Dialect
@@ -29,14 +32,14 @@ export class Definitions {
     this.dialect = dialect
   }
 
-  /** By name, in order of names. */
+  /** Returns the definitions in order of their names. */
   all(): { readonly [name: string]: JsonObject } {
     const entries = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1))
     return Object.fromEntries(entries.map(([name, { shape, more }]) => [name, { ...shape, ...more }]))
   }
 
   /**
-   * A reference to a named shape, which is added with all that it refers to.
+   * Returns a reference to a named schema, which is added with all that it refers to.
    *
    * @param more members of the definition itself, such as its kind
    */
@@ -45,11 +48,11 @@ export class Definitions {
     const found = this.#byName.get(name)
     const known = found?.isCustom === true ? undefined : found
     if ((known === undefined && !this.#begun.has(name)) || Object.keys(more).length > 0) {
-      // Shapes may hold themselves.
+      // Schemas may be recursive.
       this.#begun.add(name)
       const shape = schema.type === 'any' ? openShape(schema) : this.#struct(schema)
       this.#begun.delete(name)
-      // A kind may have been met before, inside of another.
+      // A kind may have been added before as a member of another.
       assert(known === undefined || equalJson(known.shape, shape), `${name} means one shape`)
       const isMarked = known !== undefined && Object.keys(known.more).length > 0
       assert(!isMarked || equalJson(known.more, more), `${name} means one kind`)
@@ -59,8 +62,8 @@ export class Definitions {
   }
 
   /**
-   * A reference to a shape of a custom kind, by its whole name. Whoever makes kinds can choose names that are taken: a shape
-   * of the program's own has its name, before or after.
+   * Returns a reference to a schema of a custom kind, by its full name. Authors of kinds can choose
+   * a name that is taken: a schema of the program has precedence.
    */
   custom(name: string, shape: JsonObject): JsonObject {
     if (!this.#byName.has(name)) this.#byName.set(name, { shape, more: {}, isCustom: true })
@@ -72,7 +75,7 @@ export class Definitions {
     return { $ref: `${prefix}${name}` }
   }
 
-  /** The schema where it is used. */
+  /** Renders a schema where it is used. */
   render(schema: Schema): JsonObject {
     const said = this.#said(schema)
     switch (schema.type) {
@@ -121,7 +124,7 @@ export class Definitions {
     return this.beside({ ...said, ...strategy }, this.reference(definition, schema))
   }
 
-  /** A reference with members beside it. */
+  /** Returns a reference with additional members. */
   beside(members: JsonObject, reference: JsonObject): JsonObject {
     if (Object.keys(members).length === 0) return reference
     return this.dialect === 'v2' ? { ...members, ...reference } : { ...members, allOf: [reference] }
@@ -161,7 +164,10 @@ export class Definitions {
     }
   }
 
-  /** The description of a struct with a name belongs to its definition; what it is for here stands beside the reference. */
+  /**
+   * The description of a named struct belongs to its definition; the description of its use is next
+   * to the reference.
+   */
   #said(schema: Schema): JsonObject {
     const named = (schema.type === 'object' || schema.type === 'any') && schema.definition !== undefined
     const said: [string, Json][] = []
@@ -174,7 +180,7 @@ export class Definitions {
 
 type Named = { readonly shape: JsonObject; readonly more: JsonObject; readonly isCustom: boolean }
 
-/** Of what may be of several types. */
+/** Renders a schema that allows several types. */
 function openShape({ description }: ObjectSchema | AnySchema): JsonObject {
   return description === undefined ? {} : { description }
 }

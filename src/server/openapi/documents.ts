@@ -5,7 +5,10 @@ import type { DocumentParts } from './v2-document.ts'
 import { jsonForm } from './v2-forms.ts'
 import { V3Documents } from './v3-documents.ts'
 
-/** All OpenAPI documents of a catalog, each made when it is first asked for, and kept until what it says has changed. */
+/**
+ * Returns all OpenAPI documents of a catalog, each built on first use, and cached until its content
+ * has changed.
+ */
 export function openApiDocuments(parts: DocumentParts, isV3Served: boolean): OpenApiDocuments {
   const { catalog } = parts
   const derived = (make: () => Promise<StaticDocument>): (() => Promise<StaticDocument>) => {
@@ -26,17 +29,20 @@ export function openApiDocuments(parts: DocumentParts, isV3Served: boolean): Ope
   }
 }
 
-/** The documents as the kinds are now, each built on first use and kept. */
+/** The documents for the current kinds, each built on first use and cached. */
 export type OpenApiDocuments = {
   /** `/openapi/v2` as JSON. */
   readonly v2: () => Promise<StaticDocument>
-  /** The same as the protobuf message of gnostic; what encodes it is loaded when first asked for. */
+  /** The same as gnostic's protobuf message; its encoder is loaded on first use. */
   readonly v2Protobuf: () => Promise<StaticDocument>
-  /** null: switched off. */
+  /** null: disabled. */
   readonly v3: {
-    /** `/openapi/v3`: which documents there are. */
+    /** `/openapi/v3`: the index of documents. */
     readonly index: () => Promise<StaticDocument>
-    /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
+    /**
+     * @param path such as `api/v1` or `apis/apps/v1`
+     * @returns null when there is none
+     */
     readonly document: (path: string) => StaticDocument | null
   } | null
 }

@@ -7,7 +7,7 @@ import type { Definitions } from './definitions.ts'
 import { addCustomKind } from './custom-kinds.ts'
 import { GVK_MARKER, gvkJson, markers } from './markers.ts'
 
-/** References to the shapes that operations on a kind take and give. */
+/** References to the schemas that operations on a kind use. */
 export type KindShapes = {
   readonly object: JsonObject
   readonly list: JsonObject
@@ -21,15 +21,15 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
     markers(names, GVK_MARKER, [gvkJson({ group: definition.group, version: definition.version, kind })])
   const whole: ObjectSchema = { ...wholeObject(definition.schema), definition: neutral }
   const object = definitions.reference(neutral, whole, of(definition.kind))
-  // What is only asked comes in no lists.
+  // Reviews are not part of lists.
   if (!definition.verbs.includes('list')) return { object, list: object }
   const list: ObjectSchema = {
     type: 'object',
     description: `A list of objects of kind ${definition.kind}.`,
     properties: {
-      apiVersion: { type: 'string', description: 'Group and version of the shape this list has.' },
+      apiVersion: { type: 'string', description: 'API group and version of the schema of this list.' },
       items: { type: 'list', items: whole, description: 'The objects.' },
-      kind: { type: 'string', description: 'What the list is; CamelCase.' },
+      kind: { type: 'string', description: 'Kind of the list, in CamelCase.' },
       metadata: listMetaSchema,
     },
     required: ['items'],
@@ -38,14 +38,17 @@ export function addKind(definitions: Definitions, definition: ResourceDefinition
   return { object, list: definitions.reference(`${neutral}List`, list, of(kindOfList)) }
 }
 
-/** Adds a kind of which objects are only sent. */
+/** Adds a kind that only occurs in request bodies. */
 export function addBody(definitions: Definitions, body: BodyKind, names: Names): JsonObject {
   const neutral = body.schema.definition ?? body.kind
   const whole: ObjectSchema = { ...wholeObject(body.schema), definition: neutral }
   return definitions.reference(neutral, whole, markers(names, GVK_MARKER, [gvkJson(body)]))
 }
 
-/** Answers and bodies that belong to no kind. @param kinds whose versions such bodies may carry */
+/**
+ * Adds responses and bodies that belong to no kind.
+ * @param kinds whose versions such bodies may have
+ */
 export function addCommon(
   definitions: Definitions,
   kinds: readonly ResourceDefinition[],
@@ -57,7 +60,7 @@ export function addCommon(
   const status = [gvkJson({ group: '', version: 'v1', kind: 'Status' })]
   const patch: ObjectSchema = {
     type: 'object',
-    description: 'A change to an object, in the form that the Content-Type names.',
+    description: 'A change to an object, in the format of the Content-Type.',
     properties: {},
   }
   return {
@@ -71,7 +74,10 @@ export function addCommon(
   }
 }
 
-/** `core.v1.ConfigMap`. Not as its schema is named, which versions of a kind may share. */
+/**
+ * Returns `core.v1.ConfigMap`. The name of the schema would not do, as versions of a kind may share
+ * it.
+ */
 function neutralName({ group, version, kind }: ResourceDefinition, names: Names): string {
   const stem = group === '' ? 'core' : names.groupStem(group).split('.', 1)[0]
   return `${stem}.${version}.${kind}`

@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 
 /**
- * Vendor extensions in the domain's spelling, and in the one that existing clients look for where they
- * differ.
+ * Returns vendor extensions in the domain's spelling, and in the one that existing clients look for
+ * where they differ.
  *
- * @param value undefined: nothing to say
+ * @param value undefined: none
  */
 export function markers(names: Names, stem: string, value: Json | undefined): JsonObject {
   if (value === undefined) return {}

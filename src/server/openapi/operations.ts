@@ -5,12 +5,12 @@ import { hasProtobuf } from '../../registry/representations/representation.ts'
 import * as parameters from './parameters.ts'
 import type { Parameter } from './parameters.ts'
 
-/** One method of one path, before either dialect writes it down. */
+/** One method of one path, independent of the dialect. */
 export type Operation = {
   readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch'
   readonly id: string
   readonly description: string
-  /** As `x-…-action` names it. */
+  /** The value of `x-…-action`. */
   readonly action: string
   readonly parameters: readonly Parameter[]
   readonly body: 'object' | 'delete-options' | 'patch' | null
@@ -22,12 +22,15 @@ export type PathOfKind = {
   readonly path: string
   readonly parameters: readonly Parameter[]
   readonly definition: ResourceDefinition
-  /** What is sent there; unset: objects of the kind. */
+  /** The kind of the body; unset: the kind itself. */
   readonly body?: BodyKind
   readonly operations: readonly Operation[]
 }
 
-/** All paths of a kind: collection, instance, subresources, and the collection of all namespaces. */
+/**
+ * Returns all paths of a kind: collection, instance, subresources, and the collection of all
+ * namespaces.
+ */
 export function pathsOf(definition: ResourceDefinition, names: Names): readonly PathOfKind[] {
   const { group, plural, scope } = definition
   const root = group === '' ? '/api/' : '/apis/'
@@ -72,7 +75,7 @@ export function pathsOf(definition: ResourceDefinition, names: Names): readonly 
   return paths.filter((path) => path.operations.length > 0)
 }
 
-/** What whole objects are sent as, by the cluster's own names. */
+/** Returns the media types of whole objects, under the cluster's own names. */
 export function answerTypes(definition: ResourceDefinition, names: Names): readonly string[] {
   const text = ['application/json', 'application/yaml']
   return hasProtobuf(definition) ? [...text, names.protobufMediaType] : text
@@ -82,7 +85,10 @@ const WORDS = { get: 'read', update: 'replace', patch: 'patch' } as const
 
 type Ids = (verb: string, scope: ResourceDefinition['scope'] | '') => string
 
-/** `createCoreV1NamespacedConfigMap`: client generators make method names of these. */
+/**
+ * Returns ids such as `createCoreV1NamespacedConfigMap`, from which client generators make method
+ * names.
+ */
 function idsOf(definition: ResourceDefinition, names: Names): Ids {
   const group = definition.group === '' ? 'core' : names.groupStem(definition.group)
   const words = group.split(/[.-]/).map(capital).join('')

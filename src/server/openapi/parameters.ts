@@ -11,55 +11,67 @@ export const pretty = query('pretty', 'string', "If 'true', then the output is p
 
 export const namespace: Parameter = {
   ...{ name: 'namespace', in: 'path', type: 'string', required: true },
-  description: 'The namespace the object is in.',
+  description: 'Namespace of the object.',
 }
 
 export function nameOf(kind: string): Parameter {
   return { name: 'name', in: 'path', type: 'string', required: true, description: `name of the ${kind}` }
 }
 
-const dryRun = query('dryRun', 'string', 'All: everything is done but nothing is stored.')
+const dryRun = query('dryRun', 'string', 'All: every step is executed, but nothing is stored.')
 const fieldManager = query(
   'fieldManager',
   'string',
-  'Who makes the change; at most 128 printable characters.',
+  'Name of the manager that makes the change; at most 128 printable characters.',
 )
 const fieldValidation = query(
   'fieldValidation',
   'string',
-  'What to do about unknown or repeated members: Ignore, Warn (the default) or Strict.',
+  'How to handle unknown or duplicate fields: Ignore, Warn (the default) or Strict.',
 )
-const resourceVersion = query('resourceVersion', 'string', 'Which versions may be answered with.')
+const resourceVersion = query(
+  'resourceVersion',
+  'string',
+  'Constraint on the resource version of the response.',
+)
 
 export const read: readonly Parameter[] = [resourceVersion]
 export const write: readonly Parameter[] = [dryRun, fieldManager, fieldValidation]
 export const patch: readonly Parameter[] = [
   ...write,
-  query('force', 'boolean', 'An apply takes fields over that others own.'),
+  query('force', 'boolean', 'Apply takes over fields that are owned by other managers.'),
 ]
 
 export const remove: readonly Parameter[] = [
   dryRun,
-  query('gracePeriodSeconds', 'integer', 'Time to end in good order; 0 is at once.'),
+  query(
+    'gracePeriodSeconds',
+    'integer',
+    'Grace period in seconds before the object is deleted; 0 deletes immediately.',
+  ),
   query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
-  query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
+  query('propagationPolicy', 'string', 'How dependents are deleted: Orphan, Background or Foreground.'),
 ]
 
 export const list: readonly Parameter[] = [
-  query('continue', 'string', 'The token that the previous part of the list ended with.'),
-  query('fieldSelector', 'string', 'Selects objects by their fields.'),
-  query('labelSelector', 'string', 'Selects objects by their labels.'),
-  query('limit', 'integer', 'How many objects to answer with at most.'),
+  query('continue', 'string', 'Continue token of the previous page of the list.'),
+  query('fieldSelector', 'string', 'Selector for objects, by their fields.'),
+  query('labelSelector', 'string', 'Selector for objects, by their labels.'),
+  query('limit', 'integer', 'Maximum number of objects in the response.'),
   resourceVersion,
-  query('resourceVersionMatch', 'string', 'How resourceVersion is meant: Exact or NotOlderThan.'),
-  query('sendInitialEvents', 'boolean', 'A watch begins with what is there, and says when that is done.'),
-  query('timeoutSeconds', 'integer', 'Ends the call after this time.'),
+  query('resourceVersionMatch', 'string', 'How resourceVersion is applied: Exact or NotOlderThan.'),
+  query(
+    'sendInitialEvents',
+    'boolean',
+    'The watch begins with the existing objects, followed by a bookmark.',
+  ),
+  query('timeoutSeconds', 'integer', 'Timeout of the request in seconds.'),
 ]
 
 export const listOrWatch: readonly Parameter[] = [
-  query('allowWatchBookmarks', 'boolean', 'A watch may send BOOKMARK events.'),
+  query('allowWatchBookmarks', 'boolean', 'The watch may send BOOKMARK events.'),
   ...list,
-  query('watch', 'boolean', 'Answers with the changes as they happen.'),
+  query('watch', 'boolean', 'Watch for changes and return them as a stream of events.'),
 ]
 
 function query(name: string, type: Parameter['type'], description: string): Parameter {

@@ -7,7 +7,7 @@ import { contentHash } from '../content-hash.ts'
 import { openApiV2 } from './v2.ts'
 import type { DocumentForm } from './v2-forms.ts'
 
-/** What some kinds add to the document, in one form. */
+/** The contribution of some kinds to the document, in one form. */
 type Fragment = {
   readonly paths: readonly Uint8Array[]
   readonly definitions: ReadonlyMap<string, Uint8Array>
@@ -15,19 +15,20 @@ type Fragment = {
 }
 
 export type DocumentParts = {
-  /** What clients see. */
+  /** The kinds that clients see. */
   readonly catalog: Catalog
   readonly names: Names
-  /** Of the program. */
+  /** The version of the program. */
   readonly version: string
-  /** Resolves when others had their turn. */
+  /** Resolves after other work had its turn. */
   readonly turn: () => Promise<void>
 }
 
 /**
- * The Swagger document in one form. What each custom kind adds is written once, as long as the kind is there; a document
- * behind a change is made of what is kept and of what is new, a few kinds a turn. The pieces that are kept lie in the bytes
- * of the document, so that all is held once.
+ * The Swagger document in one form. The contribution of each custom kind is encoded once, and kept
+ * while the kind exists; a document after a change consists of kept and new pieces, a few new kinds
+ * per turn. The kept pieces are views on the bytes of the document, so that everything is stored
+ * once.
  */
 export class V2Document {
   readonly #parts: DocumentParts
@@ -41,7 +42,7 @@ export class V2Document {
     this.#form = form
   }
 
-  /** As the catalog is when this begins. One call at a time. */
+  /** Builds the document of the catalog at the time of the call. One call at a time. */
   async make(): Promise<StaticDocument> {
     const { catalog, turn } = this.#parts
     const kinds = catalog.all().filter(({ custom }) => custom !== undefined)
@@ -59,7 +60,7 @@ export class V2Document {
     return this.#whole(builtIn, custom)
   }
 
-  /** @param known definitions that are there anyway */
+  /** @param known definitions that the document has anyway */
   #fragmentOf(kinds: readonly ResourceDefinition[], known: ReadonlyMap<string, unknown>): Fragment {
     const { paths, definitions } = openApiV2(kinds, this.#parts.names)
     const form = this.#form
@@ -83,7 +84,7 @@ export class V2Document {
       this.#custom = custom
       return this.#document
     }
-    // Where two kinds have a definition of one name, it is the first one's.
+    // Where two kinds have a definition of one name, the first one's is used.
     const definitions = new Map<string, Uint8Array>()
     for (const fragment of fragments) {
       for (const [name, shape] of fragment.definitions)
@@ -100,7 +101,7 @@ export class V2Document {
   }
 }
 
-/** Where each piece lies in what they were put together to. */
+/** Returns the position of each piece in the assembled bytes. */
 function placesIn(bytes: Uint8Array, pieces: readonly Uint8Array[]): ReadonlyMap<Uint8Array, Uint8Array> {
   const places = new Map<Uint8Array, Uint8Array>()
   let at = 0
@@ -123,5 +124,5 @@ function movedTo(
   }
 }
 
-/** Each takes a millisecond or two to write. */
+/** Each takes a millisecond or two to encode. */
 const KINDS_PER_TURN = 4

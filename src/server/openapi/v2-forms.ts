@@ -5,11 +5,14 @@ import { API_TITLE } from './words.ts'
 
 export const SWAGGER = '2.0'
 
-/** A way to write the Swagger document, member by member, so that what kinds add to it can be written apart and kept. */
+/**
+ * A way to encode the Swagger document member by member, so that the contributions of kinds can be
+ * encoded separately and kept.
+ */
 export type DocumentForm = {
   readonly path: (path: string, item: JsonObject) => Uint8Array
   readonly definition: (name: string, schema: JsonObject) => Uint8Array
-  /** The members in the document: pieces that follow one another, each member one of them. */
+  /** Assembles the members of the document: consecutive pieces, one per member. */
   readonly whole: (
     version: string,
     paths: readonly Uint8Array[],

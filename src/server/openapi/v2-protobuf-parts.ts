@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../api/json.ts'
 
 export type WriteMessage = (object: JsonObject, writer: BinaryWriter) => void
 
-/** Nothing is written for what is absent. */
+/** Writes nothing for an absent value. */
 export function message(
   writer: BinaryWriter,
   field: number,
@@ -29,7 +29,7 @@ export function texts(writer: BinaryWriter, field: number, list: Json | undefine
   }
 }
 
-/** A map as repeated `{ name = 1, value = 2 }`. */
+/** Writes a map as repeated `{ name = 1, value = 2 }`. */
 export function named(writer: BinaryWriter, field: number, of: JsonObject, write: WriteMessage): void {
   for (const name of Object.keys(of)) {
     writer.tag(field, WireType.LengthDelimited).fork()
@@ -39,14 +39,14 @@ export function named(writer: BinaryWriter, field: number, of: JsonObject, write
   }
 }
 
-/** `Any { yaml = 2 }`: JSON is YAML. */
+/** Writes `Any { yaml = 2 }`: JSON is YAML. */
 export function anyMessage(writer: BinaryWriter, field: number, value: Json): void {
   writer.tag(field, WireType.LengthDelimited).fork()
   writer.tag(2, WireType.LengthDelimited).string(jsonText(value))
   writer.join()
 }
 
-/** Members that begin with `x-`, as repeated `NamedAny`. */
+/** Writes members that begin with `x-` as repeated `NamedAny`. */
 export function eachVendorExtension(of: JsonObject, writer: BinaryWriter, field: number): void {
   for (const name of Object.keys(of)) {
     if (!name.startsWith('x-')) continue

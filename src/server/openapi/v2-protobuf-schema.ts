@@ -4,7 +4,7 @@ import { isJsonList } from '../../api/json.ts'
 import type { Json, JsonObject } from '../../api/json.ts'
 import { anyMessage, eachVendorExtension, message, named, textMember, texts } from './v2-protobuf-parts.ts'
 
-/** The message `openapi.v2.Schema`. */
+/** Writes the message `openapi.v2.Schema`. */
 export function schemaMessage(schema: JsonObject, writer: BinaryWriter): void {
   textMember(writer, 1, schema['$ref'])
   textMember(writer, 2, schema['format'])
@@ -50,7 +50,7 @@ function bounds(schema: JsonObject, writer: BinaryWriter): void {
   count(writer, 18, schema['minProperties'])
 }
 
-/** `AdditionalPropertiesItem { schema = 1 | boolean = 2 }`. */
+/** Writes `AdditionalPropertiesItem { schema = 1 | boolean = 2 }`. */
 function additionalProperties(of: Json | undefined, writer: BinaryWriter): void {
   if (typeof of === 'boolean') {
     writer.tag(21, WireType.LengthDelimited).fork()

@@ -10,8 +10,8 @@ import type { DocumentForm } from './v2-forms.ts'
 import { API_TITLE } from './words.ts'
 
 /**
- * The Swagger 2.0 document as the protobuf message `openapi.v2.Document`, which clients up to release 1.26
- * ask for. Field numbers stand beside each member.
+ * The Swagger 2.0 document as the protobuf message `openapi.v2.Document`, which clients up to
+ * release 1.26 request. Field numbers are next to each member.
  *
  * @source github.com/google/gnostic, `openapiv2/OpenAPIv2.proto`
  */
@@ -37,7 +37,7 @@ function head(version: string): Uint8Array {
   return writer.finish()
 }
 
-/** What stands in front of an inner message that is made of these. */
+/** Returns the tag and the length of an embedded message with these members. */
 function lengthOf(field: number, members: readonly Uint8Array[]): Uint8Array {
   const bytes = members.reduce((sum, member) => sum + member.byteLength, 0)
   return new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes).finish()
@@ -79,7 +79,10 @@ function responseMessage(response: JsonObject, writer: BinaryWriter): void {
   })
 }
 
-/** `ParametersItem { Parameter parameter = 1 }` around `Parameter { body = 1 | non-body = 2 }`. */
+/**
+ * Writes `ParametersItem { Parameter parameter = 1 }` around `Parameter { body = 1 | non-body = 2
+ * }`.
+ */
 function parameters(writer: BinaryWriter, field: number, list: Json | undefined): void {
   for (const parameter of isJsonList(list) ? list : []) {
     assert(isJsonObject(parameter), 'a parameter is an object')

@@ -10,13 +10,13 @@ import type { Operation, PathOfKind } from './operations.ts'
 import type { Parameter } from './parameters.ts'
 import { answerOf, CODE_WORDS, patchTypesOf, tagOf, UNAUTHORIZED } from './words.ts'
 
-/** What some kinds add to the document. */
+/** The contribution of some kinds to the document. */
 export type V2Members = { readonly paths: Members; readonly definitions: Members }
 type Members = { readonly [name: string]: JsonObject }
 
 /**
- * The paths and definitions of kinds in the Swagger 2.0 document, complete in themselves. Clients read from it what objects
- * look like, how they are patched, and what each path takes.
+ * Returns the paths and definitions of kinds in the Swagger 2.0 document, complete in themselves.
+ * Clients use them for schemas, patch strategies and parameters.
  *
  * @source OpenAPI Specification 2.0; the vendor extensions are upstream's
  */

@@ -8,28 +8,34 @@ import type { DocumentParts } from './v2-document.ts'
 
 type Kept = {
   readonly kinds: readonly ResourceDefinition[]
-  /** null: nobody has asked for it yet. */
+  /** null: not requested yet. */
   document: StaticDocument | null
 }
 
-/** The documents of OpenAPI 3.0, one for each group and version: made when asked for, and kept until their kinds change. */
+/**
+ * The OpenAPI 3.0 documents, one per group and version: built on request, and kept until their
+ * kinds change.
+ */
 export class V3Documents {
   readonly #parts: DocumentParts
   #byPath = new Map<string, Kept>()
-  /** Of the catalog, when the above was looked over. */
+  /** The version of the catalog at the last update. */
   #version = -1
 
   constructor(parts: DocumentParts) {
     this.#parts = parts
   }
 
-  /** @param path such as `api/v1` or `apis/apps/v1`. @returns null when there is none */
+  /**
+   * @param path such as `api/v1` or `apis/apps/v1`
+   * @returns null when there is none
+   */
   document(path: string): StaticDocument | null {
     const kept = this.#current().get(path)
     return kept === undefined ? null : this.#documentOf(kept)
   }
 
-  /** Which documents there are: all are made for it, one a turn. */
+  /** Returns the index of documents: all of them are built for it, one per turn. */
   async index(): Promise<StaticDocument> {
     const entries: { path: string; hash: string }[] = []
     for (const [path, kept] of this.#current()) {

@@ -12,13 +12,13 @@ import type { Parameter } from './parameters.ts'
 import { sorted } from './v2.ts'
 import { answerOf, API_TITLE, CODE_WORDS, patchTypesOf, tagOf, UNAUTHORIZED } from './words.ts'
 
-/** Where a group and version has its document: `api/v1`, `apis/apps/v1`. */
+/** Returns the path of the document of a group and version: `api/v1`, `apis/apps/v1`. */
 export function v3PathOf(of: { readonly group: string; readonly version: string }): string {
   return `${of.group === '' ? 'api' : 'apis'}/${formatGroupVersion(of)}`
 }
 
 /**
- * The OpenAPI 3.0 document of one group and version, complete in itself.
+ * Returns the OpenAPI 3.0 document of one group and version, complete in itself.
  *
  * @param kinds of that group and version
  * @source OpenAPI Specification 3.0; the vendor extensions are upstream's
@@ -42,7 +42,7 @@ export function openApiV3(kinds: readonly ResourceDefinition[], names: Names, ve
   }
 }
 
-/** What `/openapi/v3` says: where each document is, by a URL that changes when it does. */
+/** Returns the body of `/openapi/v3`: the URL of each document, which changes with its content. */
 export function openApiV3Index(
   documents: readonly { readonly path: string; readonly hash: string }[],
 ): JsonObject {

@@ -4,12 +4,12 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
 import type { Operation } from './operations.ts'
 
-/** What both dialects say alike. */
+/** Texts that both dialects share. */
 export const CODE_WORDS = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const
 export const UNAUTHORIZED = 'Unauthorized'
 export const API_TITLE = 'Cluster control API'
 
-/** Custom kinds have no merge keys that a strategic merge could go by. */
+/** Returns the patch types. Custom kinds have no merge keys for a strategic merge. */
 export function patchTypesOf({ custom }: ResourceDefinition): readonly string[] {
   return custom === undefined ? PATCH_TYPES : CUSTOM_PATCH_TYPES
 }
@@ -17,13 +17,13 @@ export function patchTypesOf({ custom }: ResourceDefinition): readonly string[] 
 const CUSTOM_PATCH_TYPES = [patchMediaType('json-patch'), patchMediaType('merge-patch')]
 const PATCH_TYPES = [...CUSTOM_PATCH_TYPES, patchMediaType('strategic-merge-patch')]
 
-/** `core_v1`: documentation is grouped by these. */
+/** Returns `core_v1`: documentation is grouped by these. */
 export function tagOf(definition: ResourceDefinition, names: Names): string {
   const group = definition.group === '' ? 'core' : names.groupStem(definition.group).replace(/[.-]/g, '')
   return `${group}_${definition.version}`
 }
 
-/** Which of the shapes an operation answers with. */
+/** Returns the schema of the response of an operation. */
 export function answerOf(
   operation: Operation,
   shapes: { readonly object: JsonObject; readonly list: JsonObject; readonly status: JsonObject },

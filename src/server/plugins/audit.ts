@@ -5,8 +5,9 @@ import { AuditedCall } from '../audited-call.ts'
 import type { AuditParts } from '../audited-call.ts'
 
 /**
- * Follows every call for the audit log, those that turn out to be nobody's too. Goes between the call's beginning and
- * authentication; `auditKnownCallers` goes behind that.
+ * Follows every call for the audit log, including those whose authentication fails. Registered
+ * between the begin of the call and authentication; `auditKnownCallers` is registered after
+ * authentication.
  */
 export function auditCalls(app: App, parts: AuditParts): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -18,7 +19,7 @@ export function auditCalls(app: App, parts: AuditParts): void {
   })
 }
 
-/** Nothing is done for a caller before it stands in the log, where the policy and the mode want it there. */
+/** Delays a call until its first event is written, where the policy and the mode require it. */
 export function auditKnownCallers(app: App): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)

@@ -5,7 +5,7 @@ import type { Authenticator } from '../../auth/authenticate.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 
-/** Finds out who asks, before anything of the body is read. */
+/** Authenticates the caller before the body is read. */
 export function authentication(app: App, authenticator: Authenticator): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
@@ -23,11 +23,14 @@ export function authentication(app: App, authenticator: Authenticator): void {
   })
 }
 
-/** Acting for another needs a permission that cannot be granted yet; to go on as oneself would be worse than to refuse. */
+/**
+ * Impersonation needs a permission that cannot be granted yet; to continue as the caller itself
+ * would be worse than a rejection.
+ */
 function impersonation(): ApiError {
   return new ApiError(
     'Forbidden',
-    'impersonation is not offered by this server: leave the Impersonate headers out',
+    'impersonation is not supported by this server: omit the Impersonate headers',
   )
 }
 

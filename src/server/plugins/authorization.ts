@@ -6,7 +6,7 @@ import type { Call } from '../call.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 
-/** Lets pass only what some mode allows. */
+/** Rejects what no authorization mode allows. */
 export function authorization(app: App, authorizer: Authorizer): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)

@@ -3,25 +3,23 @@ import { tooLarge } from '../../api/errors/standard-errors.ts'
 import type { App, Reply, Request } from '../fastify-types.ts'
 import type { RawRequest } from '../raw-http.ts'
 
-/** What must be right about a body before and after it was read; limits and raw bytes are fastify's own. */
+/** Checks a body before and after it is read; limits and raw bytes are fastify's. */
 export function bodies(app: App, requestBytesMax: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { headers } = request.raw
-    // As if it were not there: to fastify it would be a type of its own.
+    // As if it were absent: fastify would treat it as a type of its own.
     if (headers['content-type']?.trim() === '') delete headers['content-type']
     const coding = codingOf(request)
     if (coding !== null) {
-      done(
-        new ApiError('UnsupportedMediaType', `a body is read as it is, not with Content-Encoding: ${coding}`),
-      )
+      done(new ApiError('UnsupportedMediaType', `a body must not have a Content-Encoding: ${coding}`))
       return
     }
     if (headers.expect !== undefined && headers.expect.toLowerCase() === '100-continue') {
-      // Nothing of the body has travelled yet: only who may write, and not too much, is told to go on (RFC
-      // 9110 section 10.1.1).
+      // No byte of the body has been sent yet: only a caller that may write, and not too much, gets
+      // 100 Continue (RFC 9110 section 10.1.1).
       if (Number(headers['content-length'] ?? 0) > requestBytesMax) {
         done(tooLarge(`limit is ${requestBytesMax}`))
         return
@@ -29,21 +27,22 @@ export function bodies(app: App, requestBytesMax: number): void {
       if ('stream' in reply.raw) reply.raw.writeContinue()
       else reply.raw.writeContinue()
     }
-    // HTTP/2 needs neither a length nor a type to carry a body, but fastify reads none without one of them.
+    // HTTP/2 needs neither a length nor a type for a body, but fastify reads none without one of
+    // them.
     if ('stream' in request.raw && !request.raw.stream.endAfterHeaders)
       headers['transfer-encoding'] ??= 'chunked'
     done(null, payload)
   })
 }
 
-/** How a body was changed for its way here; what has none counts as no body. @returns null: not at all */
+/** Returns the content coding of the body, or null. */
 function codingOf({ raw }: Request): string | null {
   const coding = raw.headers['content-encoding']?.trim().toLowerCase() ?? ''
   if (coding === '' || coding === 'identity') return null
   return hasBody(raw) ? coding.slice(0, 64) : null
 }
 
-/** Whether bytes follow the headers. */
+/** Whether a body follows the headers. */
 export function hasBody(raw: RawRequest): boolean {
   if ('stream' in raw) return !raw.stream.endAfterHeaders
   const { headers } = raw
@@ -51,9 +50,9 @@ export function hasBody(raw: RawRequest): boolean {
 }
 
 /**
- * Whether nobody waits for an answer any more: time was up while the body came, or the client gave up before
- * its request was complete. HTTP/2 tells a body that was cut short like one that ended, so this must be asked
- * before a body counts; HTTP/1.1 fails while it is read.
+ * Whether no client waits for a response any more: the time was up while the body arrived, or the
+ * client disconnected before its request was complete. HTTP/2 reports a truncated body like a
+ * complete one, so this is checked before a body counts; HTTP/1.1 fails while it is read.
  */
 export function wasAbandoned(request: Request, reply: Reply): boolean {
   const { raw } = request

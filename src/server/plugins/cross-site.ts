@@ -8,9 +8,9 @@ import { hasBody } from './bodies.ts'
 import type { RawRequest } from '../raw-http.ts'
 
 /**
- * Refuses writes that a page of another origin has a browser send: the browser shows its reader's client certificate
- * with them, whoever wrote the page. An `Authorization` header, which no browser adds to a simple request, proves
- * that the caller means it. Programs send none of the headers that are looked at here.
+ * Rejects writes that a page of another origin makes a browser send: the browser adds its user's
+ * client certificate, whatever the page. An `Authorization` header, which no browser adds to a
+ * simple request, proves intent. Programs send none of the headers that are checked here.
  *
  * @source W3C Fetch Metadata Request Headers; WHATWG Fetch, "CORS-safelisted request-header"
  */
@@ -36,14 +36,14 @@ function refusalOf(raw: RawRequest): ApiError | undefined {
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const elsewhere =
-  'a page of another origin cannot write with the certificate of its reader: it has to send a bearer token'
-const untyped = 'a browser has to say what the body is: send a Content-Type such as application/json'
+  'a page of another origin cannot write with the client certificate of its user: it must send a bearer token'
+const untyped = 'a browser must send a Content-Type such as application/json'
 
 function isOfBrowser(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] !== undefined || headers.origin !== undefined
 }
 
-/** What the browser itself found counts; one that does not tell names at least the origin. */
+/** The browser's own finding decides; an older browser names at least the origin. */
 function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'

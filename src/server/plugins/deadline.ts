@@ -4,7 +4,7 @@ import type { App } from '../fastify-types.ts'
 import { parseDuration } from '../duration.ts'
 import { firstOf } from '../query.ts'
 
-/** A caller that waits for less than the server would says so with `timeout`; nobody may ask for more. */
+/** Shortens the time limit of a call to its `timeout` parameter; no caller can extend it. */
 export function deadline(app: App): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
@@ -16,7 +16,7 @@ export function deadline(app: App): void {
         done(badRequest('invalid timeout specified in the request URL'))
         return
       }
-      // Zero says "no opinion", as upstream has it.
+      // Zero means "no preference", as upstream has it.
       if (wantedMs > 0) call.deadlineMs = Math.min(call.deadlineMs, call.startedMs + wantedMs)
     }
     done()

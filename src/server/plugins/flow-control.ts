@@ -9,7 +9,9 @@ import { UserBudget } from '../user-budget.ts'
 import { hasBody, wasAbandoned } from './bodies.ts'
 import type { ServerLimits } from '../server-limits.ts'
 
-/** What calls of each kind hold while they are answered, and the bodies of those that come. */
+/**
+ * The slots that calls of each kind hold while they are answered, and the bodies being received.
+ */
 export class Places {
   readonly #budgets: Readonly<Record<Kind, UserBudget>>
   readonly #uploads: UserBudget
@@ -46,7 +48,10 @@ export class Places {
     return this.#bodies.bytes
   }
 
-  /** Until the call gives back what it holds. @returns false: no place is free for this user */
+  /**
+   * Takes a slot until the call releases it.
+   * @returns false: no slot is free for this user
+   */
   take(call: Call, kind: Kind): boolean {
     const budget = this.#budgets[kind]
     const user = call.user.name
@@ -55,7 +60,10 @@ export class Places {
     return true
   }
 
-  /** @param bytes as many as it will have at least @returns null: there is no room for this user */
+  /**
+   * @param bytes at least this many will arrive
+   * @returns null: no memory is free for this user
+   */
   beginUpload(call: Call, bytes: number, graceMs: number): Upload | null {
     const user = call.user.name
     if (!this.#uploads.acquire(user, 1)) return null
@@ -75,9 +83,10 @@ function sharedPlaces(max: number, share: number): UserBudget {
 }
 
 /**
- * Turns requests away while too many are being answered, or their bodies take too much memory: better a quick 429 for
- * some than a slow answer for all, or none. No user holds all of anything. Watches wait most of their life, so they are
- * counted apart; so are bodies on their way: a request that brings one takes its place when the body is there.
+ * Rejects requests while too many are in progress, or their bodies take too much memory: a quick
+ * 429 for some is better than a slow response for all. No user can hold all of a resource. Watches
+ * are idle for most of their life, so they are counted separately; so are uploads: a request takes
+ * its slot when its body has arrived.
  */
 export function flowControl(app: App, places: Places, limits: ServerLimits): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -109,7 +118,7 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
       done()
       return
     }
-    // Of what nobody waits for nothing is parsed.
+    // No body is parsed for a client that is gone.
     if (call.closed || wasAbandoned(request, reply)) {
       reply.hijack()
       return
@@ -126,15 +135,18 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
   })
 }
 
-/** One that is too long is refused before it is read, and one of unknown length once it turns out to be. */
+/**
+ * Returns the expected bytes of a body. One that is too long is rejected before it is read, one of
+ * unknown length once it exceeds the limit.
+ */
 function saidBytes({ raw }: Request, { requestBytesMax }: ServerLimits): number {
   const said = Number(raw.headers['content-length'] ?? requestBytesMax)
   return said <= requestBytesMax ? said : 0
 }
 
-/** Methods of which fastify reads no body. */
+/** Methods whose body fastify does not read. */
 const BODIES_UNREAD: ReadonlySet<string> = new Set(['GET', 'HEAD'])
-/** Whether a second past its grace all of a body has to be here. */
+/** Whether the whole body has to arrive within a second after its grace period. */
 function isSmall({ raw }: Request): boolean {
   return Number(raw.headers['content-length'] ?? Infinity) <= constants.uploadBytesPerSecondMin
 }

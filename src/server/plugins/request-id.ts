@@ -9,7 +9,7 @@ import { asksForWebSocket, webSocketOffer } from '../websocket-handshake.ts'
 import type { InFlight } from '../in-flight.ts'
 import type { RawRequest } from '../raw-http.ts'
 
-/** Begins every call: names it, finds out what it is about, and sees to it that its end is noticed. */
+/** Begins every call: assigns its id, parses its target, and registers its end. */
 export function beginCalls(
   app: App,
   parts: {
@@ -19,7 +19,7 @@ export function beginCalls(
     readonly requestMsMax: number
     /** The name of this member. */
     readonly member: string
-    /** Of whom the subprotocol with a bearer token is. */
+    /** The domain of the subprotocol that carries a bearer token. */
     readonly domain: string
   },
 ): void {
@@ -48,8 +48,8 @@ export function beginCalls(
 }
 
 /**
- * Names such as upstream's: 128 bits, unique across members and restarts. Only the first half is drawn, once;
- * the rest counts, as a draw for each request buys nothing.
+ * Draws ids like upstream's: 128 bits, unique across members and restarts. Only the first half is
+ * random, drawn once; the rest counts, as a draw per request has no benefit.
  */
 function requestIds(random: Random): () => string {
   const drawn = Array.from(random.bytes(10), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -58,12 +58,12 @@ function requestIds(random: Random): () => string {
   return () => prefix + (++count).toString(16).padStart(12, '0')
 }
 
-/** A caller may name its call itself, to find it in the audit log again. */
+/** Returns the id that the caller chose to find its call in the audit log, or null. */
 function clientId(header: string | readonly string[] | undefined): string | null {
   return typeof header === 'string' && /^[\w.:-]{1,64}$/.test(header) ? header : null
 }
 
-/** @source RFC 9112 section 3.2: a request of HTTP/1.1 says once which host it is for */
+/** @source RFC 9112 section 3.2: an HTTP/1.1 request names its host exactly once */
 function checkHost(raw: RawRequest): void {
   if ('stream' in raw || raw.httpVersion !== '1.1') return
   const names = raw.rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host')

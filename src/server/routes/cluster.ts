@@ -8,7 +8,7 @@ import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
 import { jsonBytes, sendJson } from '../json-reply.ts'
 
-/** What `orchctl` asks a running member. */
+/** Cluster status and leadership transfer, for `orchctl`. */
 export function clusterRoutes(app: App, members: Members): void {
   app.route({
     method: ['GET', 'HEAD'],
@@ -32,7 +32,11 @@ export function clusterRoutes(app: App, members: Members): void {
 
 type Names = { readonly to: string | null; readonly from: string | null }
 
-/** `{"to": "<name>"}` or null for whoever fits best; `from` is who led when that was decided. @throws ApiError `BadRequest` */
+/**
+ * Parses `{"to": "<name>"}`, or null for the best candidate; `from` is the leader at the time of
+ * the decision.
+ * @throws ApiError `BadRequest`
+ */
 function wantedLeader(request: Request): Names {
   const { body } = request
   if (!Buffer.isBuffer(body) || body.byteLength === 0) return { to: null, from: null }
@@ -66,7 +70,7 @@ function translated(error: unknown): unknown {
     case 'not-a-voter':
       return badRequest(error.message, { cause: error })
     case 'timed-out':
-      return timeout('leadership has not moved')
+      return timeout('leadership was not transferred in time')
     case 'target-silent':
     case 'target-behind':
     case 'target-declined':

@@ -12,9 +12,9 @@ import type { StaticDocument } from '../static-document.ts'
 import { sendJsonDocument } from '../json-reply.ts'
 
 /**
- * Sends a document of discovery in the encoding that the client accepts.
+ * Sends a discovery document in the encoding that the client accepts.
  *
- * @param document as JSON, of a kind that `discoverySchemas` has
+ * @param document JSON of a kind in `discoverySchemas`
  * @throws ApiError `NotAcceptable`
  */
 export function sendDiscoveryDocument(request: Request, reply: Reply, document: StaticDocument): void {
@@ -23,7 +23,7 @@ export function sendDiscoveryDocument(request: Request, reply: Reply, document: 
   else sendDocument(request, reply, encodedOnce(document, encoding), contentType)
 }
 
-/** Made when first asked for; as many as there are documents and encodings. */
+/** Made on first request; one per document and encoding. */
 const encodedForms = new WeakMap<StaticDocument, Map<Encoding, StaticDocument>>()
 
 function encodedOnce(document: StaticDocument, encoding: Encoding): StaticDocument {

@@ -15,7 +15,7 @@ type DiscoveryParts = {
   readonly catalogSync: Registry['catalogSync']
 }
 
-/** Which groups, versions and resources there are: `/api`, `/apis` and below. */
+/** Serves the groups, versions and resources: `/api`, `/apis` and below. */
 export function discoveryRoutes(app: App, { discovery, catalogSync }: DiscoveryParts): void {
   for (const url of ['/api', '/api/', '/api/:version', '/api/:version/', '/apis', '/apis/']) serve(app, url)
   for (const url of ['/apis/:group', '/apis/:group/', '/apis/:group/:version', '/apis/:group/:version/']) {
@@ -60,7 +60,7 @@ type ServedAtRoots = Served & {
   readonly aggregated?: { readonly apiVersion: string; readonly contentType: string }
 }
 
-/** By either domain's name, whosever the cluster speaks: clients have theirs built in. */
+/** Under the names of either domain: clients have theirs built in. */
 const SERVED_AT_ROOTS: readonly ServedAtRoots[] = [
   ...ENCODINGS_SERVED,
   ...(['orch.io', 'k8s.io'] as const).flatMap((domain) =>

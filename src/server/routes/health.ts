@@ -5,7 +5,10 @@ import type { App, Reply, Request } from '../fastify-types.ts'
 import { sendText } from '../wire.ts'
 import type { ServerLog } from '../server-log.ts'
 
-/** `/healthz`, `/livez`, `/readyz`, one path per check. @source spec 4.5; apiserver `pkg/server/healthz` */
+/**
+ * Serves `/healthz`, `/livez`, `/readyz`, and one path per check.
+ * @source spec 4.5; apiserver `pkg/server/healthz`
+ */
 export function healthRoutes(app: App, parts: { readonly health: Health; readonly log: ServerLog }): void {
   const { health } = parts
   const sets = [
@@ -31,7 +34,7 @@ function answerAll(set: CheckSet & { told: string }, request: Request, reply: Re
   const call = callOf(request)
   const { query } = call.info
   const result = healthText(set, { verbose: query.has('verbose'), exclude: query.get('exclude') ?? [] })
-  // Probes come every second or so: what the log has said once it need not say again.
+  // Probes come every second or so: the log records changes only.
   const failures = result.failures.join('; ')
   if (failures !== set.told) {
     set.told = failures
@@ -53,7 +56,10 @@ function answerOne(checks: readonly HealthCheck[], request: Request, reply: Repl
   else sendText(reply.raw, call, request.method, 500, `internal server error: ${failure}\n`)
 }
 
-/** What the whole set says. Reasons are for the log, as the answer is public, unless a check says otherwise. */
+/**
+ * Returns the text for the whole set. Reasons are only logged, as the response is public, unless a
+ * check is marked public.
+ */
 export function healthText(
   set: CheckSet,
   options: { readonly verbose: boolean; readonly exclude: readonly string[] },

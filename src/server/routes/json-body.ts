@@ -4,7 +4,10 @@ import type { JsonObject } from '../../api/json.ts'
 import { ConfigFailure } from '../../config/errors.ts'
 import type { Request } from '../fastify-types.ts'
 
-/** @param fields that may be there @throws ApiError `BadRequest` */
+/**
+ * @param fields allowed ones
+ * @throws ApiError `BadRequest`
+ */
 export function jsonBody(request: Request, fields: readonly string[]): JsonObject {
   const { body } = request
   const text = Buffer.isBuffer(body) ? body.toString('utf8') : ''
@@ -20,7 +23,10 @@ export function jsonBody(request: Request, fields: readonly string[]): JsonObjec
   return parsed
 }
 
-/** @param parse of one field @throws ApiError `BadRequest` naming the field */
+/**
+ * @param parse parses the field
+ * @throws ApiError `BadRequest` naming the field
+ */
 export function field<T>(name: string, value: unknown, parse: (text: string) => T): T {
   if (typeof value !== 'string') throw badRequest(`${name} must be a text`)
   try {

@@ -10,7 +10,7 @@ import { MembersFailure } from '../../membership/members.ts'
 import type { MembersFailureCode } from '../../membership/members.ts'
 import { apiErrorOf } from '../../registry/shared/store-error-mapping.ts'
 
-/** What a caller is told when members do not change as asked; anything else comes back as it is. */
+/** Converts a failed membership change to an API error; returns any other error unchanged. */
 export function membershipError(cause: unknown): unknown {
   if (cause instanceof MembershipFailure) return said(changeReasons[cause.code], cause)
   if (cause instanceof JoinFailure) return said(joinReasons[cause.code], cause)
@@ -19,7 +19,7 @@ export function membershipError(cause: unknown): unknown {
     return said(memberReasons[cause.code], cause)
   }
   if (cause instanceof ConsensusFailure) {
-    // Said again, it does no harm: so a client may.
+    // The request is idempotent, so the client may retry.
     return said(cause.code === 'timed-out' ? 'Timeout' : 'ServiceUnavailable', cause)
   }
   return apiErrorOf(cause)

@@ -33,8 +33,9 @@ export type MembershipParts = {
 }
 
 /**
- * How members come and go. Tokens and changes are for whoever may use the path, cluster administrators unless an operator
- * grants it to others; joining is for who shows a token.
+ * Routes for membership changes. Tokens and changes are for users that are authorized for the path:
+ * cluster administrators, unless an operator grants it to others; joining is for holders of a
+ * token.
  */
 export function membershipRoutes(app: App, parts: MembershipParts): void {
   const { joinService, memberAdmin, stateRepair, members, log } = parts
@@ -45,7 +46,7 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
       const { deadlineMs, user } = callOf(request)
       const issued = await told(joinService.issue(requestedMember(request), deadlineMs))
       if (issued.kind === 'token') {
-        log.info({ user: user.name, member: issued.seat }, 'a join token was made')
+        log.info({ user: user.name, member: issued.seat }, 'join token made')
         sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
       } else sendJson(request, reply, jsonBytes(enrolledBody(issued)))
     },
@@ -57,14 +58,14 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
       const { deadlineMs, user } = callOf(request)
       const [tokenId] = user.extra[JOIN_TOKEN_EXTRA] ?? []
       if (tokenId === undefined)
-        throw forbidden({ group: '', resource: '' }, '', 'who joins shows a join token (orchctl member add)')
+        throw forbidden({ group: '', resource: '' }, '', 'joining needs a join token (orchctl member add)')
       const wanted = joinRequestOf(parsed(request))
       if (wanted === null)
-        throw badRequest('this is no request to join: start the program that the others run')
+        throw badRequest('this is not a join request: run the same version as the other members')
       const answer = await told(joinService.join(tokenId, wanted, deadlineMs))
       log.info(
         { member: wanted.name, id: answer.memberId, index: answer.configurationIndex },
-        'a member joined',
+        'member joined',
       )
       sendJson(request, reply, jsonBytes(answerBody(answer)))
     },
@@ -80,7 +81,7 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
         ? stateRepair.decide(wanted, deadlineMs)
         : memberAdmin.change(wanted, deadlineMs)
       const changed = await told(change)
-      if (changed) log.info({ user: user.name, change: wanted }, 'the members changed')
+      if (changed) log.info({ user: user.name, change: wanted }, 'members changed')
       sendJson(request, reply, jsonBytes({ changed, ...members.status() }))
     },
   })
@@ -158,10 +159,10 @@ function roleOf(text: string): 'voter' | 'learner' {
 function idOf(text: string): NodeId {
   const value = Number(text)
   if (/^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(value)) return nodeId(value)
-  throw new ConfigFailure('must be one that /cluster/v1/status tells')
+  throw new ConfigFailure('must be an id from /cluster/v1/status')
 }
 
-/** Nothing was to be made: `joined` instead of a token. */
+/** No token was made: `joined` instead. */
 function enrolledBody({ member, replaces }: EnrolledMember): JsonObject {
   const { name, role, wantedRole, peerAddress, clientAddress } = member
   const seat = { name, role: wantedRole, peerAddress, clientAddress, replaces }

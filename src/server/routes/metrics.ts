@@ -3,7 +3,7 @@ import { callOf } from '../fastify-types.ts'
 import type { App } from '../fastify-types.ts'
 import { baseHeaders, sendBytes } from '../wire.ts'
 
-/** `/metrics`, in the text form scrapers read. */
+/** Serves `/metrics` in the text format of Prometheus. */
 export function metricsRoutes(app: App, registry: Registry): void {
   app.route({
     method: ['GET', 'HEAD'],

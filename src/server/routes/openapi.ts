@@ -12,12 +12,16 @@ const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobu
 
 const V2_SERVED = [
   { type: JSON_TYPE, parameters: { charset: ['utf-8'] } },
-  // What clients ask with; they refuse an answer of that type, because `@` is no part of one.
+  // The type that clients accept; they reject a response of that type, because `@` is not allowed
+  // in one.
   { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
   { type: PROTOBUF_TYPE },
 ] as const
 
-/** `/openapi/v2` and `/openapi/v3`. @param catalogSync asked before a document is said not to be there */
+/**
+ * Serves `/openapi/v2` and `/openapi/v3`.
+ * @param catalogSync waits for recent definitions before a 404
+ */
 export function openApiRoutes(
   app: App,
   documents: OpenApiDocuments,

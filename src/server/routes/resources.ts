@@ -36,7 +36,10 @@ import { baseHeaders, sendBytes } from '../wire.ts'
 import type { RawRequest } from '../raw-http.ts'
 import type { ErrorParts } from '../error-reply.ts'
 
-/** All paths of spec 4.1 behind one dispatcher: the target is known already, only the kind is looked up. */
+/**
+ * Serves all paths of spec 4.1 with one dispatcher: the target is parsed already, only the kind is
+ * looked up.
+ */
 export function resourceRoutes(app: App, parts: DispatchParts): void {
   const handler = dispatcher(parts)
   for (const url of ['/api/*', '/apis/*']) app.route({ method: EVERY_METHOD, url, handler })
@@ -47,13 +50,16 @@ type DispatchParts = ErrorParts & {
   readonly served: Catalog
   readonly compressor: Compressor
   readonly heavy: HeavyWork
-  /** The connection of a request that asked for a WebSocket. */
+  /** Returns the connection of a WebSocket request, or null. */
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
 }
 
 function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
   const { registry, served, heavy } = parts
-  /** Looks again once all that was acknowledged is known here. Of the core group nobody can define a kind. */
+  /**
+   * Looks up again after this member applied everything acknowledged before. CRDs cannot add kinds
+   * to the core group.
+   */
   const late = async (
     call: Call,
     { group, version, resource }: ResourceAction,
@@ -92,7 +98,7 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null
     const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
-    // Anything but a watch is answered as if no WebSocket had been asked for.
+    // Only a watch can use a WebSocket; for other verbs the offer is ignored.
     const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, parts) : null
     const verbRequest: VerbRequest = {
       definition,
@@ -117,7 +123,10 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
   }
 }
 
-/** The methods of a path of spec 4.1, whatever it was asked with. @throws ApiError as for those */
+/**
+ * Returns the methods of a path of spec 4.1.
+ * @throws ApiError as for its requests
+ */
 export function resourceMethods(
   served: Catalog,
   { action, named, shape }: RequestInfo,
@@ -131,7 +140,10 @@ export function resourceMethods(
 
 type Agreed = Omit<Parameters<typeof answerWebSocket>[2], keyof WantedObjects>
 
-/** @returns null: none was asked for @throws ApiError when what was asked for is none */
+/**
+ * @returns null: no WebSocket was requested
+ * @throws ApiError for an invalid handshake
+ */
 function webSocketOf(
   call: Call,
   request: Request,
@@ -146,7 +158,7 @@ function webSocketOf(
   return { upgrade, accept, protocol: call.webSocket.protocol }
 }
 
-/** Writes are decided by the log, however new their answers have to be: for them the header says nothing. */
+/** Writes are decided by the log: the consistency header does not apply to them. */
 function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: string } {
   const header = raw.headers['orch-consistency']
   if (header === undefined || !(verb === 'get' || verb === 'list' || verb === 'watch')) return {}
@@ -154,8 +166,8 @@ function consistencyOf({ raw }: Request, verb: Verb): { readonly consistency?: s
 }
 
 /**
- * How much memory, and so time, it takes to evaluate a request, in bytes: of its body, and of the object that it is about. One
- * that cannot make it heavy work is left out.
+ * Estimates the memory, and so the time, that evaluating a request takes, in bytes: of its body,
+ * and of the object that it is about. The object is skipped where it cannot make the request heavy.
  */
 function workOf(
   call: Call,
@@ -167,12 +179,12 @@ function workOf(
   if (stored === null || !isHeavy(call.bodyMemoryBytes + jsonMemoryBytesMax(stored))) {
     return call.bodyMemoryBytes
   }
-  // Beyond doubt a large one, so what it is like need not be looked at.
+  // Certainly large, so its content need not be inspected.
   const isLarge = stored.byteLength > limits.heavyWorkBytesMin / 4
   return call.bodyMemoryBytes + (isLarge ? stored.byteLength * STORED_FACTOR : bodyMemoryBytes(stored, ''))
 }
 
-/** Memory of an object of ordinary members, compared to its text. */
+/** Memory of an object with ordinary members, relative to its text. */
 const STORED_FACTOR = 16
 
 function heavyTask(call: Call, bytes: number): HeavyTask {
@@ -182,7 +194,10 @@ function heavyTask(call: Call, bytes: number): HeavyTask {
 
 const NO_BODY = new Uint8Array(0)
 
-/** False where a custom kind has no such path as far as is known here: its definition may have changed. */
+/**
+ * False where a custom kind has no such path as far as this member knows: its definition may have
+ * changed.
+ */
 function hasPath(
   { custom, scope, subresources }: ResourceDefinition,
   { action, named }: RequestInfo,
@@ -194,13 +209,13 @@ function hasPath(
   return inScope && (subresource === '' || subresources.some(({ name }) => name === subresource))
 }
 
-/** @throws ApiError `NotFound` where such a path is not served, `BadRequest` for names nothing can have */
+/** @throws ApiError `NotFound` where the path is not served, `BadRequest` for invalid names */
 function targetOf(definition: ResourceDefinition, action: ResourceAction, named: boolean): Target {
   const namespaced = definition.scope === 'Namespaced'
-  // The path of a namespace itself counts as within it for authorization; the object has none.
+  // The path of a namespace counts as within it for authorization; the object has no namespace.
   const inNamespace = action.namespace !== '' && action.resource !== 'namespaces'
   if (inNamespace && !namespaced) throw pathNotFound()
-  // A name from a field selector is the verb's to read.
+  // A name from a field selector is left to the verb.
   const name = named ? action.name : null
   if (name !== null && namespaced && action.namespace === '') throw pathNotFound()
   for (const [what, part] of [
@@ -216,7 +231,7 @@ function targetOf(definition: ResourceDefinition, action: ResourceAction, named:
   }
 }
 
-/** @throws ApiError `NotFound` for a subresource this kind has not */
+/** @throws ApiError `NotFound` for a subresource that the kind does not have */
 function verbsAt(definition: ResourceDefinition, target: Target): readonly Verb[] {
   if (target.subresource !== null) {
     const subresource = definition.subresources.find(({ name }) => name === target.subresource)
@@ -230,7 +245,7 @@ function verbsAt(definition: ResourceDefinition, target: Target): readonly Verb[
 
 const INSTANCE_VERBS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete'])
 const COLLECTION_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch', 'create', 'deletecollection'])
-/** Over all namespaces at once one may only look. */
+/** The verbs for all namespaces at once. */
 const ACROSS_VERBS: ReadonlySet<Verb> = new Set(['list', 'watch'])
 
 const METHOD_OF = {
@@ -296,7 +311,7 @@ function send(
   }
 }
 
-/** Text for people takes longest to make; protobuf is made once for all who watch. */
+/** Text for people is slowest to produce; protobuf is encoded once for all watchers. */
 function paced(
   stream: WatchStream,
   { representation: { as, encoding } }: WantedObjects,
@@ -307,7 +322,7 @@ function paced(
   return isHeavy ? heavy.watch(call.user.name, stream, () => call.nowMs() + limits.requestMsMax) : stream
 }
 
-/** Whether the content coding of one object has to be looked into: hardly ever. */
+/** Whether the content coding of a single object needs to be negotiated: rarely. */
 function isCompressible(request: Request, bytes: Uint8Array): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false
   const header = request.raw.headers['accept-encoding']

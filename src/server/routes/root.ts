@@ -1,7 +1,10 @@
 import type { App } from '../fastify-types.ts'
 import { jsonBytes, sendJson } from '../json-reply.ts'
 
-/** `/`: the paths there are. @param paths without `/` itself */
+/**
+ * Serves `/`, the list of paths.
+ * @param paths without `/` itself
+ */
 export function rootRoutes(app: App, paths: () => readonly string[]): void {
   app.route({
     method: ['GET', 'HEAD'],

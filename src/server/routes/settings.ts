@@ -12,18 +12,19 @@ import type { App, Request } from '../fastify-types.ts'
 import { jsonBytes, sendJson } from '../json-reply.ts'
 import type { ServerLog } from '../server-log.ts'
 
-/** The part of the store that settings are about. */
+/** The part of the store that settings use. */
 export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'storage' | 'barrier' | 'write'>
 
-/** Of the resources that take most, so many are told. */
+/** The number of resources listed, largest first. */
 const resourcesTold = 10
-/** A change that names no version meets others so often at most. */
+/** Attempts of a change without a version under concurrent changes. */
 const attemptsMax = 5
 
 /**
- * The replicated settings, read and changed by whoever may use the path: cluster administrators, unless an operator
- * grants it to others. A change names only what shall be different, and is made to the settings that it was evaluated
- * on or not at all. One that names the version it read, 409 when there is another by now.
+ * Serves the replicated settings, for users that are authorized for the path: cluster
+ * administrators, unless an operator grants it to others. A change names only the settings to
+ * change, and is applied to the settings that it was evaluated on or not at all. A change with a
+ * version fails with 409 if the settings have another one.
  */
 export function settingsRoutes(
   app: App,
@@ -54,32 +55,29 @@ export function settingsRoutes(
 /** @throws ApiError `Conflict`, `BadRequest` */
 async function change(store: SettingsStore, wanted: Wanted, deadlineMs: number): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    // What is not named stays as it is, so that must be known.
+    // Settings that are not named keep their values, so these must be known.
     await fromStore(store.barrier(deadlineMs))
     const current = store.settings
     if (wanted.version !== null && wanted.version !== versionOf(current)) break
     const hasQuota = current.storageBytesMax !== null
     if (!hasQuota) checkLevel(store, wanted)
     const settings = { ...current, ...wanted.settings }
-    // Programs of feature level 1 do not know the condition.
+    // Programs of feature level 1 do not support the condition.
     const condition = hasQuota ? { expected: current } : {}
     const command = { kind: 'change-settings', settings, ...condition } as const
     const outcome = await fromStore(store.write(command, deadlineMs))
     if (outcome.kind === 'done') return
   }
-  throw new ApiError(
-    'Conflict',
-    'the settings were changed by somebody else meanwhile, nothing was changed: read them again',
-  )
+  throw new ApiError('Conflict', 'settings not changed: there was a concurrent change, read them again')
 }
 
-/** @throws ApiError `BadRequest` for what there are no rules for yet */
+/** @throws ApiError `BadRequest` for settings that the feature level does not support yet */
 function checkLevel({ featureLevel }: SettingsStore, { settings }: Wanted): void {
   const early = (['storageBytesMax', 'leaseReads'] as const).find((name) => settings[name] !== undefined)
   if (early === undefined) return
   throw badRequest(
-    `${early} begins with feature level 2, the cluster is at ${featureLevel}: ` +
-      'the level rises once every member runs a program that knows it, none held back by --feature-level-max',
+    `${early} needs feature level 2, the cluster is at ${featureLevel}: ` +
+      'the level rises once every member runs a program that supports it, none held back by --feature-level-max',
   )
 }
 
@@ -97,7 +95,7 @@ function told({ settings, featureLevel, storage }: SettingsStore): object {
   }
 }
 
-/** Equal settings have equal versions, on every member: nothing needs to be counted for them. */
+/** Equal settings have equal versions on every member, so no counter is needed. */
 function versionOf(settings: Settings): string {
   const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads = 0 } = settings
   const text = JSON.stringify([
@@ -111,12 +109,12 @@ function versionOf(settings: Settings): string {
 }
 
 type Wanted = {
-  /** What the caller read; null: whatever there is. */
+  /** The version that the caller read; null: any. */
   readonly version: string | null
   readonly settings: { readonly [Name in SettingName]?: number }
 }
 
-/** @throws ApiError `BadRequest` in one line that says what would be right */
+/** @throws ApiError `BadRequest` in one line with the remedy */
 function wantedChange({ body }: Request): Wanted {
   let parsed: unknown
   try {

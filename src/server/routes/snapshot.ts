@@ -11,8 +11,9 @@ import type { SnapshotProvider } from '../snapshot-provider.ts'
 const retryAfterSeconds = 5
 
 /**
- * A consistent copy of everything, secrets included, for whoever may use the path: cluster administrators. Its end tells
- * that it is whole; a stream that is cut off has none. Each holds the database's old files, hence the bound.
+ * Serves a consistent copy of everything, secrets included, for users that are authorized for the
+ * path: cluster administrators. Its last bytes show that it is complete; an aborted stream lacks
+ * them. Each stream keeps old database files in use, hence the limit.
  */
 export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: SnapshotProvider }): void {
   let open = 0
@@ -26,8 +27,8 @@ export function snapshotRoute(app: App, parts: ErrorParts & { readonly states: S
       try {
         const { clusterName, source } = await fromRead(parts.states.open(call.deadlineMs))
         const { index, term } = source.snapshot
-        parts.log.info({ user: call.user.name, index, term }, 'a snapshot is sent')
-        // A member that stops does not wait for it: half a snapshot is none.
+        parts.log.info({ user: call.user.name, index, term }, 'sending a snapshot')
+        // A member that shuts down does not wait for it: half a snapshot is useless.
         call.endStream = () => void call.reply.destroy()
         if (call.isRevoked) call.reply.destroy()
         const headers = {

@@ -2,7 +2,10 @@ import type { App } from '../fastify-types.ts'
 import { jsonBytes, sendJson } from '../json-reply.ts'
 import type { BuildInfo } from '../../build-info.ts'
 
-/** `/version`: whose API is spoken, and what speaks it. @source spec 9.8; apimachinery `pkg/version` */
+/**
+ * Serves `/version`: the API version and the program.
+ * @source spec 9.8; apimachinery `pkg/version`
+ */
 export function versionRoutes(app: App, version: BuildInfo): void {
   const bytes = jsonBytes({
     major: '1',
@@ -11,7 +14,7 @@ export function versionRoutes(app: App, version: BuildInfo): void {
     gitCommit: version.gitCommit,
     gitTreeState: 'clean',
     buildDate: version.buildDate,
-    // Clients expect the keys; this server is no Go program.
+    // Clients expect the keys, although this is not a Go program.
     goVersion: version.runtime,
     compiler: 'node',
     platform: version.platform,

@@ -41,7 +41,7 @@ function relay(self: NodeId, answer: TransferAnswer = { kind: 'accepted' }) {
 }
 
 for (const [reason, words] of [
-  ['target-silent', /was not heard of lately/],
+  ['target-silent', /has not responded lately/],
   ['target-behind', /lacks too much of the log/],
   ['target-declined', /did not take over/],
   ['not-a-voter', /only a voter can lead/],

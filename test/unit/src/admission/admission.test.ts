@@ -1,6 +1,6 @@
 /*
- * Goal: plugins run in order, the first refusal counts, and the namespaces a cluster stands on stay.
- * Method: plugins made here for the order; the shipped lifecycle through the verbs.
+ * Goal: plugins run in order, the first rejection decides, and the namespaces that a cluster needs
+ * stay. Method: plugins made here for the order; the shipped lifecycle through the verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -90,7 +90,7 @@ void test('a refusal stops a create, an update and a delete, dry runs too', asyn
   }
 })
 
-void test('the namespaces a cluster stands on are not deleted', async (t) => {
+void test('the namespaces that a cluster needs are not deleted', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const name of ['default', 'system-ns', 'public-ns']) {

@@ -1,6 +1,6 @@
 /*
- * Goal: only who holds `approve` on a signer approves its requests, only who holds `sign` signs them.
- * Method: the shipped plugin, verbs and authorizer, with a rule for each caller.
+ * Goal: approving requests of a signer needs `approve` on it, signing them needs `sign`. Method:
+ * the shipped plugin, verbs and authorizer, with a rule for each caller.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -65,7 +65,7 @@ void test('spec 3.2, 5.7: approval needs approve on the signer, a status needs s
   const failed = { status: { conditions: [...conditions, { type: 'Failed', status: 'True' }] } }
   const seen = await refused(say(api, 'approve a.io/b', 'status', failed))
   assert.deepEqual([seen.code, seen.message.includes('user not permitted to sign')], [403, true])
-  // Who changes nothing of the status needs no permission for it.
+  // A write that does not change the status needs no permission for it.
   const labels = { metadata: { labels: { a: 'b' } } }
   assert.equal((await say(api, 'somebody', 'status', labels)).code, 200)
   assert.equal((await say(api, 'sign a.io/*', 'status', failed)).code, 200)

@@ -1,6 +1,6 @@
 /*
- * Goal: the log says why a state is not served, how often that was so, and what the operator is to do.
- * Method: the first and a later quarantine of a row, and a disagreement.
+ * Goal: the log states why a state is not served, how often that happened, and the remedy. Method:
+ * the first and a later quarantine in a row, and a disagreement.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ function logged(quarantine: Quarantine): Line {
   return line
 }
 
-void test('the third quarantine of a row names the count, the suspect and what to do', () => {
+void test('the third quarantine in a row names the count, the suspected cause and the remedy', () => {
   const quarantine = { cause: 'damaged', reason: 'a hash differs', atLeast: logIndex(7) } as const
   const first = logged({ ...quarantine, times: 1, waitMs: 0 })
   assert.deepEqual(first.fields, { ...quarantine, times: 1, waitMs: 0, path: '/data/db' })

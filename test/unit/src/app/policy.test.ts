@@ -1,13 +1,13 @@
 /*
- * Goal: nobody is let in without credentials where everybody may do everything.
- * Method: configurations as flags make them.
+ * Goal: anonymous access is off where every caller may do everything. Method: configurations as
+ * flags make them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accessWarnings, allowsAnonymous } from '../../../../src/app/policy.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 
-void test('spec 5: anonymous access is on by default, but for AlwaysAllow', () => {
+void test('spec 5: anonymous access is on by default, except with AlwaysAllow', () => {
   const rows: readonly (readonly [args: readonly string[], isAllowed: boolean, warns: boolean])[] = [
     [[], true, false],
     [['--anonymous-auth=false'], false, false],
@@ -23,6 +23,6 @@ void test('spec 5: anonymous access is on by default, but for AlwaysAllow', () =
     assert.equal(allowsAnonymous(loaded.config), isAllowed, args.join(' '))
     const warnings = accessWarnings(loaded.config)
     assert.equal(warnings.length, warns ? 1 : 0, args.join(' '))
-    for (const warning of warnings) assert.match(warning, /--anonymous-auth is off, give another mode/)
+    for (const warning of warnings) assert.match(warning, /--anonymous-auth is disabled, use another mode/)
   }
 })

@@ -1,6 +1,6 @@
 /*
- * Goal: who reads that a member may have lost its vote reads the command that replaces it, and nobody else does.
- * Method: the library's own lines.
+ * Goal: an error about a member that may have lost its vote names the command that replaces it;
+ * other errors do not. Method: the library's own lines.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,19 +31,19 @@ for (const line of [
   })
 }
 
-void test('a full disk replaces nobody', () => {
+void test('a full disk does not suggest a replacement', () => {
   const full = 'log/1: no room on the disk: make room and start again'
   assert.equal(withReplacement(full, config), full)
 })
 
-void test('older copies are warned of, not asked for', () => {
+void test('a lost promise does not suggest an older copy of the directory', () => {
   for (const line of [damaged('log/1', 512, 'the chain ends').message, missingSegment('log/2').message]) {
     assert.match(line, /bring back no older copy of it/)
     assert.doesNotMatch(line, /undamaged copy/)
   }
 })
 
-void test('who is alone restores a snapshot', () => {
+void test('a single member is told to restore a snapshot', () => {
   const line = missingSegment('log/2').message
   const alone = { ...config, 'peer-address': '' }
   assert.match(

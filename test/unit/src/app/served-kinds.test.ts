@@ -1,6 +1,6 @@
 /*
- * Goal: what is served follows the stage of a version and the switches, the narrower of which counts.
- * Method: made-up kinds of each stage under command lines.
+ * Goal: the served kinds follow the stage of a version and the switches, of which the narrower one
+ * decides. Method: made-up kinds of each stage under command lines.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -53,7 +53,7 @@ void test('spec 9.3: versions, single resources and whole stages are switched, a
   }
 })
 
-void test('a switch for what there is not names the nearest', () => {
+void test('an unknown name in a switch is rejected with the nearest known one', () => {
   for (const [said, expected] of [
     ['storage.orch.io/v1beta2', /names storage\.orch\.io\/v1beta2, .*did you mean storage\.orch\.io\/v1/],
     ['v1/pod=false', /names v1\/pod, .*did you mean v1\/pods\?/],

@@ -1,6 +1,6 @@
 /*
- * Goal: an event is one line of JSON with upstream's members; bodies that are too long or secret stay out of it.
- * Method: events made by hand.
+ * Goal: an event is one line of JSON with upstream's members; bodies that are too long or secret
+ * stay out of it. Method: events made by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -82,7 +82,7 @@ void test('members stand in upstream order, digits are kept, and there is one li
   assert.deepEqual(Object.keys(parsed['annotations'] as object), ['a', 'b'])
 })
 
-void test('a path has no object, and nobody no name', () => {
+void test('an event of a path has no object, an unauthenticated one no user', () => {
   const parsed = JSON.parse(
     lineOf({
       action: { kind: 'path', verb: 'get', path: '/version' },
@@ -108,7 +108,7 @@ void test('a path has no object, and nobody no name', () => {
   }
 })
 
-void test('an event beyond the bound goes without its bodies and says so', () => {
+void test('an event beyond the limit is written without its bodies and annotated', () => {
   const whole = lineOf({})
   assert.equal(lineOf({}, Buffer.byteLength(whole)), whole)
   const short = JSON.parse(lineOf({}, Buffer.byteLength(whole) - 1)) as Record<string, unknown>

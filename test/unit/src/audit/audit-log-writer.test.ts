@@ -1,7 +1,8 @@
 /*
- * Goal: lines come to the log in order, all of them or counted as lost; full files are put aside and old ones go; a disk that is
- * slow, full or dead keeps nobody but those who want to wait, and costs bounded memory.
- * Method: files in memory that a test holds up and breaks, and a clock that stands still.
+ * Goal: lines come to the log in order, all of them or counted as lost; full files are put aside
+ * and old ones go; a disk that is slow, full or dead keeps nobody but those who want to wait, and
+ * costs bounded memory. Method: files in memory that a test holds up and breaks, and a clock that
+ * stands still.
  */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
@@ -118,7 +119,7 @@ void describe('writing', () => {
     await writer.close()
   })
 
-  void test('who waits is woken when its line is written, and not before', async () => {
+  void test('a waiting request resumes when its line is written, and not before', async () => {
     const writer = await open()
     const go = holdUp()
     const woken: string[] = []
@@ -155,12 +156,12 @@ void describe('writing', () => {
     await clock.advance(limits.auditCloseMsMax)
     await closed
     assert.equal(lost.log, 2)
-    assert.match(told.join('\n'), /the disk does not answer.*"lost":2/)
+    assert.match(told.join('\n'), /the disk does not respond.*"lost":2/)
   })
 })
 
 void describe('a disk that fails', () => {
-  void test('loses what it was given, which is told once a minute, and what comes later is tried again', async () => {
+  void test('drops its lines, which is logged once a minute, and tries later lines again', async () => {
     const writer = await open()
     const woken: boolean[] = []
     files.broken = 'ENOSPC: no space left'
@@ -172,7 +173,7 @@ void describe('a disk that fails', () => {
     assert.deepEqual(woken, [false, false, false])
     assert.equal(lost.log, 3)
     assert.equal(told.length, 1)
-    assert.match(told[0] ?? '', /^error audit events are lost: make room.*ENOSPC.*"lost":1/)
+    assert.match(told[0] ?? '', /^error audit events are lost: free space.*ENOSPC.*"lost":1/)
     await clock.advance(limits.auditToldMs)
     writer.add(line('gone'))
     await clock.settle()
@@ -243,7 +244,7 @@ void describe('a full file', () => {
       writer.add(line('0123456'))
       await clock.settle()
     }
-    assert.equal(told.filter((words) => words.includes('cannot be put aside')).length, 2)
+    assert.equal(told.filter((words) => words.includes('cannot be rotated')).length, 2)
     assert.equal(lost.log, 0)
     assert.equal(files.contents.get(path)?.length, 200)
     files.brokenRename = null

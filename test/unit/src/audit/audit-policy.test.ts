@@ -1,7 +1,7 @@
 /*
- * Goal: the first rule that matches decides what is kept of a request, as upstream's checker has it; a policy that cannot be
- * understood is refused with its place and what would be right.
- * Method: a table of rules and requests; files with one mistake each.
+ * Goal: the first rule that matches decides what is kept of a request, as upstream's checker has
+ * it; a policy that cannot be understood is refused with its place and what would be right. Method:
+ * a table of rules and requests; files with one mistake each.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -95,7 +95,7 @@ void describe('a rule', () => {
     void test(what, () => assert.equal(matches(rule, action), expected))
   }
 
-  void test('that names users or groups never matches somebody unknown', () => {
+  void test('that names users or groups never matches an unauthenticated request', () => {
     assert.equal(matches({ users: ['alice'] }, path('/version'), null), false)
     assert.equal(matches({ userGroups: ['dev'] }, path('/version'), null), false)
     assert.equal(matches({}, path('/version'), null), true)
@@ -135,7 +135,7 @@ void test('levels include those below', () => {
   assert.ok(!isAtLeast('None', 'Metadata'))
 })
 
-void describe('a policy that is none is refused', () => {
+void describe('an invalid policy is rejected', () => {
   const file = (rules: string): string => `apiVersion: audit.orch.io/v1\nkind: Policy\nrules:\n${rules}`
   const table: readonly (readonly [string, string, RegExp])[] = [
     ['nothing', '', /^it must be a YAML map/],
@@ -143,12 +143,12 @@ void describe('a policy that is none is refused', () => {
     [
       'of another domain',
       'apiVersion: audit.k8s.io/v1\nkind: Policy',
-      /^apiVersion: it says "audit\.k8s\.io\/v1", and must say audit\.orch\.io\/v1$/,
+      /^apiVersion: it is "audit\.k8s\.io\/v1", and must be audit\.orch\.io\/v1$/,
     ],
     [
       'another kind',
       'apiVersion: audit.orch.io/v1\nkind: Event',
-      /^kind: it says "Event", and must say Policy$/,
+      /^kind: it is "Event", and must be Policy$/,
     ],
     ['without rules', 'apiVersion: audit.orch.io/v1\nkind: Policy\nrules: []', /^rules: Required value/],
     [
@@ -162,9 +162,9 @@ void describe('a policy that is none is refused', () => {
       /^unknown field "rules\[0\]\.resources\[0\]\.names": known are group, resources, resourceNames$/,
     ],
     [
-      'a key said twice',
+      'a duplicate key',
       file('- {level: None, level: Request}'),
-      /^line 4: key "level" already set.*say it once/,
+      /^line 4: key "level" already set.*set it once/,
     ],
     ['a rule without level', file('- {verbs: [get]}'), /^rules\[0\]\.level: Required value/],
     [
@@ -190,12 +190,12 @@ void describe('a policy that is none is refused', () => {
     [
       'names of nothing',
       file('- {level: None, resources: [{resourceNames: [a]}]}'),
-      /^rules\[0\]\.resources\[0\]\.resources: Required value: names are of objects/,
+      /^rules\[0\]\.resources\[0\]\.resources: Required value: resourceNames needs resources/,
     ],
     [
       'resources and paths at once',
       file('- {level: None, namespaces: [a], nonResourceURLs: ["/x"]}'),
-      /^rules\[0\]\.nonResourceURLs: Invalid value: .*make two of it$/,
+      /^rules\[0\]\.nonResourceURLs: Invalid value: .*split it in two$/,
     ],
     [
       'a path without its slash',

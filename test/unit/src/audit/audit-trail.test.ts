@@ -1,6 +1,6 @@
 /*
- * Goal: who waits for the audit log, and who is refused, is what the mode says, with and without a first event, with room and without.
- * Method: a log that does what the test says, for every mode.
+ * Goal: who waits for the audit log, and who is refused, is what the mode says, with and without a
+ * first event, with room and without. Method: a log that does what the test says, for every mode.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -62,7 +62,7 @@ const table: readonly (readonly [string, Case, readonly [Said, Said, Said]])[] =
     ['goes on', 'is refused', 'goes on'],
   ],
   [
-    'its event found no room',
+    'its event was dropped',
     { recorded: false, isFull: true, written: null },
     ['waits', 'is refused', 'goes on'],
   ],
@@ -72,12 +72,12 @@ const table: readonly (readonly [string, Case, readonly [Said, Said, Said]])[] =
     ['goes on', 'goes on', 'goes on'],
   ],
   [
-    'it has none, and the log is full',
+    'it has no event, and the log is full',
     { recorded: null, isFull: true, written: null },
     ['waits', 'waits', 'goes on'],
   ],
   [
-    'it has none, and others were lost',
+    'it has no event, and others were dropped',
     { recorded: null, isFull: true, written: false },
     ['goes on', 'goes on', 'goes on'],
   ],

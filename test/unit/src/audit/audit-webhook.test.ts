@@ -1,6 +1,6 @@
 /*
- * Goal: events are sent in lists, in order, none twice that was taken; a receiver that is away, refuses or hangs costs what is
- * bounded and counted, and a member that ends does not wait for it.
+ * Goal: events are sent in lists, in order, none twice that was taken; a receiver that is away,
+ * refuses or hangs costs what is bounded and counted, and a member that ends does not wait for it.
  * Method: a receiver that answers what the test says, and a clock that stands still.
  */
 import assert from 'node:assert/strict'
@@ -104,7 +104,7 @@ void test('what is not taken is sent again, later each time, while others wait b
   await hook.close()
 })
 
-void test('what is never taken is lost after some tries, counted and told', async () => {
+void test('events that are never accepted are dropped after some attempts, counted and logged', async () => {
   const hook = webhook()
   answer = () => ({ kind: 'not-now', why: 'connect ECONNREFUSED' })
   for (const n of numbers(2)) hook.add(event(n))
@@ -113,7 +113,7 @@ void test('what is never taken is lost after some tries, counted and told', asyn
   assert.equal(lost.webhook, 2)
   assert.match(
     told[0] ?? '',
-    /^error audit events are lost: see to the server.*there\/audit.*ECONNREFUSED.*"lost":2/,
+    /^error audit events are lost: check the server.*there\/audit.*ECONNREFUSED.*"lost":2/,
   )
   answer = () => ({ kind: 'taken' })
   hook.add(event(2))

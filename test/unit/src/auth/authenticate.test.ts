@@ -1,6 +1,6 @@
 /**
- * Goal: the first method that recognizes the caller wins; a wrong proof never ends as anonymous.
- * Method: methods made by hand.
+ * Goal: the first method that recognizes the caller decides; invalid credentials never end as
+ * anonymous. Method: methods made by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -34,7 +34,7 @@ function credentials(authorization?: string, connection: object | null = null): 
   return { authorization, connection, certificates: () => [] }
 }
 
-test('spec 5: methods are asked in order until one knows the caller', async () => {
+test('spec 5: methods are asked in order until one recognizes the caller', async () => {
   for (const later of [found, Promise.resolve(found)]) {
     for (const earlier of [notRecognized, wrong, Promise.resolve(notRecognized), Promise.resolve(wrong)]) {
       assert.equal(await authenticator([method(earlier), method(later)]).authenticate(credentials()), alice)
@@ -42,7 +42,7 @@ test('spec 5: methods are asked in order until one knows the caller', async () =
   }
 })
 
-test('spec 5: a wrong proof is nobody, although anonymous callers are let in', async () => {
+test('spec 5: invalid credentials are rejected, although anonymous access is on', async () => {
   for (const answers of [[wrong], [wrong, notRecognized], [notRecognized, Promise.resolve(wrong)]]) {
     assert.equal(await authenticator(answers.map(method)).authenticate(credentials()), null)
   }
@@ -50,7 +50,7 @@ test('spec 5: a wrong proof is nobody, although anonymous callers are let in', a
   assert.equal(authenticator([method(notRecognized)], false).authenticate(credentials()), null)
 })
 
-test('nothing is kept: the next request of a connection is asked again, whatever its headers', () => {
+test('nothing is cached: every request of a connection is authenticated again', () => {
   let answer: Recognition = wrong
   const changing: AuthenticationMethod = { name: 'changing', recognize: () => answer }
   const subject = authenticator([changing])
@@ -60,7 +60,7 @@ test('nothing is kept: the next request of a connection is asked again, whatever
   assert.equal(subject.authenticate(credentials('x', connection)), alice)
 })
 
-test('spec 5: a bearer token that no method knows is nobody, even where none reads tokens', () => {
+test('spec 5: an unknown bearer token is rejected, even without a token method', () => {
   for (const methods of [[], [method(notRecognized)]]) {
     assert.equal(authenticator(methods).authenticate(credentials('Bearer abc')), null)
     assert.equal(authenticator(methods).authenticate(credentials('Basic abc')), anonymous)

@@ -1,7 +1,7 @@
 /*
- * Goal: a client certificate counts for as long as an authority of the bundle in force vouches for it, and is verified once
- * for each connection and not for each request.
- * Method: real certificates, connections made up, a clock the test moves.
+ * Goal: a client certificate is valid as long as an authority of the current bundle signs it, and
+ * is verified once per connection and not per request. Method: real certificates, made-up
+ * connections, a clock the test moves.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
@@ -49,7 +49,7 @@ void test('spec 5: the common name is the user, organizations are the groups', (
   assert.equal(ask({}, client(authority('ca'))).kind, 'rejected', 'another authority of that name')
 })
 
-void test('an authority that leaves the bundle takes its clients with it, on connections that are open', () => {
+void test('removing an authority from the bundle revokes its clients, also on open connections', () => {
   const { authority, client, bundle, trust, ask } = open()
   const [old, next] = [authority('old'), authority('next')]
   const [one, other] = [{}, {}]
@@ -64,7 +64,7 @@ void test('an authority that leaves the bundle takes its clients with it, on con
   assert.deepEqual([ask(one, kate).kind, ask(other, lena).kind], ['none', 'none'])
 })
 
-void test('an authority of proxies vouches for no client', () => {
+void test('the authority of proxies does not authenticate clients', () => {
   const { authority, client, bundle, trust, ask } = open()
   const [ca, proxies] = [authority('ca'), authority('proxies')]
   trust.replace({ client: bundle(ca), 'front-proxy': bundle(proxies) })
@@ -88,10 +88,10 @@ void test('a connection is verified once, and again only when its authority is g
   trust.replace({ client: bundle(ca), 'front-proxy': null })
   assert.equal(ask(connection, kate).kind, 'user')
   await clock.advance(hourMs + 1)
-  assert.equal(ask(connection, kate).kind, 'rejected', 'it has expired meanwhile')
+  assert.equal(ask(connection, kate).kind, 'rejected', 'it has expired')
 })
 
-void test('a certificate that is not valid yet counts from when it is, without another bundle', async () => {
+void test('a certificate that is not valid yet is accepted once it is, without a new bundle', async () => {
   const { clock, authority, client, bundle, trust, ask } = open()
   const ca = authority('ca')
   trust.replace({ client: bundle(ca), 'front-proxy': null })

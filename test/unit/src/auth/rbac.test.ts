@@ -1,6 +1,6 @@
 /**
- * Goal: rules allow exactly what they say, and the built-in ones what spec 5.7 says and a member needs.
- * Method: the evaluator over hand-made rules and over the built-in policy.
+ * Goal: rules allow exactly what they list, and the built-in ones what spec 5.7 requires and a
+ * member needs. Method: the evaluator over hand-made rules and over the built-in policy.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -129,7 +129,7 @@ test('rules of a namespace count there only, and changed rules count at once', (
   assert.equal(asked, 2)
 })
 
-test('built in: masters may all, others only look around, nobody else more than health, version, discovery', () => {
+test('built-in rules: masters may do everything, other users read discovery, anonymous users health and version', () => {
   const authorizer = authorizerFor(['RBAC'], staticRules(bootstrapPolicy(namesOf('orch.io'))))
   const may = (user: UserInfo, action: Action): boolean =>
     (authorizer.authorize(user, action) as Decision).kind === 'allow'
@@ -176,7 +176,7 @@ test('spec 5.7: of several modes the first with an opinion decides, and none mea
   assert.throws(() => authorizerFor(['Magic'], rules), AuthFailure)
 })
 
-test('a refusal says who cannot do what, and where', () => {
+test('a rejection names the user, the action and the resource', () => {
   assert.equal(
     refusalText('x', on('secrets', { verb: 'list', namespace: 'y' })),
     'User "x" cannot list resource "secrets" in API group "" in the namespace "y"',

@@ -37,7 +37,7 @@ test('spec 5: a line gives its bearer name, uid and groups', () => {
   assert.equal(carol.kind, 'rejected')
 })
 
-test('what is no bearer token is none, a wrong one is rejected', () => {
+test('other credentials are ignored, an unknown token is rejected', () => {
   for (const none of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcg==', 't0k3n']) {
     assert.equal(ask(FILE, none).kind, 'none', String(none))
   }
@@ -46,7 +46,7 @@ test('what is no bearer token is none, a wrong one is rejected', () => {
   }
 })
 
-test('on one connection each token is told from the one before it', () => {
+test('different tokens on one connection are distinguished', () => {
   const { recognize } = tokenFile(FILE, 'tokens.csv')
   const connection = {}
   const seen = [

@@ -1,7 +1,7 @@
 /*
- * Goal: a new cluster is founded once, by its leader; a member without a trusted state takes no cluster for a new one, and
- * a try that fails at once leaves time for everything else.
- * Method: the real store and machine on a consensus of one member; time by hand.
+ * Goal: a new cluster is founded once, by its leader; a member in quarantine does not take its
+ * cluster for a new one, and an attempt that fails at once does not occupy the thread. Method: the
+ * real store and machine on a consensus of one member; time by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
 import { encoded, namespaceKey } from '../../../../fixtures/store-kit.ts'
 
-/** Each try to found a cluster draws new keys. */
+/** Each attempt to found a cluster draws new keys. */
 class CountingRandom extends SeededRandom {
   draws = 0
 
@@ -81,7 +81,7 @@ void test('a leader in quarantine does not take its cluster for a new one', asyn
   await close()
 })
 
-void test('a try that fails at once waits for its turn', async () => {
+void test('an attempt that fails at once waits for the next period', async () => {
   const { bootstrap, clock, store, close } = await bench()
   let tries = 0
   store.write = () => {
@@ -95,7 +95,7 @@ void test('a try that fails at once waits for its turn', async () => {
   await close()
 })
 
-void test('a cluster begins with the members that are decided, whoever is being removed then', async () => {
+void test('a cluster begins with the committed members, even while one is being removed', async () => {
   const clock = new ManualClock()
   const memory = await openMemoryStore({ clock })
   const { store } = memory

@@ -1,7 +1,6 @@
 /*
- * Goal: a controller reconciles one key at a time, tries again with growing pauses, and works only while
- * its member leads.
- * Method: a reconciler that does as told, and a clock that moves by hand.
+ * Goal: a controller reconciles one key at a time, retries with increasing delays, and works only
+ * while its member leads. Method: a scripted reconciler, and a clock that moves by hand.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -26,7 +25,7 @@ async function turns(count = 5): Promise<void> {
   for (let at = 0; at < count; at++) await turn()
 }
 
-void test('start looks at every key; what comes later is looked at too, one at a time', async () => {
+void test('start reconciles every key, and later ones as they come, one at a time', async () => {
   const seen: string[] = []
   let working = 0
   const { controller } = open(
@@ -50,7 +49,7 @@ void test('start looks at every key; what comes later is looked at too, one at a
   assert.deepEqual(seen, ['a', 'b', 'c'])
 })
 
-void test('what is not done is tried again, later each time, a bounded number of times', async () => {
+void test('a failed key is retried with increasing delays, a bounded number of times', async () => {
   let tries = 0
   const { controller, clock, errors } = open(async () => {
     tries++

@@ -1,6 +1,7 @@
 /*
- * Goal: every name of a group is had by one definition at most, and who has it follows from the objects alone.
- * Method: the pure decision on definitions by hand, and on random ones until nothing changes any more.
+ * Goal: every name of a group belongs to one definition at most, and the owner follows from the
+ * objects alone. Method: the pure decision on definitions by hand, and on random ones until nothing
+ * changes any more.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -68,7 +69,7 @@ function messages({ conditions }: DefinitionSummary): readonly string[] {
 const good = ['NamesAccepted True NoConflicts', 'Established True InitialNamesAccepted']
 const refused = (reason: string) => [`NamesAccepted False ${reason}`, 'Established False NotAccepted']
 
-void test('of short names that are in use some are told, and how many others', () => {
+void test('a condition lists some of the short names in use, and the number of the others', () => {
   const shortNames = Array.from({ length: 1000 }, (_, at) => `s${at}`)
   const taken = { resources: new Set(shortNames), kinds: new Set<string>() }
   const [one] = settled([definition('alfas', {}, { shortNames })], { taken })
@@ -129,7 +130,7 @@ void test('names of resources and of kinds are apart, and those of the server it
   ])
 })
 
-void test('who has a name keeps it; of those who wait the first one made gets it, then the first by name', () => {
+void test('an owner keeps its name; a free name goes to the oldest definition, then to the first by name', () => {
   const shares = { shortNames: ['s'] }
   const [has] = settled([definition('zulus', { createdAt: later }, shares)])
   assert.ok(has !== undefined)
@@ -162,7 +163,7 @@ void test('one that is established stays so when it asks for a name that it cann
   )
 })
 
-void test('there is room for so many, and the status of the next one says so', () => {
+void test('definitions beyond the limit wait, with the reason in their status', () => {
   const made = settled([definition('alfas'), definition('bravos', { createdAt: later })], { room: 1 })
   assert.deepEqual(made.map(words), [good, [good[0], 'Established False TooManyDefinitions']])
   const [, second] = made

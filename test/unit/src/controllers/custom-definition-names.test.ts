@@ -1,8 +1,7 @@
 /*
- * Goal: no two definitions have one name, and no more are established than may be, whoever believes to lead and however late
- * their writes come.
- * Method: several deciders over one store, which holds writes back, or tells that nobody knows what became of them; SEED=n
- * repeats a random one.
+ * Goal: no two definitions have one name, and no more are established than may be, whoever believes
+ * to lead and however late their writes come. Method: several deciders over one store, which holds
+ * writes back, or tells that nobody knows what became of them; SEED=n repeats a random one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -82,7 +81,7 @@ void test('a name is not given away before the one that had it let go of it', as
   assert.equal(await member.condition('NamesAccepted', rival), 'False SingularConflict')
 })
 
-void test('a write of which nobody knows whether it was made is not made behind the next decision', async (t) => {
+void test('a write with an unknown outcome is not applied after the next decision', async (t) => {
   let lost: (() => Promise<unknown>) | null = null
   /** Of the rival: that it is there, and that it has the name. */
   let written = 0

@@ -1,8 +1,7 @@
 /*
- * Goal: a definition makes a kind, and takes its objects along when it goes, whatever leader does it and whoever writes
- * meanwhile.
- * Method: the shipped controllers and verbs on one store in memory, a clock that moves by hand, and a store that can hold a
- * write back.
+ * Goal: a definition makes a kind, and takes its objects along when it goes, whatever leader does
+ * it and whoever writes meanwhile. Method: the shipped controllers and verbs on one store in
+ * memory, a clock that moves by hand, and a store that can hold a write back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,7 +32,7 @@ void test('a definition is established, serves its kind, and frees its names for
   assert.deepEqual(member.errors, [])
 })
 
-void test('as many definitions are established as there is room for', async (t) => {
+void test('definitions are established up to the limit', async (t) => {
   const member = await defined()
   t.after(() => member.close())
   for (const other of ['One', 'Two', 'Three'])
@@ -45,7 +44,7 @@ void test('as many definitions are established as there is room for', async (t) 
   await member.until('Established', 'True InitialNamesAccepted', waits)
 })
 
-void test('spec 3.1: a definition that is deleted goes when its objects are gone, and no more come', async (t) => {
+void test('spec 3.1: a deleted definition goes when its objects are gone, and no objects are created', async (t) => {
   const member = await defined()
   t.after(() => member.close())
   for (let at = 0; at < 70; at++) await member.widget(`w${at}`)
@@ -78,7 +77,7 @@ void test('spec 3.1: a definition that is deleted goes when its objects are gone
   assert.deepEqual(member.errors, [])
 })
 
-void test('a definition whose names were never accepted takes nothing along', async (t) => {
+void test('deleting a definition that was never established deletes no objects', async (t) => {
   const member = await defined()
   t.after(() => member.close())
   await member.widget('a')
@@ -91,7 +90,7 @@ void test('a definition whose names were never accepted takes nothing along', as
   assert.equal(member.left, 1)
 })
 
-void test('a definition whose place a kind of the program has taken goes, and leaves the objects there', async (t) => {
+void test('deleting a definition that a built-in kind has replaced leaves the objects of that kind', async (t) => {
   const own = customKind({ group: 'example.com', plural: 'widgets', kind: 'Widget' })
   const member = await Member.open(undefined, [own])
   t.after(() => member.close())

@@ -1,8 +1,9 @@
 /*
- * Goal: events go once nobody wrote them for the time they have, never earlier, whoever leads; and a flood of them is
- * deleted in small steps, with time for others in between.
- * Method: the shipped controller on the shipped store in memory, time that stands still until told, and members that take
- * notes from when they started on. Random lives of events from a seed, against a model of one line.
+ * Goal: events go once nobody wrote them for the time they have, never earlier, whoever leads; and
+ * a flood of them is deleted in small steps, with time for others in between. Method: the shipped
+ * controller on the shipped store in memory, time that stands still until told, and members that
+ * take notes from when they started on. Random lives of events from a seed, against a model of one
+ * line.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -19,8 +20,8 @@ import { Fixture } from '../registry/fixture.ts'
 const seed = Number(process.env['SEED'] ?? 3)
 const ttlMs = 100_000
 /**
- * How late an event may go: notes are so far apart, and looks, and one that is under way puts off the next; each by one more
- * where this clock goes in steps.
+ * How late an event may go: notes are so far apart, and looks, and one that is under way puts off
+ * the next; each by one more where this clock goes in steps.
  */
 const lateMsMax = 8 * (ttlMs / 100)
 
@@ -72,7 +73,7 @@ class Members {
 
 const events = prefixOf({ group: '', plural: 'events', namespace: null })
 
-void test('an event goes when nobody wrote it for its time; one that is written goes on', async (t) => {
+void test('an event expires after its retention time; one that is written again stays', async (t) => {
   const all = await Members.start(t)
   const member = all.join()
   member.lead()
@@ -90,7 +91,7 @@ void test('an event goes when nobody wrote it for its time; one that is written 
   assert.equal((await all.api.list({})).items.length, 1, 'nothing else goes')
 })
 
-void test('whoever takes over goes on; whoever has just started lets events stay longer, never shorter', async (t) => {
+void test('a new leader continues; a restarted process keeps events longer, never shorter', async (t) => {
   const all = await Members.start(t)
   const [first, second] = [all.join(), all.join()]
   first.lead()

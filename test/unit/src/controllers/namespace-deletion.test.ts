@@ -73,7 +73,7 @@ void test('a deleted namespace is emptied and goes; others are left alone', asyn
   member.close()
 })
 
-void test('finalizers in a namespace are waited for, and said to be', async (t) => {
+void test('the deletion of a namespace waits for finalizers, and its status names them', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const errors: unknown[] = []
@@ -115,7 +115,7 @@ void test('finalizers in a namespace are waited for, and said to be', async (t) 
   second.close()
 })
 
-void test('a namespace whose own finalizer of someone else stays is not touched again', async (t) => {
+void test('a namespace that another finalizer holds is not written again', async (t) => {
   const api = await filled()
   t.after(() => api.close())
   const spec = { finalizers: ['x.io/mine'] }

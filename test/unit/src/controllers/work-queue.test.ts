@@ -44,7 +44,7 @@ void test('a delayed key comes when its time has come, or at once when it is add
   assert.equal(queue.take(), null)
 })
 
-void test('a full queue refuses and says so', () => {
+void test('a full queue rejects keys', () => {
   const { queue } = open(2)
   assert.deepEqual(
     [queue.add('a'), queue.addAfter('b', 5), queue.add('c'), queue.add('a')],

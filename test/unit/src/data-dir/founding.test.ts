@@ -1,6 +1,7 @@
 /*
- * Goal: what a member began with is told for as long as its log lives, whatever its flags say later; damage is seen.
- * Method: a directory, before and after its log begins; the file cut and flipped everywhere.
+ * Goal: what a member began with is told for as long as its log lives, whatever its flags say
+ * later; damage is seen. Method: a directory, before and after its log begins; the file cut and
+ * flipped everywhere.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -72,7 +73,7 @@ void test('until the log begins the flag counts, from then on what it was', (t) 
   assert.deepEqual(told, [path], 'and said')
 })
 
-void test('a member alone has nobody to compare with', (t) => {
+void test('a single member has no fingerprint to compare', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-founding-'))
   t.after(() => rmSync(directory, { recursive: true }))
   assert.equal(foundingOf(directory, join(directory, 'log'), [], teller), '')

@@ -1,5 +1,6 @@
 /*
- * Goal: the longest promise that any process of a member may have given is known to the next one. Method: a real directory.
+ * Goal: the longest promise that any process of a member may have given is known to the next one.
+ * Method: a real directory.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,7 +44,7 @@ void test('the longest election timeout of all starts is recorded until it was w
   assert.equal(promised(300), 300)
 })
 
-void test('a lease promise with any byte changed, or cut, or missing beside a log, counts as the longest', (t) => {
+void test('a lease promise with any byte changed, or cut, or missing next to a log, counts as the longest', (t) => {
   const directory = folder(t)
   const path = join(directory, leasePromiseFileName)
   const first = warned()
@@ -58,7 +59,8 @@ void test('a lease promise with any byte changed, or cut, or missing beside a lo
       spoiled.push(changed)
     }
   }
-  // The longest is the same for every way to spoil it; the record is replaced, so each gets its own.
+  // The longest is the same for every way to spoil it; the record is replaced, so each gets its
+  // own.
   for (const text of spoiled) {
     if (text === null) rmSync(path)
     else writeFileSync(path, text)

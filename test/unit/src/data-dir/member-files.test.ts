@@ -1,6 +1,7 @@
 /*
- * Goal: what a member keeps about itself and its peers is what was written, or is refused in one line that names the file.
- * Method: the files changed at every byte, cut to every length, replaced by what is no file.
+ * Goal: what a member keeps about itself and its peers is what was written, or is refused in one
+ * line that names the file. Method: the files changed at every byte, cut to every length, replaced
+ * by what is no file.
  */
 import assert from 'node:assert/strict'
 import {
@@ -86,7 +87,7 @@ function refuses(read: () => unknown, path: string, what: string): boolean {
 }
 
 for (const { file, write, read } of kept) {
-  void test(`${file}: every byte changed and every shorter length is refused, or says the same`, (t) => {
+  void test(`${file}: every byte changed and every shorter length is rejected, or means the same`, (t) => {
     const directory = folder(t)
     write(directory)
     read(directory)

@@ -47,7 +47,7 @@ void test('proof grows old, and comes back by itself', async (t) => {
   assert.equal(caughtUp.failure(), null)
   consensus.open = false
   await clock.advance(2000)
-  assert.equal(caughtUp.failure(), null, 'one lost question makes nobody unready')
+  assert.equal(caughtUp.failure(), null, 'one lost request does not make a member unready')
   await clock.advance(3000)
   assert.match(caughtUp.failure() ?? '', /lately/)
   consensus.open = true
@@ -55,7 +55,7 @@ void test('proof grows old, and comes back by itself', async (t) => {
   assert.equal(caughtUp.failure(), null)
 })
 
-void test('a closed one asks no more', async () => {
+void test('a closed instance sends no requests', async () => {
   const consensus = new Barrier()
   const clock = new ManualClock()
   const caughtUp = new CaughtUp({ consensus, clock })

@@ -1,6 +1,7 @@
 /*
- * Goal: a member says how fast its disk is and what that means for its cluster, and when room runs out.
- * Method: the real disk once; made-up speeds and spaces for the words; time stands still until told.
+ * Goal: a member says how fast its disk is and what that means for its cluster, and when room runs
+ * out. Method: the real disk once; made-up speeds and spaces for the words; time stands still until
+ * told.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -27,7 +28,7 @@ function recorder() {
   return { lines, log: { info: at('info'), warn: at('warn') } }
 }
 
-void test('a real disk is measured within its time, told with numbers, and left as it was', (t) => {
+void test('a real disk is measured within its time limit, logged with numbers, and left unchanged', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-disk-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const { lines, log } = recorder()
@@ -46,7 +47,7 @@ void test('a real disk is measured within its time, told with numbers, and left 
   assert.deepEqual(readdirSync(directory), [])
 })
 
-void test('a directory that takes no file is said to be so and stops nothing', () => {
+void test('a directory without write access is logged and stops nothing', () => {
   const { lines, log } = recorder()
   assert.equal(probeDisk('/nowhere/at/all', { clock: systemClock, log, electionMs: 300 }), null)
   assert.deepEqual(
@@ -60,7 +61,7 @@ void test('quantiles are of the writes that were made', () => {
   assert.deepEqual(speed, { syncs: 4, p50Ms: 2, p99Ms: 4, maxMs: 4, bytesPerSecond: 1_638_400 })
 })
 
-void test('slow is relative to the election timeout; too fast to be true is said too', () => {
+void test('a disk is slow relative to the election timeout; an implausibly fast one is logged, too', () => {
   const speed = (ms: number) => speedOf([ms, ms, ms], 4096)
   assert.equal(concernAbout(speed(29), 300), null)
   assert.match(concernAbout(speed(31), 300) ?? '', /31\.0 ms or more, the bound is 30\.0 ms/)
@@ -69,7 +70,7 @@ void test('slow is relative to the election timeout; too fast to be true is said
   assert.match(concernAbout(speed(0.002), 300) ?? '', /0\.002 ms: this is memory/)
 })
 
-void test('little room is told at once, then now and then, and once more when it is over', async () => {
+void test('low disk space is logged at once, then periodically, and once when it is over', async () => {
   const { lines, log } = recorder()
   const clock = new ManualClock()
   let space: DiskSpace = { freeBytes: limits.diskFreeBytesMin, sizeBytes: 2 ** 40 }
@@ -93,7 +94,7 @@ void test('little room is told at once, then now and then, and once more when it
   assert.equal(clock.pending, 0)
 })
 
-void test('a disk that does not answer is not asked again meanwhile', async () => {
+void test('a disk that does not respond gets no second request', async () => {
   const { log } = recorder()
   const clock = new ManualClock()
   let asked = 0

@@ -1,6 +1,6 @@
 /**
- * Goal: readiness follows membership and progress, in both directions; liveness only what a restart would mend.
- * Method: the checks over a status the test writes, on a clock the test moves.
+ * Goal: readiness follows membership and progress, in both directions; liveness only what a restart
+ * would mend. Method: the checks over a status the test writes, on a clock the test moves.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -104,7 +104,7 @@ test('a member that lags behind what is committed, or stands still, is unready',
   assert.deepEqual(unready(), [])
 })
 
-test('only those who take part are ready: voters, and learners that are meant to stay so', () => {
+test('only voters and pinned learners are ready', () => {
   const { consensus, unready } = start()
   const { configuration } = consensus.status
   const me = nodeId(1)
@@ -124,7 +124,7 @@ test('only those who take part are ready: voters, and learners that are meant to
   assert.deepEqual(unready(), [])
 })
 
-test('who does not take part says why', () => {
+test('an unready member reports the reason', () => {
   const { consensus, health } = start()
   const { configuration, id: me } = consensus.status
   const others = configuration.members.filter(({ id }) => id !== me)
@@ -133,7 +133,7 @@ test('who does not take part says why', () => {
   const simple = { ...configuration, voters }
   const joint = { ...configuration, voters, votersOutgoing: configuration.voters }
   const rows: readonly (readonly [Partial<ConsensusStatus>, string | null])[] = [
-    [{ configuration: emptyConfiguration }, 'this member has heard nothing of its cluster yet'],
+    [{ configuration: emptyConfiguration }, 'this member has not received anything from its cluster yet'],
     [{ configuration: { ...simple, members: others } }, 'this member is not part of the configuration'],
     [
       { configuration: { ...simple, learners: [me], members: [learner, ...others] } },
@@ -142,7 +142,7 @@ test('who does not take part says why', () => {
     [{ configuration: joint }, 'this member is being removed'],
     [{ configuration: { ...joint, learnersNext: [me] } }, null],
     [{ configuration, removed: 'it was removed, and by which entry' }, 'it was removed, and by which entry'],
-    [{ configuration, removed: null, quorumContactMs: null }, 'no quorum was reached yet'],
+    [{ configuration, removed: null, quorumContactMs: null }, 'no quorum has been reached yet'],
   ]
   for (const [part, expected] of rows) {
     consensus.change(part)

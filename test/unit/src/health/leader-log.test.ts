@@ -9,7 +9,7 @@ import { logLeaderChanges } from '../../../../src/health/leader-log.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-void test('a leader is told once for its term, with the time since the last contact under the one before', async () => {
+void test('a leader is logged once per term, with the time since the last contact under the previous one', async () => {
   const clock = new ManualClock()
   const consensus = new FakeConsensus(clock)
   const told: object[] = []

@@ -1,6 +1,6 @@
 /*
- * Goal: a log of lines on a real disk holds whole lines only, also behind a process that died within one and a disk that is full.
- * Method: real files; /dev/full for a disk without room.
+ * Goal: a log of lines on a real disk holds whole lines only, also behind a process that died
+ * within one and a disk that is full. Method: real files; /dev/full for a disk without room.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -57,7 +57,7 @@ void test('what a disk takes only a part of is taken back', () => {
   assert.equal(readFileSync(path, 'utf8'), `${'a'.repeat(999)}\nc\n`)
 })
 
-void test('a disk without room rejects, and so does a directory that is none', async () => {
+void test('a full disk rejects, and so does a missing directory', async () => {
   const full = await appendedFiles.open('/dev/full')
   await assert.rejects(() => full.append(Buffer.from('x\n')), /ENOSPC/)
   assert.equal(full.size, 0)
@@ -66,7 +66,7 @@ void test('a disk without room rejects, and so does a directory that is none', a
   await assert.rejects(() => appendedFiles.open(join(home, 'file', 'audit.log')), /ENOTDIR|EEXIST/)
 })
 
-void test('a pipe whose reader stands still is given up, and a process that wrote to it ends', () => {
+void test('a pipe whose reader does not read times out, and the writing process can exit', () => {
   const path = join(home, 'pipe')
   execFileSync('mkfifo', [path])
   const program = `

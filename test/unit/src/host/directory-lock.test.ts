@@ -1,6 +1,6 @@
 /*
- * Goal: a data directory has one user, whatever separates the two who want it.
- * Method: the real lock, in this process, in others (killed, or in a network namespace of their own where the
+ * Goal: a data directory has one user, whatever separates the two who want it. Method: the real
+ * lock, in this process, in others (killed, or in a network namespace of their own where the
  * machine allows one), and as on a system without abstract sockets.
  */
 import assert from 'node:assert/strict'

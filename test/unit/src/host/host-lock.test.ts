@@ -1,7 +1,7 @@
 /*
- * Goal: a data directory on a file system that several hosts have is one host's at a time.
- * Method: the real lock over a real directory, for hosts that are told apart by a name and a boot id of the test's, on a
- * clock by hand.
+ * Goal: a data directory on a file system that several hosts have is one host's at a time. Method:
+ * the real lock over a real directory, for hosts that are told apart by a name and a boot id of the
+ * test's, on a clock by hand.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -35,8 +35,8 @@ function take(directory: string, clock: ManualClock, name: string, bootId = `boo
 }
 
 /**
- * Lets beats pass, each with time enough for the real files, until `isOver`. One clock for each host: who is at its files
- * has no timer meanwhile, and waits for none.
+ * Lets beats pass, each with time enough for the real files, until `isOver`. One clock for each
+ * host: who is at its files has no timer meanwhile, and waits for none.
  *
  * @returns how many
  */
@@ -67,7 +67,7 @@ async function ended(
   )
 }
 
-void test('another host is refused as soon as the holder counts on, and its name is told', async (t) => {
+void test('another host is rejected with the name of the holder as soon as the count changes', async (t) => {
   const directory = folder(t)
   const [one, other] = [new ManualClock(), new ManualClock()]
   const holder = take(directory, one, 'a')
@@ -82,7 +82,7 @@ void test('another host is refused as soon as the holder counts on, and its name
   assert.ok(!existsSync(join(directory, 'lock.host')))
 })
 
-void test('a holder that was killed is waited for, then replaced; should it come back, it is told to end', async (t) => {
+void test('a killed holder is replaced after a wait; if it comes back, it has to end', async (t) => {
   const directory = folder(t)
   const [one, other] = [new ManualClock(), new ManualClock()]
   const holder = take(directory, one, 'a')
@@ -93,7 +93,7 @@ void test('a holder that was killed is waited for, then replaced; should it come
   assert.ok(beats > beatsAwaited, `${beats} beats`)
   assert.match(
     starter.said.join(),
-    /was held by a process on host a that does not count on: it is taken over/,
+    /was held by a process on host a that does not renew its lock: taking it over/,
   )
   await beatUntil(
     () => [one],
@@ -116,7 +116,7 @@ void test('of two hosts that wait for one that was killed, one gets the director
   for (const end of ends) if (end.status === 'fulfilled') end.value.release()
 })
 
-void test('the same boot does not wait, nor does anybody where the directory was given back', async (t) => {
+void test('there is no wait on the same boot, nor where the directory was released', async (t) => {
   const directory = folder(t)
   await take(directory, new ManualClock(), 'a').lock
   const again = take(directory, new ManualClock(), 'a-1', 'boot-a')

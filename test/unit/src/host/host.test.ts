@@ -1,4 +1,7 @@
-/* Goal: the one door to the real world does what the interfaces promise. Method: the real clock, entropy and folders. */
+/*
+ * Goal: the one door to the real world does what the interfaces promise. Method: the real clock,
+ * entropy and folders.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

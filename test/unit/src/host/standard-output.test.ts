@@ -1,7 +1,8 @@
 /*
- * Goal: standard output never keeps the thread: what its reader has no room for waits in order and whole, beyond the bound it is
- * lost, counted and told; what was written comes out, as far as somebody reads, also where the process ends.
- * Method: a pipe of a size that the test chooses, read when it says so; a real one whose reader stands still.
+ * Goal: standard output never keeps the thread: what its reader has no room for waits in order and
+ * whole, beyond the bound it is lost, counted and told; what was written comes out, as far as
+ * somebody reads, also where the process ends. Method: a pipe of a size that the test chooses, read
+ * when it says so; a real one whose reader stands still.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -45,13 +46,13 @@ class Pipe {
   }
 }
 
-void test('a line is written at once where there is room', () => {
+void test('a line is written at once where there is space', () => {
   const pipe = new Pipe()
   pipe.output.write('one\n')
   assert.equal(pipe.text, 'one\n')
 })
 
-void test('what there is no room for waits, in order and whole, whoever wrote it', async () => {
+void test('lines without space wait, in order and whole, whatever their writer', async () => {
   const pipe = new Pipe()
   pipe.output.write('123456789012\n')
   const appended = pipe.output.append(Buffer.from('appended, longer than lines may wait\n'))
@@ -65,7 +66,7 @@ void test('what there is no room for waits, in order and whole, whoever wrote it
   assert.deepEqual([pipe.output.lost, pipe.lost], [0, []])
 })
 
-void test('more lines than may wait are lost, counted, and told when there is room', () => {
+void test('lines beyond the limit are dropped, counted, and reported when there is space', () => {
   const pipe = new Pipe()
   pipe.room = 0
   for (const line of ['a', 'b', 'c', 'd']) pipe.output.write(`${line.repeat(7)}\n`)
@@ -79,7 +80,7 @@ void test('more lines than may wait are lost, counted, and told when there is ro
   assert.equal(pipe.text, 'aaaaaaa\nbbbbbbb\n!\n')
 })
 
-void test('without a reader lines are lost and writers are told; a later one is written', async () => {
+void test('without a reader lines are dropped and writers get an error; a later line is written', async () => {
   const pipe = new Pipe()
   pipe.room = 0
   pipe.output.write('waits\n')
@@ -108,7 +109,7 @@ void test('the end waits for a reader that reads, and not for ever', () => {
   assert.equal(pipe.sleeps, 20, 'a second')
 })
 
-void test('a reader of a real pipe that stands still keeps nobody, and gets whole lines when it reads again', async () => {
+void test('a reader of a real pipe that stops reading blocks no writer, and gets whole lines when it reads again', async () => {
   const from = new URL('../../../../src/host/standard-output.js', import.meta.url).href
   const program = `
     import { openStandardOutput } from ${JSON.stringify(from)}

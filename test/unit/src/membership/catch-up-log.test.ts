@@ -15,7 +15,7 @@ for (const [wantedRole, last] of [
   ['voter', 'caught up: this member votes from now on'],
   ['learner', 'caught up: this member is a learner and stays one'],
 ] as const) {
-  void test(`from nothing to ${wantedRole}, each step told once`, async () => {
+  void test(`from nothing to ${wantedRole}, each step logged once`, async () => {
     const clock = new ManualClock()
     const consensus = new FakeConsensus(clock)
     const lines: unknown[] = []
@@ -44,7 +44,7 @@ for (const [wantedRole, last] of [
   })
 }
 
-void test('a member that voted before it was started again says nothing', async () => {
+void test('a restarted voter logs nothing', async () => {
   const clock = new ManualClock()
   const consensus = new FakeConsensus(clock)
   const configuration = initialConfiguration([memberInfo(1, 'n1'), memberInfo(2, 'n2')])
@@ -58,7 +58,7 @@ void test('a member that voted before it was started again says nothing', async 
   stop()
 })
 
-void test('a member that nobody answers says so every half minute, whom it asked and what to do, until somebody leads', async () => {
+void test('a member without responses logs its peers and the remedy every half minute, until there is a leader', async () => {
   const clock = new ManualClock()
   const consensus = new FakeConsensus(clock)
   consensus.change({ configuration: emptyConfiguration, leader: null })
@@ -79,7 +79,7 @@ void test('a member that nobody answers says so every half minute, whom it asked
   assert.deepEqual(warnings[0]?.[0], { members: ['n2=127.0.0.1:7444'] })
   assert.match(
     warnings[0][1],
-    /none calls: start one of them, or let whoever took their places reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
+    /or connects: start one of them, or let the members that replaced them reach 127\.0\.0\.1:7443; .* orchctl member remove n1 /,
   )
   const learner: MemberInfo = { ...memberInfo(1, 'n1'), role: 'learner' }
   consensus.change({ configuration: initialConfiguration([learner, memberInfo(3, 'n3')]) })

@@ -1,6 +1,6 @@
 /*
- * Goal: who may join is decided by what the token says and what the cluster is; each refusal names the way forward.
- * Method: a request that is right, made wrong in one respect at a time.
+ * Goal: who may join is decided by what the token says and what the cluster is; each refusal names
+ * the way forward. Method: a request that is right, made wrong in one respect at a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -48,7 +48,7 @@ const refusals: readonly {
   {
     what: 'removed',
     code: 'removed',
-    says: /since/,
+    says: /has been removed/,
     record: { ...record, joining: { ...joining, joined: true } },
   },
   { what: 'name', code: 'other-member', says: /--name n4/, request: { name: 'n5' } },
@@ -88,7 +88,7 @@ const refusals: readonly {
   {
     what: 'address taken',
     code: 'address-taken',
-    says: /10\.0\.0\.4:7443 is where n5 is.*orchctl member remove n5/,
+    says: /10\.0\.0\.4:7443 is the address of n5.*orchctl member remove n5/,
     known: { ...known, members: [...members, { ...seat, id: nodeId(5), name: 'n5' }] },
   },
   { what: 'nobody to replace', code: 'replaced-gone', says: /n9.*orchctl member add n4/, record: replacing },
@@ -130,7 +130,7 @@ void test('a record is kept whole, and what is no record is seen', () => {
   assert.equal(recordOf('aa', wrong), null)
 })
 
-void test('a request that lacks anything, or has it of another type, is none', () => {
+void test('a request with a missing field or another type is rejected', () => {
   assert.deepEqual(joinRequestOf(JSON.parse(JSON.stringify(request))), request)
   for (const name of Object.keys(request)) {
     const rest = without(request, name)

@@ -1,6 +1,7 @@
 /*
- * Goal: a token makes one member of one process, however often its steps are interrupted and repeated.
- * Method: the service on records in memory and a configuration that changes by the shipped plan; each await fails once.
+ * Goal: a token makes one process a member, once, whatever fails or happens in between. Method: the
+ * service on records in memory and a configuration that changes by the shipped plan; each await
+ * fails once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -54,7 +55,7 @@ function serviceOf(change: Partial<JoinServiceParts> = {}) {
 const failsWith = (code: string) => (cause: unknown) =>
   (cause instanceof JoinFailure || cause instanceof IssueFailure) && cause.code === code
 
-void test('a process that shows a token becomes a learner that is to vote, with what the token said', async () => {
+void test('a process with a token becomes a learner that will vote, as the token specifies', async () => {
   const { service, members, issue } = serviceOf()
   const answer = await service.join(await issue(), request, forEver)
   const member = members.named('n4')
@@ -67,7 +68,7 @@ void test('a process that shows a token becomes a learner that is to vote, with 
   assert.equal(answer.members.length, 4)
 })
 
-void test('asked again, the same process is told the same; another one is refused', async () => {
+void test('a repeated request gets the same answer; another process is rejected', async () => {
   const { service, members, issue } = serviceOf()
   const id = await issue()
   const first = await service.join(id, request, forEver)
@@ -110,7 +111,7 @@ void test('a member that was removed before its process was answered comes in un
   )
 })
 
-void test('an addition that is made late, after its member came and was removed, adds nobody', async () => {
+void test('a late addition, after its member was added and removed, adds no member', async () => {
   const { service, members, issue } = serviceOf()
   const id = await issue()
   const { memberId } = await service.join(id, request, forEver)
@@ -121,7 +122,7 @@ void test('an addition that is made late, after its member came and was removed,
   assert.equal(members.named('n4'), null)
 })
 
-void test('a process is not told an id that another member removed and redrew meanwhile', async () => {
+void test('a process does not receive an id that was removed and redrawn concurrently', async () => {
   const { service, members, issue } = serviceOf()
   const id = await issue()
   const change = members.changeMembers.bind(members)
@@ -141,7 +142,7 @@ void test('a process is not told an id that another member removed and redrew me
   assert.equal(members.named('n4')?.id, answer.memberId)
 })
 
-void test('a member that does not know its cluster yet takes nobody in, and says to try again', async () => {
+void test('a member of a cluster that is not founded yet rejects joins with a retry', async () => {
   let clusterId: string | null = null
   const { service, members, records, issue } = serviceOf({ cluster: () => ({ ...cluster, clusterId }) })
   const id = await issue()
@@ -152,7 +153,7 @@ void test('a member that does not know its cluster yet takes nobody in, and says
   assert.equal((await service.join(id, request, forEver)).clusterId, clusterId)
 })
 
-void test('who was removed does not come back with the same token', async () => {
+void test('a removed member does not come back with the same token', async () => {
   const { service, members, issue } = serviceOf()
   const id = await issue()
   const { memberId } = await service.join(id, request, forEver)
@@ -161,7 +162,7 @@ void test('who was removed does not come back with the same token', async () => 
   assert.equal(members.named('n4'), null)
 })
 
-void test('who is a member is what memory says behind the barrier, not what consensus last told of itself', async () => {
+void test('membership is decided by memory after a barrier, not by the last status of consensus', async () => {
   const members = new PlannedMembers(['n1', 'n2', 'n3'])
   // Consensus tells of itself now and then; the records are read behind a barrier.
   const consensus = {
@@ -178,7 +179,7 @@ void test('who is a member is what memory says behind the barrier, not what cons
   assert.equal(again.memberId, first.memberId)
 })
 
-void test('what somebody joins with stays while they are on the way in, and goes an hour after they came or went', async () => {
+void test('the record of a token stays during the join, and is removed an hour after the member joined or left', async () => {
   const { service, members, records, clock, issue } = serviceOf()
   const id = await issue()
   const lost = { when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') } as const
@@ -208,7 +209,7 @@ void test('of two tokens for one address, the second to be used is refused', asy
   assert.equal(members.named('n5'), null)
 })
 
-void test('who does not know rules that began while it was let in is not answered; the version that does completes it', async () => {
+void test('a process without a feature level that rose during its join gets no answer; a newer version completes it', async () => {
   let featureLevel = 3
   const { service, members, issue } = serviceOf({ cluster: () => ({ ...cluster, featureLevel }) })
   const change = members.changeMembers.bind(members)
@@ -257,7 +258,7 @@ void test('a token expires, is superseded by the third behind it, and is then un
   await assert.rejects(service.join(second, request, forEver), failsWith('unknown-token'))
 })
 
-void test('so many tokens wait and no more, until they expire', async () => {
+void test('the number of pending tokens is limited, until they expire', async () => {
   const { clock, records, issue } = serviceOf()
   for (let at = 0; at < limits.joinTokensMax; at++) await issue(`m${at}`)
   await assert.rejects(issue('n4'), failsWith('full'))
@@ -266,7 +267,7 @@ void test('so many tokens wait and no more, until they expire', async () => {
   assert.equal(records.kept.size, 1)
 })
 
-void test('a successor is bound to whom it replaces by id, not by a name that may be used again', async () => {
+void test('a replacement refers to a member by id, not by a name that may be reused', async () => {
   const { service, members, issue } = serviceOf()
   const id = await issue('n4', 'n3')
   const old = members.named('n3')
@@ -277,7 +278,7 @@ void test('a successor is bound to whom it replaces by id, not by a name that ma
   assert.deepEqual(members.configuration.members.map(({ name }) => name).sort(), ['n1', 'n2', 'n4'])
 })
 
-void test('asked for a member that is one just as asked, it is told; for any other of that name there is no token', async () => {
+void test('a request for an existing member returns it; any other request for its name is rejected', async () => {
   const { service, members, records, issue } = serviceOf()
   const id = await issue('n4', 'n3')
   const { memberId } = await service.join(id, request, forEver)
@@ -304,7 +305,7 @@ void test('asked for a member that is one just as asked, it is told; for any oth
 
 for (const [what, change, says] of [
   ['no port for peers', { hasPeerPort: false }, /--peer-address/],
-  ['a serving certificate of somebody else', { authority: () => null }, /--client-ca-file/],
+  ['a serving certificate of another authority', { authority: () => null }, /--client-ca-file/],
   ['an upgrade that is not over', { cluster: () => ({ ...cluster, featureLevel: 2 }) }, /every member/],
 ] as const) {
   void test(`no token: ${what}`, async () => {

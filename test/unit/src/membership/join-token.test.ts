@@ -27,7 +27,7 @@ void test('a token is one word for any shell, and is read back', () => {
   }
 })
 
-void test('changed at any place, a token is none, of another authority, or not the one that is kept', () => {
+void test('a token with any character changed is invalid, of another authority, or unknown', () => {
   const token = drawJoinToken(authority, new SeededRandom(1))
   const hash = secretHash(token)
   const text = joinTokenText(token)

@@ -1,6 +1,6 @@
 /*
- * Goal: a change that names a member is made to whoever has that name now, also at a member that lags.
- * Method: the desk of a member whose memory gets to the newest members only at a barrier.
+ * Goal: a change that names a member is made to whoever has that name now, also at a member that
+ * lags. Method: the desk of a member whose memory gets to the newest members only at a barrier.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function lagging(memory: readonly MemberInfo[], newest: readonly MemberInfo[]) {
   return { desk, changes }
 }
 
-void test('who joined lately is a member that can be removed, and is not said to be gone', async () => {
+void test('a member that joined lately can be removed, and is not reported as gone', async () => {
   const { desk, changes } = lagging(founders, [...founders, memberInfo(4, 'n4')])
   assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), true)
   assert.deepEqual(changes, [{ kind: 'remove', id: 4 }])
@@ -39,7 +39,7 @@ void test('who joined lately is a member that can be removed, and is not said to
   assert.equal(changes.length, 2)
 })
 
-void test('a name means who has it now', async () => {
+void test('a name refers to its current member', async () => {
   const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
   await desk.change({ kind: 'move', name: 'n4', id: null, peerAddress: 'there:1', clientAddress: null }, 1000)
   assert.deepEqual(
@@ -48,19 +48,19 @@ void test('a name means who has it now', async () => {
   )
 })
 
-void test('whom the asker has in mind is not mistaken for who got the name meanwhile', async () => {
+void test('a change with an id does not apply to a new member with the same name', async () => {
   const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], [...founders, memberInfo(5, 'n4')])
   const [name, id] = ['n4', nodeId(4)]
   assert.equal(await desk.change({ kind: 'remove', name, id }, 1000), false)
   const another = (cause: unknown): boolean =>
-    cause instanceof MembersFailure && /n4 is another member by now, 5 and not 4/.test(cause.message)
+    cause instanceof MembersFailure && /n4 is another member now, 5 and not 4/.test(cause.message)
   await assert.rejects(desk.change({ kind: 'set-role', name, id, role: 'learner' }, 1000), another)
   assert.deepEqual(changes, [])
   assert.equal(await desk.change({ kind: 'remove', name, id: nodeId(5) }, 1000), true)
   assert.deepEqual(changes, [{ kind: 'remove', id: 5 }])
 })
 
-void test('who is no member is not one anywhere', async () => {
+void test('an unknown name is rejected by every member', async () => {
   const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
   assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
   const unknown = (cause: unknown): boolean =>
@@ -69,7 +69,7 @@ void test('who is no member is not one anywhere', async () => {
   assert.deepEqual(changes, [])
 })
 
-void test('without a barrier nothing is said', async () => {
+void test('without a read barrier there is no answer', async () => {
   const failure = new ConsensusFailure('timed-out', 'no leader in time')
   const desk = new MemberAdmin({
     configuration: () => initialConfiguration(founders),

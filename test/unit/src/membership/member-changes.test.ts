@@ -1,7 +1,7 @@
 /*
- * Goal: whoever changes a member by its object is answered once this member's memory shows it, and told what went wrong
- * in the API's words.
- * Method: consensus made up: what it answers, and when its entries are applied here.
+ * Goal: whoever changes a member by its object is answered once this member's memory shows it, and
+ * told what went wrong in the API's words. Method: consensus made up: what it answers, and when its
+ * entries are applied here.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -138,7 +138,7 @@ for (const [code, expected] of [
   })
 }
 
-void test('a rehearsal goes by the configuration in memory, and asks nobody', () => {
+void test('a dry run uses the configuration in memory, and sends no request', () => {
   const { changes, asked, configure } = start(() => assert.fail('nobody is asked'))
   changes.dryRun(leave)
   assert.throws(() => changes.dryRun({ ...pin, id: '99' }), { code: 'Conflict' })

@@ -1,7 +1,7 @@
 /*
- * Goal: members' objects say at once who leads and who is well, how far somebody lags now and then, and nothing is
- * written while nothing changes.
- * Method: a real store over a consensus of one; what it says of itself and of followers is made up.
+ * Goal: members' objects say at once who leads and who is well, how far somebody lags now and then,
+ * and nothing is written while nothing changes. Method: a real store over a consensus of one; what
+ * it says of itself and of followers is made up.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -105,7 +105,7 @@ class Bench {
   }
 }
 
-void test('a new leader says at once who leads, and then nothing while nothing changes', async (t) => {
+void test('a new leader writes the leadership at once, and then nothing while nothing changes', async (t) => {
   const bench = await Bench.open(t)
   assert.equal(bench.writes, 1)
   const { conditions, ...first } = bench.status('n1')
@@ -142,7 +142,7 @@ void test('an election and a member that falls silent show at once, in one write
   assert.deepEqual([phase, ready, last], ['NotReady', false, 3])
 })
 
-void test('a dead member is not called well because somebody else leads', async (t) => {
+void test('a dead member is not shown as ready because another member leads', async (t) => {
   const bench = await Bench.open(t)
   bench.follower({ recentlyActive: false, match: logIndex(99_990) })
   await bench.clock.advance(10_000)
@@ -187,7 +187,7 @@ void test('what is written about a dead member is no reason to write again', asy
   assert.ok(Number(bench.status('n2')['lag']) > 0, 'it lacks something')
 })
 
-void test('lag is told every few seconds, as long as it changes', async (t) => {
+void test('lag is written every few seconds, as long as it changes', async (t) => {
   const bench = await Bench.open(t)
   await bench.clock.advance(5000)
   for (let at = 1; at <= 100; at++) {
@@ -220,7 +220,7 @@ void test('before level 3 nothing is written', async (t) => {
   assert.equal(bench.writes, 0)
 })
 
-void test('a member that was announced and does not come is announced no more after a day', async (t) => {
+void test('an announced member that does not join is no longer listed after a day', async (t) => {
   const bench = await Bench.open(t)
   const { store } = bench.memory
   const creationTimestamp = new Date(bench.clock.wallMs()).toISOString()

@@ -130,7 +130,7 @@ for (const [what, knowledge, expected] of rows) {
   })
 }
 
-void test('the leader itself leads, is in touch and lags behind nobody', () => {
+void test('the leader itself leads, is in touch and has no lag', () => {
   const found = of({}, leader)
   assert.deepEqual(
     [found.leader, found.phase, found.lag, found.term, found.version],
@@ -138,7 +138,7 @@ void test('the leader itself leads, is in touch and lags behind nobody', () => {
   )
 })
 
-void test('the lag of a silent member grows by hundreds, so that telling it does not change it for ever', () => {
+void test('the lag of a silent member grows by hundreds, so that writing it does not change it for ever', () => {
   const shown = (before: number, lag: number | null, inTouch: boolean): number =>
     lagToShow(before, { lag, inTouch })
   assert.deepEqual(

@@ -42,18 +42,18 @@ function refuses(words: RegExp): (cause: unknown) => boolean {
   return (cause) => cause instanceof MembersFailure && cause.code === 'silent' && words.test(cause.message)
 }
 
-void test('of those that were heard of lately the one with the longest log leads next', async () => {
+void test('of the members in touch the one with the longest log leads next', async () => {
   assert.equal(await heir([true, true], null), 3)
   assert.equal(await heir([true, false], null), 2)
   assert.equal(await heir([true, false], 'n2'), 2)
 })
 
-void test('who was not heard of lately is not waited for', async () => {
-  await assert.rejects(heir([true, false], 'n3'), refuses(/^n3 was not heard of lately: .* start it again/))
-  await assert.rejects(heir([false, false], null), refuses(/^no other voter was heard of lately/))
+void test('a target that has not responded lately is rejected at once', async () => {
+  await assert.rejects(heir([true, false], 'n3'), refuses(/^n3 has not responded lately: .* restart it/))
+  await assert.rejects(heir([false, false], null), refuses(/^no other voter has responded lately/))
 })
 
-void test('asked again on behalf of whom the asker saw lead, leadership does not move a second time', async () => {
+void test('a repeated transfer from the same leader does not move leadership a second time', async () => {
   const { consensus, members } = cluster([true, true])
   const deadlineMs = systemClock.monotonicMs() + 1000
   await members.transferLeadership(null, deadlineMs, 'n1')
@@ -64,7 +64,7 @@ void test('asked again on behalf of whom the asker saw lead, leadership does not
   assert.deepEqual(consensus.transfers, [3, 2], 'who is named shall lead, whoever leads now')
 })
 
-void test('who does not lead knows nothing of others, and passes on what was asked for', async () => {
+void test('a follower does not know the other members, and forwards the transfer', async () => {
   const { consensus, members } = cluster([false, false])
   consensus.change({ role: 'follower', leader: nodeId(2), followers: [] })
   await members.transferLeadership('n3', systemClock.monotonicMs() + 1000)

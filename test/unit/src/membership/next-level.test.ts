@@ -34,7 +34,7 @@ for (const [current, own, others, expected] of [
   })
 }
 
-void test('strangers say nothing, and a stranger decides nothing', () => {
+void test('reports of non-members do not count, and a non-member decides nothing', () => {
   const reports = new Map([[nodeId(9), { featureLevelMax: 1 }]])
   const self = { id: nodeId(1), featureLevelMax: 2 }
   assert.equal(nextLevel({ current: 1, members: [{ id: nodeId(1) }], self, reports }), 2)

@@ -1,7 +1,8 @@
 /*
- * Goal: on an operator's decision a member sets its state aside and fetches the leader's, once, and only where the leader
- * has a state that is trusted; a refusal says what to do.
- * Method: the decision at member 1 of three with a fake consensus, states and reports made up, and a clock by hand.
+ * Goal: on an operator's decision a member sets its state aside and fetches the leader's, once, and
+ * only where the leader has a state that is trusted; a refusal says what to do. Method: the
+ * decision at member 1 of three with a fake consensus, states and reports made up, and a clock by
+ * hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -69,7 +70,7 @@ void test('a member that was repaired a moment ago is not repaired again before 
   assert.equal(await blind, true, 'what cannot be compared is replaced, as the operator said')
 })
 
-void test('the member whose state is right leads first, as soon as it says that it trusts its state', async () => {
+void test('the member with the right state leads first, as soon as it reports that it trusts its state', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
   bench.hear(3, { ...other, state: 'undecided' })
@@ -100,7 +101,7 @@ void test('without a majority a repair names its source, as a leader may be abou
   assert.equal(await late, true)
 })
 
-void test('a repair that cannot be is refused in words that say what to do, and changes nothing', async () => {
+void test('an impossible repair is rejected with the remedy, and changes nothing', async () => {
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
   const refused = async (words: RegExp, from: string | null = null, part: Partial<StateDecision> = {}) => {
@@ -117,7 +118,7 @@ void test('a repair that cannot be is refused in words that say what to do, and 
   await refused(/not repaired from itself/, 'n1')
   await refused(/there is no member n9: there are n1, n2, n3/, 'n9')
   await refused(/only n3 itself can do that: send it to https:/, null, { name: 'n3', id: nodeId(3) })
-  await refused(/n1 is another member by now, 1 and not 7/, null, { id: nodeId(7) })
+  await refused(/n1 is another member now, 1 and not 7/, null, { id: nodeId(7) })
   bench.consensus.change({ leader: null })
   await refused(/there is no leader .*: start a majority/)
   bench.consensus.change({ leader: nodeId(1), role: 'leader' })

@@ -1,12 +1,12 @@
 /*
- * Goal: an allowance gives what it says, no more, and comes back with time.
- * Method: a clock that is moved by hand.
+ * Goal: a token bucket gives its burst, no more, and refills with time. Method: a clock that is
+ * moved by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TokenBucket } from '../../../../src/membership/token-bucket.ts'
 
-void test('so many at once, then one for each period, and never more than that many', () => {
+void test('a burst at once, then one token per period, and never more than the burst', () => {
   let nowMs = 0
   const allowance = new TokenBucket({ most: 3, eachMs: 100, clock: { monotonicMs: () => nowMs } })
   const taken = (): number => {

@@ -1,6 +1,7 @@
 /*
- * Goal: what bodies take of memory is known before they are parsed, bounded for all and for each user, and given back.
- * Method: shapes that V8 keeps in most bytes; amounts taken in every order.
+ * Goal: the memory of bodies is estimated before they are parsed, bounded for all and for each
+ * user, and released. Method: shapes for which V8 needs most bytes; amounts acquired in every
+ * order.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +11,7 @@ import { Upload } from '../../../../src/server/upload.ts'
 
 const MiB = 1024 * 1024
 
-/** Text, and the bytes that Node 20 was seen to keep of it once parsed. */
+/** Text, and the bytes that Node 20 was measured to keep once it is parsed. */
 const shapes: readonly (readonly [name: string, text: string, heapBytes: number])[] = [
   ['empty objects', listOf(3000, () => '{}'), 3000 * 64],
   ['objects of distinct names', listOf(3000, (at) => `{"k${at}":1}`), 3000 * 184],
@@ -32,7 +33,7 @@ for (const [name, text, heapBytes] of shapes) {
   })
 }
 
-test('what stands in strings is text, escaped quotes included', () => {
+test('the content of strings counts as text, escaped quotes included', () => {
   const text = JSON.stringify({ 'a"{': '[[[{{{,,,\\"[[['.repeat(100) })
   assert.equal(bodyMemoryBytes(Buffer.from(text), ''), text.length * 4 + 256)
 })
@@ -42,7 +43,7 @@ test('a block of YAML is charged by its lines', () => {
   assert.ok(bodyMemoryBytes(Buffer.from(lines), 'application/yaml') >= 1000 * 64)
 })
 
-test('large bodies leave a quarter to small ones, and one user leaves room to others', () => {
+test('large bodies leave a quarter to small ones, and one user leaves a share to others', () => {
   const memory = new BodyMemory(80 * MiB)
   const charge = (user: string, bytes: number): ReturnType<BodyMemory['chargeFor']> | null => {
     const one = memory.chargeFor(user)

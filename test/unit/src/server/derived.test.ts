@@ -1,6 +1,6 @@
 /*
- * Goal: what is derived is made once for each change that somebody asks about, and is never older than the question.
- * Method: values whose making the test ends by hand.
+ * Goal: a cached value is computed once for each change that is requested, and is never older than
+ * the request. Method: values whose computation the test completes by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ function bench() {
   return { of, makes, derived }
 }
 
-void test('all who ask meanwhile share one, and then it is kept', async () => {
+void test('concurrent callers share one computation, and its result is cached', async () => {
   const { makes, derived } = bench()
   const asked = [derived.get(), derived.get(), derived.get()]
   makes[0]?.done.resolve()
@@ -31,7 +31,7 @@ void test('all who ask meanwhile share one, and then it is kept', async () => {
   assert.equal(makes.length, 1)
 })
 
-void test('who asks behind a change waits for one that has it, and others need not', async () => {
+void test('a caller after a change waits for a value that contains it, earlier callers do not', async () => {
   const { of, makes, derived } = bench()
   const early = derived.get()
   of.version = 5
@@ -40,14 +40,14 @@ void test('who asks behind a change waits for one that has it, and others need n
   assert.equal(await early, 'of 0')
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(makes.length, 2)
-  // However often it changes now, these have what they asked for.
+  // However often the version changes now, these callers have their values.
   of.version = 6
   makes[1]?.done.resolve()
   assert.deepEqual(await Promise.all(late), ['of 5', 'of 5'])
   assert.equal(makes.length, 2)
 })
 
-void test('what failed is told to those who waited, and tried again by the next', async () => {
+void test('a failed computation rejects its callers and is retried by the next one', async () => {
   const { makes, derived } = bench()
   const asked = [derived.get(), derived.get()]
   makes[0]?.done.reject(new Error('no memory'))

@@ -1,6 +1,6 @@
 /*
- * Goal: whatever a request fails with, its client gets an answer, and none that calls a request wrong which is not.
- * Method: the error handler around a reply that records what is sent.
+ * Goal: every failed request gets a response, and a valid request is never blamed. Method: the
+ * error handler around a reply that records what is sent.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ function errorParts(logged: string[] = []): ErrorParts {
 
 type Sent = { codes: number[]; body: string; destroyed: boolean }
 
-/** @param refuse how many times writing the head throws, as for a header that Node does not take */
+/** @param refuse how many times writing the head throws, as for a header that Node rejects */
 function reply(refuse: number): { readonly reply: Reply; readonly sent: Sent } {
   const sent: Sent = { codes: [], body: '', destroyed: false }
   let left = refuse
@@ -58,13 +58,13 @@ test('an error that cannot be sent is logged, and a fixed 500 is sent instead', 
   assert.deepEqual(logged, ['an error could not be sent'])
 })
 
-test('a connection on which nothing at all can be sent is ended', () => {
+test('a connection on which nothing can be sent is closed', () => {
   const { reply: to, sent } = reply(2)
   answerError(new ApiError('BadRequest', 'wrong'), request, to, errorParts())
   assert.deepEqual([sent.codes, sent.destroyed], [[], true])
 })
 
-test('a body that did not arrive to its end is no bad request', () => {
+test('a body that did not arrive completely is not a bad request', () => {
   const codes = [
     'ERR_HTTP_REQUEST_TIMEOUT',
     'ECONNRESET',

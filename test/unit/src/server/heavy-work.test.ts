@@ -1,6 +1,7 @@
 /*
- * Goal: large requests are evaluated a few at a time, with pauses between them, and users take turns; small ones never wait.
- * Method: tasks that end when the test says so, on a clock that stands still.
+ * Goal: large requests are evaluated a few at a time, with pauses between them, and users take
+ * turns; small ones never wait. Method: tasks that the test completes, on a clock that stands
+ * still.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +16,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 }
 
-void test('the largest are evaluated alone, others beside each other, in the order in which they came', async () => {
+void test('the largest are evaluated alone, others concurrently, in order of arrival', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const begun: string[] = []
@@ -35,7 +36,7 @@ void test('the largest are evaluated alone, others beside each other, in the ord
   await clock.advance(400)
   ends.get('a')?.resolve()
   await turns()
-  assert.deepEqual(begun, ['small', 'a'], 'first others have their turns')
+  assert.deepEqual(begun, ['small', 'a'], 'other work gets a turn first')
   await clock.advance(100)
   await turns()
   assert.deepEqual(begun, ['small', 'a', 'b', 'c'])
@@ -46,7 +47,7 @@ void test('the largest are evaluated alone, others beside each other, in the ord
   assert.deepEqual(begun, ['small', 'a', 'b', 'c', 'd'])
 })
 
-void test('users who wait take turns, whoever came first and however much they ask for', async () => {
+void test('waiting users take turns, whatever their order and number of requests', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const begun: string[] = []
@@ -56,9 +57,9 @@ void test('users who wait take turns, whoever came first and however much they a
   await turns()
   for (let turn = 0; turn < asked.length; turn++) await clock.advance(1)
   await Promise.all(asked)
-  // The first began when nobody else was there.
+  // The first began when no other request waited.
   assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
-  assert.equal(clock.pending, 0, 'nothing is kept of those who do not wait')
+  assert.equal(clock.pending, 0, 'users without waiting requests have no entry')
 })
 
 void test('no two begin in one turn, although both fit', async () => {
@@ -80,7 +81,7 @@ void test('no two begin in one turn, although both fit', async () => {
   await Promise.all(asked)
 })
 
-void test('who waits for something else than the thread is not waited for', async () => {
+void test('a task that waits for something other than the thread does not block others', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const end = new Deferred<void>()
@@ -97,7 +98,7 @@ void test('who waits for something else than the thread is not waited for', asyn
   await first
 })
 
-void test('who does not come to its turn in time is told to try again, and is not in the way', async () => {
+void test('a task whose turn does not come in time is rejected and leaves the queue', async () => {
   const clock = new ManualClock()
   const heavy = new HeavyWork(clock)
   const end = new Deferred<void>()
@@ -113,7 +114,7 @@ void test('who does not come to its turn in time is told to try again, and is no
   assert.equal(await third, 'third')
 })
 
-void test('pieces are made one at a time beside all other heavy work, and whoever makes them is told when nobody wants more', async () => {
+void test('pieces are made one at a time between other heavy work, and their source is closed when no more are wanted', async () => {
   const heavy = new HeavyWork(new ManualClock())
   let closed = false
   const made = heavy.pieces(

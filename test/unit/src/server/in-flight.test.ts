@@ -1,6 +1,6 @@
 /*
- * Goal: thousands of watches are ended a few a turn, all of them once, and whoever left meanwhile not again.
- * Method: calls without sockets; a clock whose turns are counted.
+ * Goal: thousands of watches are ended a few per turn, each once, and not those that ended in
+ * between. Method: calls without sockets; a clock whose turns are counted.
  */
 import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
@@ -46,7 +46,7 @@ for (const how of ['endStreams', 'drain'] as const) {
     const ended = new Map<Call, number>()
     const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))
     for (const call of calls) call.endStream = () => void ended.set(call, (ended.get(call) ?? 0) + 1)
-    // Still asks whether it may.
+    // Still waits for permission.
     watchOn(clock, inFlight)
     inFlight[how]()
     assert.equal(ended.size, 100)

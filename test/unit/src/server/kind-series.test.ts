@@ -1,6 +1,6 @@
 /*
- * Goal: kinds that come and go make no more series in the metrics than there is room for.
- * Method: a catalog whose custom kinds are replaced again and again.
+ * Goal: kinds that come and go make no more metric series than the limit. Method: a catalog whose
+ * custom kinds are replaced again and again.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { customKind } from '../../../support/fixtures/custom-kind.ts'
 
 const configMaps = definitionsFor(namesOf('orch.io')).filter(({ kind }) => kind === 'ConfigMap')
 
-void test('the server’s own kinds are always counted by name, custom ones until there are many', () => {
+void test('built-in kinds are always counted by name, custom kinds up to the limit', () => {
   const catalog = new Catalog(configMaps)
   const series = new KindSeries(catalog)
   assert.ok(series.has('', 'v1', 'configmaps'))
@@ -26,7 +26,7 @@ void test('the server’s own kinds are always counted by name, custom ones unti
     if (series.has(group, 'v1', 'tabs')) counted++
   }
   assert.equal(counted, limits.customKindSeriesMax)
-  // One that has its series keeps it.
+  // A kind that has its series keeps it.
   catalog.setCustom([customKind({ group: 'g0.example.com', plural: 'tabs', kind: 'Tab' })])
   assert.ok(series.has('g0.example.com', 'v1', 'tabs'))
   assert.ok(series.has('', 'v1', 'configmaps'))

@@ -1,6 +1,6 @@
 /**
- * Goal: what a first line asks for, by upstream's table of cases and the paths of spec 4.1.
- * Method: the pure function.
+ * Goal: the request line is parsed by upstream's table of cases and the paths of spec 4.1. Method:
+ * the pure function.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ function check(method: string, target: string, wanted: Wanted): void {
   )
 }
 
-test('spec 5.7: resource paths tell verb, group, version, namespace, resource, name and subresource', () => {
+test('spec 5.7: resource paths give verb, group, version, namespace, resource, name and subresource', () => {
   const other = 'other'
   const cases: readonly [string, string, Wanted][] = [
     ['GET', '/api/v1/namespaces', { verb: 'list', resource: 'namespaces' }],
@@ -83,7 +83,7 @@ test('spec 5.7: resource paths tell verb, group, version, namespace, resource, n
       '/api/v1/namespaces/other/status',
       { verb: 'update', namespace: other, resource: 'namespaces', name: other, subresource: 'status' },
     ],
-    // A namespace may be called as one of its own subresources.
+    // A namespace may have the name of one of its own subresources.
     [
       'GET',
       '/api/v1/namespaces/status',
@@ -152,7 +152,7 @@ test('spec 5.7: resource paths tell verb, group, version, namespace, resource, n
   for (const [method, target, wanted] of cases) check(method, target, wanted)
 })
 
-test('spec 4.2: `watch` is true unless it says otherwise', () => {
+test('spec 4.2: `watch` is true unless its value is false', () => {
   const cases = {
     'watch=1': 'watch',
     'watch=true': 'watch',
@@ -203,8 +203,8 @@ test('a collection narrowed to one name counts as that name for rules', () => {
   })
 })
 
-test('a selector that is nothing but blanks is looked through once, not in every way to share them out', () => {
-  // Anybody may send this, known or not: it is read before the caller is.
+test('a selector of blanks only is scanned in linear time', () => {
+  // Any client may send this: it is parsed before authentication.
   const blanks = '+'.repeat(30_000)
   check('GET', `/api/v1/pods?fieldSelector=metadata.name%3D${blanks}%3D`, { verb: 'list', resource: 'pods' })
 })

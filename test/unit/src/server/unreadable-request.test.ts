@@ -1,13 +1,13 @@
 /*
- * Goal: whatever the parser of HTTP/1.1 gives up with is told in one `Status`, once, and to nobody who is not there.
- * Method: the function around a stream that records what is written.
+ * Goal: every error of the HTTP/1.1 parser is answered with one `Status`, once, and only on an open
+ * connection. Method: the function around a stream that records what is written.
  */
 import assert from 'node:assert/strict'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { answerUnreadable } from '../../../../src/server/unreadable-request.ts'
 
-/** What a client of that connection is told, and whether the connection was cut. */
+/** What a client of that connection receives, and whether the connection was closed. */
 function socket(): { readonly stream: Duplex; readonly told: () => string } {
   let told = ''
   const stream = new Duplex({
@@ -24,7 +24,7 @@ function failure(code: string, reason?: string): Error & { readonly code: string
   return Object.assign(new Error('parse error'), { code, ...(reason === undefined ? {} : { reason }) })
 }
 
-void test('each way to be unreadable has its code and words', () => {
+void test('each parser error has its code and message', () => {
   for (const [code, line, reason, message] of [
     [
       'ERR_HTTP_REQUEST_TIMEOUT',
@@ -52,13 +52,13 @@ void test('each way to be unreadable has its code and words', () => {
       ['Status', Number(line.slice(0, 3)), reason],
     )
     assert.match(String(status['message']), message)
-    // What comes behind is no better.
+    // Later bytes are no better.
     answerUnreadable(failure(code), stream, null)
     assert.equal(told(), `${head}\r\n\r\n${body}`)
   }
 })
 
-void test('a client that sends on without end is cut off, one that ends is let go', () => {
+void test('a client that keeps sending is disconnected, one that ends is not', () => {
   const endless = socket()
   answerUnreadable(failure('HPE_INVALID_URL'), endless.stream, null)
   for (let at = 0; at < 17; at++) endless.stream.emit('data', Buffer.alloc(64 * 1024))
@@ -70,7 +70,7 @@ void test('a client that sends on without end is cut off, one that ends is let g
   assert.ok(ended.stream.destroyed)
 })
 
-void test('a connection that broke is told nothing', () => {
+void test('nothing is sent on a broken connection', () => {
   const { stream, told } = socket()
   answerUnreadable(failure('ECONNRESET'), stream, null)
   assert.ok(stream.destroyed)

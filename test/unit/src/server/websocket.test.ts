@@ -1,6 +1,7 @@
 /*
  * Goal: RFC 6455 as a server of watches needs it: the handshake, and frames of clients of any kind.
- * Method: tables; frames of a seeded random client beside a reader that is given them in any pieces; random bytes.
+ * Method: tables; frames of a seeded random client, and a reader that gets them in any
+ * fragmentation; random bytes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +22,7 @@ const handshake = {
   host: 'api:6443',
 }
 
-void test('who asks for a WebSocket says so in two headers', () => {
+void test('a WebSocket request is recognized by two headers', () => {
   const rows: readonly (readonly [
     connection: string | undefined,
     upgrade: string | undefined,
@@ -56,7 +57,7 @@ void test('a wrong handshake is refused with what is wrong', () => {
     code: string,
     message: RegExp,
   ])[] = [
-    ['POST', {}, 'BadRequest', /with GET/],
+    ['POST', {}, 'BadRequest', /needs a GET/],
     ['GET', { 'sec-websocket-version': '8' }, 'BadRequest', /Version: 8: only 13/],
     ['GET', { 'sec-websocket-version': undefined }, 'BadRequest', /Version: missing/],
     ['GET', { 'sec-websocket-key': 'short' }, 'BadRequest', /Key: it must be 16 bytes/],
@@ -73,7 +74,7 @@ void test('a wrong handshake is refused with what is wrong', () => {
   acceptWebSocket('GET', { ...handshake, origin: 'https://evil.example' }, true)
 })
 
-void test('a token travels as a subprotocol beside another, and is never taken half', () => {
+void test('a token is a subprotocol next to another one, and a partial one is rejected', () => {
   const token = (text: string): string =>
     `base64url.bearer.authorization.k8s.io.${Buffer.from(text).toString('base64url')}`
   const offer = (header?: string) =>
@@ -159,7 +160,7 @@ void test('frames of clients: what is answered, skipped and refused', () => {
   }
 })
 
-void test('any bytes in any pieces are read alike, and nothing is answered behind the end', () => {
+void test('any fragmentation gives the same frames, and nothing is answered after the end', () => {
   for (let seed = 1; seed <= 400; seed++) {
     const random = new SeededRandom(seed)
     const frames = Array.from({ length: 1 + random.below(12) }, () => {

@@ -48,7 +48,7 @@ test('a warning is one line of printable text, in quotes', () => {
   assert.ok(warningHeader('w'.repeat(1000)).length < 300)
 })
 
-test('spec 4.5: health says ok, or each check when asked or failing', () => {
+test('spec 4.5: health returns ok, or each check when verbose or failing', () => {
   const check = (name: string, failure: string | null) => ({ name, live: true, failure: () => failure })
   const well = { name: 'livez', checks: [check('ping', null), check('leader', null)] }
   assert.deepEqual(healthText(well, { verbose: false, exclude: [] }), { code: 200, text: 'ok', failures: [] })

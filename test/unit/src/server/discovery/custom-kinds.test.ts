@@ -1,6 +1,6 @@
 /*
- * Goal: discovery tells of custom kinds as upstream does, and its documents change exactly when what they say does.
- * Method: kinds by hand in a catalog that changes.
+ * Goal: discovery lists custom kinds as upstream does, and its documents change exactly when their
+ * content does. Method: kinds by hand in a catalog that changes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -100,7 +100,7 @@ test('spec 9.1: versions that their author chose come in the order of stability,
   assert.equal(group.preferredVersion.version, 'v11')
 })
 
-test('groups of custom kinds come behind those of the server, whatever they are called', () => {
+test('groups of custom kinds come after built-in ones, whatever their names', () => {
   const { catalog, discovery } = fresh()
   catalog.setCustom([tabs, { ...tabs, group: 'a.example.com' }, { ...tabs, group: 'apps.k8s.io' }])
   const { groups } = said<{ readonly groups: readonly Group[] }>(discovery.plain('/apis'))
@@ -113,7 +113,7 @@ test('groups of custom kinds come behind those of the server, whatever they are 
   for (const name of ['policy', 'storage.k8s.io']) assert.ok(all.indexOf(name) < all.indexOf('a.example.com'))
 })
 
-test('a custom kind in a group and version of the server stands beside the others', () => {
+test('a custom kind in a built-in group and version is listed with the others', () => {
   const { catalog, discovery } = fresh()
   catalog.setCustom([{ ...tabs, group: 'storage.k8s.io' }])
   const { resources } = said<{ readonly resources: readonly { readonly name: string }[] }>(
@@ -125,7 +125,7 @@ test('a custom kind in a group and version of the server stands beside the other
   assert.deepEqual(listed, listed.toSorted())
 })
 
-test('documents change exactly when what they say does', () => {
+test('documents change exactly when their content does', () => {
   const { catalog, discovery } = fresh()
   const seen = () => ({
     groups: discovery.plain('/apis'),
@@ -143,7 +143,7 @@ test('documents change exactly when what they say does', () => {
   assert.notEqual(second.groups?.etag, first.groups?.etag)
   assert.notEqual(second.all.etag, first.all.etag)
   assert.deepEqual(seen(), second)
-  // Another schema says nothing else here.
+  // Another schema changes nothing in discovery.
   catalog.setCustom([{ ...tabs }])
   const third = seen()
   for (const what of ['groups', 'core', 'group', 'version', 'all'] as const)

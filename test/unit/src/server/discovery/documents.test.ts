@@ -1,6 +1,6 @@
 /*
- * Goal: what discovery says of groups, of their order, and of subresources whose body is another kind.
- * Method: made-up kinds, told by the pure functions.
+ * Goal: discovery lists groups in order, and subresources whose body is another kind. Method:
+ * made-up kinds through the pure functions.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -53,7 +53,7 @@ test('spec 9.1: of several versions the most stable one is preferred, then the h
   assert.deepEqual(group.preferredVersion, { groupVersion: 'storage.k8s.io/v2', version: 'v2' })
 })
 
-test('a subresource whose body is another kind says which', () => {
+test('a subresource whose body is another kind names that kind', () => {
   const body = { group: 'policy', version: 'v1', kind: 'Eviction' }
   const schema: ObjectSchema = { type: 'object', properties: {} }
   const pods: ResourceDefinition = {
@@ -84,7 +84,7 @@ test('a subresource whose body is another kind says which', () => {
   ])
 })
 
-test('the storage version is named as clusters of release 1.24 name it; where nothing is stored, there is none', () => {
+test('the storage version hash equals that of release 1.24; kinds that are not stored have none', () => {
   assert.equal(storageVersionHash(kind('', 'v1', 'Pod')), 'xPOwRZ+Yhw8=')
   assert.equal(storageVersionHash(kind('', 'v1', 'Secret')), 'S6u1pOWzb84=')
   assert.equal(storageVersionHash({ ...kind('', 'v1', 'Review'), verbs: ['create'] }), null)

@@ -1,7 +1,7 @@
 /**
- * Goal: custom kinds are in the OpenAPI documents as upstream has them, whatever they are called; documents follow the kinds,
- * and no more is made anew than has changed.
- * Method: kinds by hand beside the server's own; turns that are given away are counted, as each stands for work.
+ * Goal: custom kinds are in the OpenAPI documents as upstream has them, whatever their names;
+ * documents follow the kinds, and only what has changed is rebuilt. Method: kinds by hand next to
+ * built-in ones; turns are counted, as each stands for work.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -77,7 +77,10 @@ function leadSomewhere(document: JsonObject): void {
   }
 }
 
-/** With everything that Swagger 2.0 has no word for. @param x `x-kubernetes-` */
+/**
+ * With everything that Swagger 2.0 cannot express.
+ * @param x `x-kubernetes-`
+ */
 function tabSchema(x: string): JsonObject {
   return {
     type: 'object',
@@ -183,7 +186,7 @@ for (const names of [upstream, orch]) {
     assert.deepEqual(readDocument((await all.documents.v2Protobuf()).bytes), v2)
   })
 
-  test(`spec 4.10: extensions are told by both names, ${names.domain}`, () => {
+  test(`spec 4.10: extensions have both names, ${names.domain}`, () => {
     const all = new Documents(names)
     all.catalog.setCustom([tabs(names)])
     const v3 = all.v3('apis/stable.example.com/v1')
@@ -198,7 +201,7 @@ for (const names of [upstream, orch]) {
   })
 }
 
-test('version 3 has all of a schema, version 2 what it has words for', async () => {
+test('version 3 has all of a schema, version 2 what it can express', async () => {
   const all = new Documents()
   all.catalog.setCustom([tabs(upstream)])
   const v3 = all.v3('apis/stable.example.com/v1')
@@ -231,7 +234,7 @@ test('version 3 has all of a schema, version 2 what it has words for', async () 
   )
 })
 
-test('of a kind that keeps what it does not know, or has no schema, version 2 says that it is an object', async () => {
+test('version 2 describes a kind that preserves unknown fields, or has no schema, as an object only', async () => {
   const all = new Documents()
   const open: JsonObject = { ...tabSchema('x-kubernetes-'), 'x-kubernetes-preserve-unknown-fields': true }
   const gvk = 'x-kubernetes-group-version-kind'
@@ -258,7 +261,7 @@ test('numbers beyond 2^53 keep their digits', async () => {
   assert.ok((await all.documents.v2Protobuf()).bytes.byteLength > 0)
 })
 
-test('no name that a custom kind may have changes what is told of the server’s own', async () => {
+test('no name of a custom kind changes the definitions of built-in kinds', async () => {
   const all = new Documents()
   const before = objectMember(await all.v2(), 'definitions')
   const named = (group: string, kind: string): ResourceDefinition =>
@@ -296,7 +299,7 @@ test('no name that a custom kind may have changes what is told of the server’s
   assert.deepEqual(Object.keys(shape), ['replicas'])
 })
 
-test('a list whose name is that of another kind of the group leaves it as it is', async () => {
+test('a list with the name of another kind of the group does not replace that kind', async () => {
   const all = new Documents()
   const lists = {
     group: 'example.com',
@@ -317,7 +320,7 @@ test('a list whose name is that of another kind of the group leaves it as it is'
   assert.ok(properties['spec'] !== undefined)
 })
 
-test('documents change exactly when what they say does', async () => {
+test('documents change exactly when their content does', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   const seen = async () => ({
@@ -334,7 +337,7 @@ test('documents change exactly when what they say does', async () => {
   assert.equal(second.core, first.core)
   for (const what of ['v2', 'binary', 'index'] as const)
     assert.notEqual(second[what].etag, first[what].etag, what)
-  // The same said by another value.
+  // The same content in another value.
   catalog.setCustom([tabs(upstream)])
   const third = await seen()
   for (const what of ['v2', 'binary', 'index'] as const)
@@ -358,7 +361,7 @@ test('documents change exactly when what they say does', async () => {
   assert.equal(last.custom, null)
 })
 
-test('a burst of definitions costs nothing until somebody asks, and then each of them once for all who ask', async () => {
+test('a burst of definitions costs nothing until a request, and then each of them once for all requests', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   await all.v2()
@@ -397,7 +400,7 @@ test('a burst of definitions costs nothing until somebody asks, and then each of
   assert.equal(all.turns - beforeIndex, 201)
 })
 
-test('who asks while a document is being made gets one that has all that was there by then', async () => {
+test('a request during a rebuild gets a document with all kinds of that time', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   const names = (document: JsonObject): boolean =>

@@ -1,8 +1,8 @@
 /*
- * Goal: OpenAPI tells of every member what documents of release 1.24 tell: type, whether it is required, values, how lists
- * and structs are merged, which members make a union.
- * Method: every definition of the server's documents, in both domains and both dialects, against a table
- * (`facts/openapi-definitions.txt`). Where ours says something else, it is named here, with why.
+ * Goal: OpenAPI describes every member as documents of release 1.24 do: type, whether it is
+ * required, values, how lists and structs are merged, which members make a union. Method: every
+ * definition of the server's documents, in both domains and both dialects, against a table
+ * (`facts/openapi-definitions.txt`). Deviations are listed here, with the reason.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ import type { DefinitionLines } from '../../../../facts/definition-table.ts'
 
 const table = readDefinitionTable()
 
-/** What ours tells otherwise, and why. */
+/** Deviations of this server, and the reason. */
 const others: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.v1.MutatingWebhook.sideEffects', 'v1 takes only two'],
   ['admissionregistration.v1.ValidatingWebhook.sideEffects', 'v1 takes only two'],
@@ -43,12 +43,14 @@ const others: ReadonlyMap<string, string> = new Map([
   ['meta.v1.LabelSelectorRequirement.key', 'a text is not merged'],
 ])
 
-/** Ours alone, of later releases, or of an older version with the shape of the one that it became. */
+/**
+ * Only in this server, of later releases, or of an older version with the shape of its successor.
+ */
 const own = /^(cluster\.v1\.Member|apiextensions\.v1\.SelectableField$)/
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {
   for (const dialect of ['v2', 'v3'] as const) {
-    test(`spec 4.1: OpenAPI ${dialect} of ${domain} tells of every member what clients know`, () => {
+    test(`spec 4.1: OpenAPI ${dialect} of ${domain} describes every member as clients know it`, () => {
       const names = namesOf(domain)
       const documents = allDefinitions(names, dialect)
       const told = new Set<string>()
@@ -84,7 +86,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
   }
 }
 
-test('in the neutral domain every extension is told by both names', () => {
+test('in the neutral domain every extension has both names', () => {
   const names = namesOf('orch.io')
   for (const [name, definition] of allDefinitions(names, 'v2')) {
     for (const part of [definition, ...Object.values(objectMember(definition, 'properties'))]) {
@@ -147,7 +149,7 @@ function inUpstream({ schemaMarkerPrefix, clientMarkerPrefix }: Names, member: s
     : member
 }
 
-/** What the server fills in is told too; release 1.24 tells it of three members. */
+/** Defaults of the server are described, too; release 1.24 describes three of them. */
 function differences(
   name: string,
   wanted: DefinitionLines,

@@ -1,6 +1,6 @@
-// Goal: the documents are complete, say what clients look for, name the kind they are of, and mean the same in all three forms.
-// Method: the server's own kinds; the protobuf form is read back by a small reader that knows the message's
-// numbers.
+// Goal: the documents are complete, contain what clients look for, name the kind that they belong
+// to, and mean the same in all three forms. Method: the server's own kinds; the protobuf form is
+// read back by a small reader that knows the message's numbers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -21,7 +21,7 @@ import { readDocument } from './protobuf-reader.ts'
 const upstream = namesOf('k8s.io')
 const orch = namesOf('orch.io')
 
-/** Of each scope, with and without subresources and a group. */
+/** Kinds of each scope, with and without subresources and a group. */
 const few = definitionsFor(upstream).filter(({ kind }) =>
   ['ConfigMap', 'Namespace', 'Secret', 'Member'].includes(kind),
 )
@@ -96,7 +96,10 @@ function jsonOf({ bytes }: StaticDocument): JsonObject {
 
 const marker = 'x-kubernetes-group-version-kind'
 
-/** What an operation takes and gives: `[reference, marker of what it leads to, marker of the operation]`. */
+/**
+ * Returns what each operation takes and returns: `[reference, marker of its target, marker of the
+ * operation]`.
+ */
 function markedUses(document: JsonObject): [string, Json, Json][] {
   const uses: [string, Json, Json][] = []
   for (const path of Object.values(document['paths'] as JsonObject)) {
@@ -156,7 +159,7 @@ for (const names of [upstream, orch]) {
     assert.equal(new Set(ids).size, ids.length)
   })
 
-  test(`the ${names.domain} protobuf form says what the JSON form says`, async () => {
+  test(`the ${names.domain} protobuf form equals the JSON form`, async () => {
     const { v2, v2Protobuf } = documentsOf(kinds, names, 'v1.2.3')
     const document = jsonOf(await v2())
     const head = { swagger: '2.0', info: { title: 'Cluster control API', version: 'v1.2.3' } }
@@ -177,7 +180,7 @@ test('a kind is found by the marker that existing clients look for, in both doma
   assert.equal(at(theirs, 'x-orch-group-version-kind'), undefined)
 })
 
-test('an operation is found by its kind and tells its parameters', () => {
+test('an operation is found by its kind and lists its parameters', () => {
   const document = openApiV3(definitionsFor(upstream), upstream, 'v1')
   const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch')
   assert.equal(at(patch, 'operationId'), 'patchCoreV1NamespacedConfigMap')
@@ -225,7 +228,7 @@ test('spec 4.1: a kind has a path for its collection, its objects and its subres
   })
 })
 
-test('what is done to an object is a post of another kind, answered with a Status', () => {
+test('an action on an object is a POST of another kind, answered with a Status', () => {
   const kinds = definitionsFor(orch).filter(({ group }) => group === '')
   const eviction = { group: 'policy', kind: 'Eviction', version: 'v1' }
   const path = '/api/v1/namespaces/{namespace}/pods/{name}/eviction'
@@ -315,7 +318,7 @@ test('a hash differs when bytes change places', () => {
   assert.equal(new Set(hashes).size, hashes.length)
 })
 
-test('what a member is for stands beside the reference, and a definition keeps its own words', () => {
+test('the description of a member is next to the reference, and a definition keeps its own', () => {
   const kinds = definitionsFor(upstream)
   const secret = 'io.k8s.api.core.v1.SecretReference'
   const member = ['io.k8s.api.core.v1.CSIPersistentVolumeSource', 'properties', 'nodeStageSecretRef']
