@@ -83,7 +83,7 @@ export const fastFiles = {
   ],
   /** These take several seconds each: large random inputs and worst cases. */
   except: [
-    ...['/raft/core/random', '/raft/core/lease', '/written-again', '/value-limit', '/worst-cases'],
+    ...['/raft/core/random', '/raft/core/lease', '/rewrite-stored', '/value-limit', '/worst-cases'],
     ...['/custom/rules', '/random-pages', '/storage-room'],
   ],
 } as const

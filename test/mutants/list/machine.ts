@@ -200,8 +200,8 @@ export const machineMutants: readonly Mutant[] = [
     file: 'src/store/trimming.ts',
     edits: [
       {
-        find: 'new Notes(() => machine.state.settings.historyWindowMs)',
-        replace: 'new Notes(() => machine.state.settings.historyWindowMs / 2)',
+        find: 'new RevisionTimeline(() => machine.state.settings.historyWindowMs)',
+        replace: 'new RevisionTimeline(() => machine.state.settings.historyWindowMs / 2)',
       },
     ],
     breaks: 'history is forgotten before its window is over',

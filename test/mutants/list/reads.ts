@@ -186,7 +186,9 @@ export const readMutants: readonly Mutant[] = [
   {
     id: 'compacted-revision-read',
     file: 'src/store/historical-view.ts',
-    edits: [{ find: 'if (this.revision < trimmed) throw compacted(this.revision, trimmed)', replace: '' }],
+    edits: [
+      { find: 'if (this.revision < trimmed) throw compactedError(this.revision, trimmed)', replace: '' },
+    ],
     breaks: 'a revision whose history is gone is read as if it were there',
     standsFor: 'etcd#18667: reading a compacted revision',
     invariant: 'I18',

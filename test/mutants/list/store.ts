@@ -144,7 +144,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     id: 'quarantine-served',
     file: 'src/store/store-machine.ts',
-    edits: [{ find: 'if (this.#quarantine !== null) throw quarantined()', replace: '' }],
+    edits: [{ find: 'if (this.#quarantine !== null) throw quarantinedError()', replace: '' }],
     breaks: 'a state that is known to be wrong is read all the same',
     standsFor: 'decision 9: quarantine',
     invariant: 'I14',
@@ -252,7 +252,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/store/live-state.ts',
     edits: [
       {
-        find: 'await this.#options.home.condemn(database.name, reason).catch(() => undefined)',
+        find: 'await this.#options.home.markQuarantined(database.name, reason).catch(() => undefined)',
         replace: 'void reason',
       },
     ],
