@@ -11,26 +11,26 @@ export type InformerParts<T> = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly prefix: KeyPrefix
-  /** Called once per version. */
+  /** Called once per version of an object. */
   readonly parse: (stored: StoredObject) => T
 }
 
-/** Taken from the cursor in one turn; then others have theirs. */
+/** Events taken from the cursor in one turn before yielding. */
 const eventsPerTurn = 128
-/** Before another try to follow a store that takes no more watches, or whose state is not to be trusted. */
+/** Delay before retrying after the store refused a watch or was quarantined. */
 const retryMs = 1000
 
 /**
- * A local map of what lies under a prefix, kept current by this member's event log: list, then watch, and
- * list again where the log was cut. It shows what this member has applied, no more. It holds one value for
- * each object, so it is as bounded as the collection is.
+ * A local map of the objects under a prefix, kept current from this member's event log: list, then
+ * watch, and list again after compaction. It shows what this member has applied. Holds one value
+ * per object, so it is as bounded as the collection.
  */
 export class Informer<T> {
   readonly #parts: InformerParts<T>
   readonly #values = new Map<Key, { readonly version: StoredObject; readonly value: T }>()
   readonly #listeners = new Set<(change: InformerChange<T>) => void>()
   #cursor: WatchCursor | null = null
-  /** Events that come from disk. */
+  /** The read of events from disk in progress. */
   #reading: Promise<void> | null = null
   #closed = false
 
@@ -38,7 +38,7 @@ export class Informer<T> {
     this.#parts = parts
   }
 
-  /** Loads what is there, telling the listeners, and follows from then on. */
+  /** Lists the objects, notifies the listeners, and follows the events from then on. */
   start(): void {
     this.#follow()
   }
@@ -55,16 +55,17 @@ export class Informer<T> {
     return this.#values.size
   }
 
-  /** @returns takes the listener off again */
+  /** @returns unsubscribes the listener */
   subscribe(listener: (change: InformerChange<T>) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
   /**
-   * Takes in all that this member has applied by now, without waiting for its turn: behind it the listeners were told.
+   * Processes everything that this member has applied by now, without waiting for its turn: once it
+   * resolves, the listeners have been notified.
    *
-   * @throws StoreError there is no state to follow; `stopped` where the store has ended what follows it
+   * @throws StoreError there is no state to follow; `stopped` if the store has closed the cursor
    */
   async takeIn(): Promise<void> {
     const { revision } = this.#parts.store.view()
@@ -76,8 +77,8 @@ export class Informer<T> {
       const before = { cursor: this.#cursor, revision: this.#cursor?.revision }
       this.#catchUp()
       const isSame = this.#cursor === before.cursor && this.#cursor?.revision === before.revision
-      // A cursor that was closed stays where it is.
-      if (isSame && this.#reading === null) throw new StoreError('stopped', 'no event follows any more')
+      // A closed cursor never moves.
+      if (isSame && this.#reading === null) throw new StoreError('stopped', 'the watch was closed')
     }
   }
 
@@ -88,7 +89,7 @@ export class Informer<T> {
     this.#listeners.clear()
   }
 
-  /** Synchronous, so that nothing falls between the objects and the cursor. */
+  /** Synchronous, so that no event is missed between the list and the cursor. */
   #relist(): void {
     const { store, prefix } = this.#parts
     const view = store.view()
@@ -123,10 +124,10 @@ export class Informer<T> {
     }
   }
 
-  /** The next events. @throws StoreError */
+  /** Processes the next events. @throws StoreError */
   #step(): void {
     const cursor = this.#cursor
-    // Whoever reads goes on from there.
+    // The pending read continues from there.
     if (this.#closed || cursor === null || this.#reading !== null) return
     const events = cursor.next(eventsPerTurn)
     if ('length' in events) {
@@ -159,7 +160,10 @@ export class Informer<T> {
     else cursor.onMore(() => this.#pump())
   }
 
-  /** A cut log means another list, a crowded store a later one; one that stops has nothing more to tell. */
+  /**
+   * Lists again after compaction, later if the store is overloaded; does nothing once it is
+   * stopped.
+   */
   #recover(cause: unknown): void {
     if (!(cause instanceof StoreError)) throw cause
     if (this.#closed || cause.code === 'stopped') return
@@ -197,7 +201,7 @@ export class Informer<T> {
   }
 }
 
-/** By content too: in a state that turned out wrong, a revision may have been another's. */
+/** Compares contents too: a quarantined state may have used a revision for other contents. */
 function isSame(known: StoredObject | undefined, stored: StoredObject): boolean {
   return known?.revision === stored.revision && Buffer.compare(known.bytes, stored.bytes) === 0
 }

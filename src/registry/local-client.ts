@@ -14,13 +14,16 @@ import type { Target } from './calls/request.ts'
 export type LocalClientOptions = {
   readonly registry: Registry
   readonly clock: Clock
-  /** As whom admission and audit see these calls. */
+  /** User that admission and audit see for these calls. */
   readonly user: UserInfo
-  /** For one call. */
+  /** Timeout of one call. */
   readonly timeoutMs: number
 }
 
-/** The server's own calls of its verbs: the same way as every client's, but for HTTP and authorization. */
+/**
+ * The server's own calls of its verbs: the same path as those of clients, without HTTP and
+ * authorization.
+ */
 export class LocalClient {
   readonly #parts: LocalClientOptions
 
@@ -28,7 +31,7 @@ export class LocalClient {
     this.#parts = parts
   }
 
-  /** The most recent state. @returns null when there is none */
+  /** Reads the most recent state. @returns null when there is no such object */
   async get(definition: ResourceDefinition, target: Target): Promise<AnyObject | null> {
     try {
       const answer = await this.#parts.registry.get(this.#request(definition, target))
@@ -40,9 +43,9 @@ export class LocalClient {
   }
 
   /**
-   * At most `limit` objects, and whether there are more.
+   * Returns at most `limit` objects, and whether there are more.
    *
-   * @param namespace null: of all of them, or of none
+   * @param namespace null: all namespaces, or a cluster-scoped kind
    */
   async list(
     definition: ResourceDefinition,
@@ -52,7 +55,7 @@ export class LocalClient {
     const target = { namespace, name: null, subresource: null }
     const query = new Map([['limit', [String(limit)]]])
     const answer = await this.#parts.registry.list({ ...this.#request(definition, target), query })
-    assert(answer.kind === 'pieces', 'a list answers with pieces')
+    assert(answer.kind === 'pieces', 'a list is returned in pieces')
     const pieces: Uint8Array[] = []
     for await (const piece of answer.pieces) pieces.push(piece)
     const list = parseOwnJson(Buffer.concat(pieces).toString('utf8'))
@@ -81,7 +84,7 @@ export class LocalClient {
     return objectOf(await this.#parts.registry.update(request))
   }
 
-  /** @param namespace as of `list` */
+  /** @param namespace as in `list` */
   async deleteCollection(definition: ResourceDefinition, namespace: string | null): Promise<void> {
     const target = { namespace, name: null, subresource: null }
     await this.#parts.registry.deleteCollection(this.#request(definition, target))
@@ -111,9 +114,9 @@ const noQuery: ReadonlyMap<string, readonly string[]> = new Map()
 const noBody = new Uint8Array(0)
 
 function objectOf(answer: VerbResponse): AnyObject {
-  assert(answer.kind === 'document', 'this verb answers with a document')
+  assert(answer.kind === 'document', 'this verb returns a document')
   const { buffer, byteOffset, byteLength } = answer.bytes
   const value = parseOwnJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
-  assert(isJsonObject(value) && isJsonObject(value['metadata']), 'this verb answers with an object')
+  assert(isJsonObject(value) && isJsonObject(value['metadata']), 'this verb returns an object')
   return value as AnyObject
 }

@@ -53,11 +53,11 @@ export type RegistryOptions = Omit<
   readonly definitionsApplied?: () => Promise<void>
   /** Unset: the defaults. */
   readonly limits?: RegistryLimits
-  /** Unset: everything is on. */
+  /** Unset: all switches on. */
   readonly switches?: RegistrySwitches
 }
 
-/** The verbs over one member's store. */
+/** Returns the verbs over one member's store. */
 export function registry(given: RegistryOptions): Registry {
   const limits = given.limits ?? defaultRegistryLimits
   const parts: VerbDependencies = {
@@ -75,7 +75,7 @@ export function registry(given: RegistryOptions): Registry {
   const { store } = given
   const states = new DefinitionStates(store)
   const versions = new WeakMap<ResourceDefinition, VerbDependencies>()
-  /** As the asked version sees the store. */
+  /** Returns the dependencies of the verbs for the requested version. */
   const partsOf = (definition: ResourceDefinition): VerbDependencies => {
     const { storedAs } = definition
     const basis = basisOf(definition)
@@ -91,7 +91,9 @@ export function registry(given: RegistryOptions): Registry {
     }
     return found
   }
-  /** A namespace is only gone when it is empty of all kinds there are. */
+  /**
+   * A namespace is removed only when it has no objects of any kind, so the catalog must be current.
+   */
   const takenIn = (): Promise<void> => fromStore(given.definitionsApplied?.() ?? Promise.resolve())
   const answer = <Asked extends VerbRequest>(
     verb: Verb,
@@ -101,7 +103,7 @@ export function registry(given: RegistryOptions): Registry {
   ): Promise<VerbResponse> => {
     const { target } = asked
     const run = async (definition: ResourceDefinition): Promise<VerbResponse> => {
-      // Which verbs a subresource has is its own to say.
+      // Subresources declare their own verbs.
       if (target.subresource === null && !definition.verbs.includes(verb)) {
         throw methodNotSupported(resourceOf(definition), verb)
       }
@@ -154,7 +156,7 @@ function refuseUnconvertible(definition: ResourceDefinition): void {
   throw notConvertible(resourceOf(definition), '', { asked: version, stored: storedAs.name })
 }
 
-/** No refusal of a read was checked behind a barrier yet. */
+/** Refusals of reads were not evaluated after a barrier. */
 function neverConfirmed(): boolean {
   return false
 }
@@ -165,7 +167,7 @@ function storedBytes(store: ObjectStore, definition: ResourceDefinition, target:
   try {
     return store.view().get(keyOfTarget(definition, target))?.bytes ?? null
   } catch (cause) {
-    // Why it cannot be read the verb says.
+    // The verb reports why the object cannot be read.
     if (cause instanceof ApiError || cause instanceof StoreError) return null
     throw cause
   }

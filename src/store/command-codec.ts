@@ -14,7 +14,8 @@ export { MalformedCommandError }
  * A command is one msgpack array: [format, kind, ...fields]. Operations, conditions and objects are
  * arrays too, in the order of the lists below. Numbers that name kinds are never changed or reused.
  *
- * Bytes are made once, by the proposer, and travel: members never compare what they would encode themselves.
+ * Bytes are made once, by the proposer, and travel: members never compare what they would encode
+ * themselves.
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 const format = 1
@@ -240,7 +241,9 @@ function settings(value: unknown): Settings {
   }
 }
 
-/** A record stores the lengths of keys and uids in 16 bits; a UTF-16 unit takes three bytes at most. */
+/**
+ * A record stores the lengths of keys and uids in 16 bits; a UTF-16 unit takes three bytes at most.
+ */
 const partBytesMax = 20_000
 
 function keyIn(value: unknown): Key {

@@ -20,12 +20,18 @@ export type Command =
       /** From feature level 3 on. */
       readonly founding?: Founding
     }
-  /** Forgets history at and below `upTo`; proposed by the leader for what it applied long enough ago. */
+  /**
+   * Forgets history at and below `upTo`; proposed by the leader for what it applied long enough
+   * ago.
+   */
   | { readonly kind: 'trim'; readonly upTo: Revision }
   | {
       readonly kind: 'change-settings'
       readonly settings: Settings
-      /** Only while the settings are these. Not before feature level 2: older programs would not look. */
+      /**
+       * Only while the settings are these. Not before feature level 2: older programs would not
+       * look.
+       */
       readonly expected?: Settings
     }
   /** @param founding in a raise to feature level 3 or beyond */
@@ -34,8 +40,8 @@ export type Command =
   | { readonly kind: 'expire-sessions'; readonly before: number }
 
 /**
- * What the log itself does not say: who is a member while it has no entry about that, as it begins with a configuration.
- * There is none before feature level 3: until then nobody comes or goes.
+ * What the log itself does not say: who is a member while it has no entry about that, as it begins
+ * with a configuration. There is none before feature level 3: until then nobody comes or goes.
  */
 export type Founding = {
   readonly members: readonly MemberInfo[]
@@ -53,8 +59,8 @@ export type Operation =
   | { readonly kind: 'delete'; readonly key: Key; readonly conditions: readonly Condition[] }
 
 /**
- * An object as it is stored and sent: JSON bytes that begin `{"kind":…,"apiVersion":…,` and leave the
- * value of `resourceVersion` empty; apply splices the decimal revision in.
+ * An object as it is stored and sent: JSON bytes that begin `{"kind":…,"apiVersion":…,` and leave
+ * the value of `resourceVersion` empty; apply splices the decimal revision in.
  */
 export type EncodedObject = {
   readonly bytes: Uint8Array
@@ -79,7 +85,9 @@ export type Condition =
   | { readonly kind: 'namespace-active'; readonly namespace: string }
   /** No object lies under the prefix: the last condition of a namespace's removal. */
   | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
-  /** Another object is at that version: what was decided by it still holds. From feature level 3 on. */
+  /**
+   * Another object is at that version: what was decided by it still holds. From feature level 3 on.
+   */
   | { readonly kind: 'other-revision-is'; readonly key: Key; readonly revision: Revision }
 
 export type OtherRevision = Extract<Condition, { readonly kind: 'other-revision-is' }>
@@ -103,15 +111,17 @@ export type Settings = {
   /** An object's bytes, at most. Decided at apply from feature level 2 on. */
   readonly objectBytesMax: number
   /**
-   * Bytes of all versions that can still be read, at most; see `StorageUsage`. null before feature level 2, and in a
-   * command: as it is.
+   * Bytes of all versions that can still be read, at most; see `StorageUsage`. null before feature
+   * level 2, and in a command: as it is.
    */
   readonly storageBytesMax: number | null
   /** 1: the leader may answer reads by its lease. Unset: 0; not before feature level 2. */
   readonly leaseReads?: number
 }
 
-/** What a command did, told to whoever proposed it. Part of the replicated state until acknowledged. */
+/**
+ * What a command did, told to whoever proposed it. Part of the replicated state until acknowledged.
+ */
 export type Outcome =
   /** `revisions[i]` is that of operation i. */
   | { readonly kind: 'done'; readonly revisions: readonly Revision[] }
@@ -123,7 +133,9 @@ export type Outcome =
       /** The key's revision when it lost; 0 when absent. */
       readonly current: Revision
     }
-  /** An object is larger than `Settings.objectBytesMax`. From feature level 2 on, as is the next. */
+  /**
+   * An object is larger than `Settings.objectBytesMax`. From feature level 2 on, as is the next.
+   */
   | {
       readonly kind: 'too-large'
       readonly operation: number
@@ -132,5 +144,8 @@ export type Outcome =
     }
   /** The storage quota is used up. */
   | { readonly kind: 'over-quota'; readonly usedBytes: number; readonly bytesMax: number }
-  /** A bootstrap that came second, a trim of what is gone, a change of settings that are others by now. */
+  /**
+   * A bootstrap that came second, a trim of what is gone, a change of settings that are others by
+   * now.
+   */
   | { readonly kind: 'nothing' }

@@ -3,7 +3,9 @@ import type { MemberInfo, MemberRole } from '../../raft/index.ts'
 import { MalformedCommandError } from './malformed-command-error.ts'
 import type { Founding } from './command.ts'
 
-/** As the last field of a command, in the way of `command-codec.ts`; not at all where there is none. */
+/**
+ * As the last field of a command, in the way of `command-codec.ts`; not at all where there is none.
+ */
 export function foundingFields(founding: Founding | undefined): unknown[] {
   return founding === undefined ? [] : [[founding.atMs, founding.members.map(memberFields)]]
 }

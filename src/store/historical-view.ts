@@ -20,8 +20,9 @@ export type HistoricalViewOptions = {
 type ListOptions = { readonly after: Key | null; readonly limit: number | null }
 
 /**
- * The state at a revision of the past: the newest state, with the events since then undone. Nothing is kept between
- * calls, here or anywhere else, so that any number of lists can be read page by page on any member.
+ * The state at a revision of the past: the newest state, with the events since then undone. Nothing
+ * is kept between calls, here or anywhere else, so that any number of lists can be read page by
+ * page on any member.
  */
 export class HistoricalView implements PastView {
   readonly revision: Revision

@@ -3,8 +3,8 @@ import type { Brand } from '../../base/brand.ts'
 
 /**
  * Names one object: `<group>/<plural>/<namespace>/<name>`, the core group and "no namespace" being
- * empty. No part may hold `/` (the API's name rules forbid it), so byte order of keys is: by resource, then
- * namespace, then name, and `prefix` selects whole levels.
+ * empty. No part may hold `/` (the API's name rules forbid it), so byte order of keys is: by
+ * resource, then namespace, then name, and `prefix` selects whole levels.
  */
 export type Key = Brand<string, 'Key'>
 

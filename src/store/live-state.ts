@@ -17,15 +17,17 @@ export type LiveStateOptions = {
   readonly limits: StoreLimits
   /** The newest rules this member may decide by. */
   readonly featureLevelMax: number
-  /** The database moved on. Not called once the state was put aside or replaced; nor is `onFailure`. */
+  /**
+   * The database moved on. Not called once the state was put aside or replaced; nor is `onFailure`.
+   */
   readonly onDisk: (applied: LogIndex) => void
   /** The database cannot be written, or is damaged. */
   readonly onFailure: (cause: unknown) => void
 }
 
 /**
- * One state: memory, which leads, and its database, which follows. Another state takes its place as a whole. Without a
- * database it is only what was known here last.
+ * One state: memory, which leads, and its database, which follows. Another state takes its place as
+ * a whole. Without a database it is only what was known here last.
  */
 export class LiveState {
   readonly machine: Machine
@@ -63,7 +65,10 @@ export class LiveState {
     return this.#persister === null ? 0 : this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
   }
 
-  /** Makes durable that other members have another state, or that they have not. Does nothing without a database. */
+  /**
+   * Makes durable that other members have another state, or that they have not. Does nothing
+   * without a database.
+   */
   recordDisagreement(record: DisagreementRecord | null): void {
     if (this.#database === null) return
     this.#noting = this.#database.store.write([disagreementChange(record)]).catch((cause: unknown) => {
@@ -104,9 +109,10 @@ export class LiveState {
   }
 
   /**
-   * Nothing of it is read any more from this call on; durably out of sight once it resolves: should the process end
-   * then, the next one finds no database to trust. So that it does not either before the last batch is written and the
-   * database closed, which may take long, a note comes first.
+   * Nothing of it is read any more from this call on; durably out of sight once it resolves: should
+   * the process end then, the next one finds no database to trust. So that it does not either
+   * before the last batch is written and the database closed, which may take long, a note comes
+   * first.
    *
    * @param free resolves once nothing else is at the place where it goes
    */

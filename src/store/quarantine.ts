@@ -24,7 +24,10 @@ export type Quarantine =
       readonly cause: 'damaged' | 'operator'
       /** One line for the operator. */
       readonly reason: string
-      /** No state before this index will do: clients saw versions up to here, or the log has nothing to apply here. */
+      /**
+       * No state before this index will do: clients saw versions up to here, or the log has nothing
+       * to apply here.
+       */
       readonly atLeast: LogIndex
       /** From 1: how many states in a row were found damaged, each soon after the one before. */
       readonly times: number
@@ -35,9 +38,9 @@ export type Quarantine =
   | { readonly cause: 'disagreement'; readonly disagreement: Disagreement; readonly reason: string }
 
 /**
- * Returns how long the repair of a state waits. States that come out damaged again and again are the fault of this
- * machine, and each repair costs a healthy member a walk through its database: so the first of a row begins at once,
- * each later one after twice the wait.
+ * Returns how long the repair of a state waits. States that come out damaged again and again are
+ * the fault of this machine, and each repair costs a healthy member a walk through its database: so
+ * the first of a row begins at once, each later one after twice the wait.
  */
 export function repairWaitMs(
   times: number,

@@ -1,6 +1,6 @@
 /**
- * What was so when, as far back as one period: tells how old a revision is at least, of which the state says nothing. Ascending
- * in everything.
+ * What was so when, as far back as one period: tells how old a revision is at least, of which the
+ * state says nothing. Ascending in everything.
  */
 export class RevisionTimeline<Note extends { readonly atMs: number }> {
   readonly #periodMs: () => number
@@ -10,7 +10,9 @@ export class RevisionTimeline<Note extends { readonly atMs: number }> {
     this.#periodMs = periodMs
   }
 
-  /** Takes a note, coarse enough to need few. @returns the newest a whole period old; null: none is */
+  /**
+   * Takes a note, coarse enough to need few. @returns the newest a whole period old; null: none is
+   */
   look(now: Note): Note | null {
     const periodMs = this.#periodMs()
     const last = this.#notes[this.#notes.length - 1]

@@ -3,7 +3,9 @@ import { Deferred } from '../../base/deferred.ts'
 import { StoreError } from './store-errors.ts'
 import type { Revision } from './revision.ts'
 
-/** Requests that need a revision memory has not reached. Few, so they are looked through one by one. */
+/**
+ * Requests that need a revision memory has not reached. Few, so they are looked through one by one.
+ */
 export class RevisionWaiters {
   readonly #clock: Clock
   readonly #waitersMax: number

@@ -35,9 +35,10 @@ export type ScrubCounters = {
 }
 
 /**
- * Looks for rot where nobody reads: now and then it walks through a picture of the whole database, slowly, and holds each
- * record against its own hash, all of them together against the digest of their head, and what memory serves against
- * what lies on disk. A finding means that the state is not to be trusted.
+ * Looks for rot where nobody reads: now and then it walks through a picture of the whole database,
+ * slowly, and holds each record against its own hash, all of them together against the digest of
+ * their head, and what memory serves against what lies on disk. A finding means that the state is
+ * not to be trusted.
  */
 export class Scrub {
   readonly counters: ScrubCounters = { rounds: 0, records: 0, findings: 0, lastDoneMs: null }

@@ -23,8 +23,8 @@ export interface StagingOptions {
 }
 
 /**
- * Where another member's state waits to become the live one. One at a time: a new stage takes the place of one that
- * was not installed, and begins once that has gone.
+ * Where another member's state waits to become the live one. One at a time: a new stage takes the
+ * place of one that was not installed, and begins once that has gone.
  */
 export class Staging {
   readonly #needs: StagingOptions
@@ -53,7 +53,10 @@ export class Staging {
     return stage
   }
 
-  /** Where the log brought this member beyond the staged state, that keeps a whole copy in memory for nothing. */
+  /**
+   * Where the log brought this member beyond the staged state, that keeps a whole copy in memory
+   * for nothing.
+   */
   discardObsolete(applied: LogIndex): void {
     const stage = this.#staged
     if (stage === null || stage.snapshot.index > applied) return

@@ -28,9 +28,9 @@ export class StoreError extends Failure<StoreErrorCode> {
 }
 
 /**
- * Of the database. `damaged`, `digest` and `behind-log` say that it is not to be trusted: it is set aside and another
- * member's state takes its place. The others are final: the member must stop. Only while a snapshot is received a
- * failure concerns nothing but that snapshot, which is refused.
+ * Of the database. `damaged`, `digest` and `behind-log` say that it is not to be trusted: it is set
+ * aside and another member's state takes its place. The others are final: the member must stop.
+ * Only while a snapshot is received a failure concerns nothing but that snapshot, which is refused.
  *
  * - `damaged`: stored bytes do not pass their check, or do not fit together
  * - `digest`: the database as a whole is not what was written
@@ -41,7 +41,8 @@ export class StoreError extends Failure<StoreErrorCode> {
  * - `io`: the disk refused for another reason
  * - `stale`: a snapshot of what this member has already
  * - `unconfirmed`: other members have another state than the one that was to be given away
- * - `suspect`: other members have another state, so this one is kept as it is until an operator decides
+ * - `suspect`: other members have another state, so this one is kept as it is until an operator
+ *   decides
  */
 export type DatabaseErrorCode =
   | 'damaged'

@@ -20,7 +20,10 @@ export type StoreMachineOptions = {
   readonly onFailure: (cause: unknown) => void
   /** Another member's state took the place of this one's. Unset: nobody wants to know. */
   readonly onInstalled?: (snapshot: SnapshotMeta) => void
-  /** The state is not to be trusted; also told when it was found at the start. Unset: nobody wants to know. */
+  /**
+   * The state is not to be trusted; also told when it was found at the start. Unset: nobody wants
+   * to know.
+   */
   readonly onQuarantine?: (quarantine: Quarantine) => void
   /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
   readonly onReplay?: (why: string) => void

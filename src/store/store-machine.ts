@@ -64,8 +64,9 @@ export class StoreMachine implements StateMachine<Outcome> {
   #failure: Error | null = null
 
   /**
-   * Opens the live database, proves it whole and reads it into memory; removes leftovers of others. When it is damaged,
-   * the log makes the state anew if it still has its first entry; else the machine begins in quarantine.
+   * Opens the live database, proves it whole and reads it into memory; removes leftovers of others.
+   * When it is damaged, the log makes the state anew if it still has its first entry; else the
+   * machine begins in quarantine.
    *
    * @throws DatabaseError `beyond-log`, `unsupported`, `io`
    */
@@ -107,12 +108,18 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#live.machine.state
   }
 
-  /** Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreError `quarantined` */
+  /**
+   * Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreError
+   * `quarantined`
+   */
   get digest(): string {
     return hashText(digestOf(this.state))
   }
 
-  /** The state here, or the last one, trusted or not: for numbers an operator looks at, never to be served. */
+  /**
+   * The state here, or the last one, trusted or not: for numbers an operator looks at, never to be
+   * served.
+   */
   get lastState(): MachineState {
     return this.#live.machine.state
   }
@@ -161,7 +168,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     if (this.#fetching === null) this.#live.samples.wish(index, this.#live.machine.state)
   }
 
-  /** Sets the state aside as damaged and begins to fetch another: from this call on nothing is served. @param reason one line */
+  /**
+   * Sets the state aside as damaged and begins to fetch another: from this call on nothing is
+   * served. @param reason one line
+   */
   enterQuarantine(reason: string): void {
     this.#setAside(reason, 'damaged')
   }
@@ -170,13 +180,17 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#setAside(reason, 'damaged', atLeast)
   }
 
-  /** Sets the state aside and begins to fetch the leader's: an operator decided that this one is wrong. @param reason one line */
+  /**
+   * Sets the state aside and begins to fetch the leader's: an operator decided that this one is
+   * wrong. @param reason one line
+   */
   repair(reason: string): void {
     this.#setAside(reason, 'operator')
   }
 
   /**
-   * Other members have another state: from this call on this one is kept, also over restarts, and not served.
+   * Other members have another state: from this call on this one is kept, also over restarts, and
+   * not served.
    *
    * @param reason one line
    */
@@ -200,7 +214,10 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#onRoom = wake
   }
 
-  /** Calls `listener` after each batch was applied, and after a snapshot was installed. @returns stops it */
+  /**
+   * Calls `listener` after each batch was applied, and after a snapshot was installed. @returns
+   * stops it
+   */
   onApplied(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -227,7 +244,8 @@ export class StoreMachine implements StateMachine<Outcome> {
     try {
       return this.#live.machine.apply(entries, session)
     } catch (cause) {
-      // Rules that this member does not know, or a contradiction: either way it decides nothing more.
+      // Rules that this member does not know, or a contradiction: either way it decides nothing
+      // more.
       this.#fail(cause)
       throw cause
     }

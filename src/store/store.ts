@@ -151,7 +151,9 @@ export class Store implements ObjectStore {
     this.#waiters.close()
   }
 
-  /** A caller with more time than a quorum needs is told as early as any other that there is none. */
+  /**
+   * A caller with more time than a quorum needs is told as early as any other that there is none.
+   */
   #quorumDeadline(deadlineMs: number): number {
     const { clock, limits } = this.#options
     return Math.min(deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
@@ -163,7 +165,10 @@ export class Store implements ObjectStore {
     consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)
   }
 
-  /** Without a trusted state no command has an outcome that could be returned. @throws StoreError `quarantined` */
+  /**
+   * Without a trusted state no command has an outcome that could be returned. @throws StoreError
+   * `quarantined`
+   */
   #checkTrusted(): void {
     if (this.#options.machine.quarantine !== null) throw quarantinedError()
   }
@@ -193,7 +198,10 @@ class NewestView implements View {
     return this.#state.objects.count(prefix)
   }
 
-  /** Kept over an `await` it would tell newer objects under an older revision, and watchers miss events. */
+  /**
+   * Kept over an `await` it would tell newer objects under an older revision, and watchers miss
+   * events.
+   */
   #check(): void {
     assert(this.#state.revision === this.revision, 'a view is read in the turn it was taken in')
   }

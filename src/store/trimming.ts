@@ -20,10 +20,10 @@ export type HistoryTrimmerOptions = {
 }
 
 /**
- * Lets go of history that is old enough. Age is no part of the replicated state, so every member notes when
- * it applied what, by its own monotonic clock; the leader proposes to forget what it noted a whole window
- * ago. A new leader knows only what it noted itself, so history is kept longer around a change, never
- * shorter.
+ * Lets go of history that is old enough. Age is no part of the replicated state, so every member
+ * notes when it applied what, by its own monotonic clock; the leader proposes to forget what it
+ * noted a whole window ago. A new leader knows only what it noted itself, so history is kept longer
+ * around a change, never shorter.
  */
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions

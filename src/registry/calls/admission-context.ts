@@ -8,21 +8,25 @@ import { randomUid } from '../kinds/metadata.ts'
 import type { RequestContext } from './request.ts'
 
 /**
- * What admission knows and remembers of one request. It lives as long as the request and so survives every retry of it: a
- * write that lost a race, a refusal that is evaluated again behind a read barrier, a custom kind whose schema changed.
+ * State of admission for one request. It lives as long as the request and therefore survives every
+ * retry: a lost race, a refusal that is evaluated again after a read barrier, a custom kind whose
+ * schema changed.
  */
 export class AdmissionContext {
-  /** Who asks, the deadline and the signal of the request, and where warnings and audit annotations go. */
+  /**
+   * User, deadline and abort signal of the request, and the sinks for warnings and audit
+   * annotations.
+   */
   readonly request: RequestContext
   readonly #clock: Clock
   readonly #random: Random
-  /** Made on first use: most requests ask nothing that calls out. */
+  /** Created on first use: most requests need no external call. */
   #answers: Map<string, RememberedAnswer> | null = null
   #requestUid: string | null = null
   #writing: WriteContext | null = null
   /**
-   * The refusal of this request that rests on memory and on a definition as they were behind a read barrier. null: none
-   * yet.
+   * The refusal of this request that was evaluated after a read barrier with the current
+   * definition. null: none yet.
    */
   confirmedRefusal: ApiError | null = null
 
@@ -32,23 +36,23 @@ export class AdmissionContext {
     this.#random = parts.random
   }
 
-  /** The user and the time of the request, which objects may show. The same in every evaluation. */
+  /** User and time of the request, which objects may record. The same in every evaluation. */
   get writing(): WriteContext {
     this.#writing ??= { user: this.request.user, time: formatTime(this.#clock.wallMs()) }
     return this.#writing
   }
 
-  /** Tells this request from all others, and is the same in every retry. Drawn on first use. */
+  /** Identifies this request; the same in every retry. Generated on first use. */
   get requestUid(): string {
     this.#requestUid ??= randomUid(this.#random)
     return this.#requestUid
   }
 
   /**
-   * The answer of something that calls out. It is asked again only when the objects differ from those it was asked about
-   * before: a retry alone never asks twice. A refusal is an answer too.
+   * Calls an external service through `ask` and caches the result, refusals included. It is called
+   * again only when the objects differ from those of the previous call, never by a retry alone.
    *
-   * @param name of what is asked; one answer is remembered for each, so as many as there are
+   * @param name identifies the service; one result is cached for each name
    * @throws ApiError
    */
   async askOnce<T extends AnyObject | null>(
@@ -61,7 +65,7 @@ export class AdmissionContext {
     const known = answers.get(name)
     if (known !== undefined && isSame(known.about, about)) {
       if (known.refusal !== null) throw known.refusal
-      // What was asked under this name before was answered with the same type.
+      // The previous call under this name returned the same type.
       return known.value as T
     }
     try {
@@ -75,7 +79,7 @@ export class AdmissionContext {
   }
 }
 
-/** The objects that a question is about. */
+/** The objects that an external call is about. */
 export type AskedAbout = { readonly object: AnyObject | null; readonly oldObject: AnyObject | null }
 
 type RememberedAnswer = {

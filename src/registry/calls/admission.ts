@@ -6,15 +6,19 @@ import type { WriteOptions } from './query-options.ts'
 import type { ReadSet } from '../shared/read-set.ts'
 import type { Target } from './request.ts'
 
-/** Changes and refuses writes after authorization. The write pipeline calls it; `src/admission` implements it. */
+/**
+ * Changes and refuses writes after authorization. The write pipeline calls it; `src/admission`
+ * implements it.
+ */
 export interface Admission {
   /** Returns the object as admission changed it, or the same object. @throws ApiError to refuse */
   mutate(request: AdmissionRequest): AnyObject | null | Promise<AnyObject | null>
   /** Checks the object as it would be stored. @throws ApiError to refuse */
   validate(request: AdmissionRequest): void | Promise<void>
   /**
-   * Operations that the command of the write carries besides the object's own, each with its conditions, such as the new
-   * usage of a quota. All of them take effect or none does; a condition that does not hold has the write evaluated again.
+   * Returns operations that the command of the write carries in addition to its own, each with its
+   * conditions, such as the new usage of a quota. All of them take effect or none; a lost condition
+   * causes another evaluation of the write.
    */
   extraOperations(request: AdmissionRequest): readonly Operation[]
 }
@@ -24,16 +28,16 @@ export type AdmissionRequest = {
   /** The same for all evaluations of a request. */
   readonly context: AdmissionContext
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
-  /** The kind as it was asked for; `storedTypeOf` gives it as it is stored. */
+  /** The kind of the request path; `storedTypeOf` returns the stored type. */
   readonly definition: ResourceDefinition
-  /** Namespace, name and subresource as they were asked for. */
+  /** Namespace, name and subresource of the request path. */
   readonly target: Target
   readonly options: AdmissionOptions
   /** null for DELETE. */
   readonly object: AnyObject | null
   /** null for CREATE and CONNECT. */
   readonly oldObject: AnyObject | null
-  /** Memory is only read through this, so that the pipeline knows what the evaluation rests on. */
+  /** The only access to memory, so that the pipeline knows what the evaluation depends on. */
   readonly reads: ReadSet
 }
 

@@ -9,7 +9,10 @@ import type { VerbDependencies } from './verb-dependencies.ts'
 import { STORED_FORM, formOf, isStoredForm } from '../representations/representation.ts'
 import { tableOfOne } from '../representations/table.ts'
 
-/** One object or `Status` as the caller wants it; lists and watches are made that way from the start. */
+/**
+ * Converts one object or `Status` to the representation that the client requested. Lists and
+ * watches are produced in that form directly.
+ */
 export function applyRepresentation(
   parts: VerbDependencies,
   request: VerbRequest,
@@ -34,7 +37,7 @@ export function applyRepresentation(
   return { ...answer, bytes: encodeDocument(representation.encoding, schema, shown(parseBytes(bytes))) }
 }
 
-/** What is answered may be of another kind than the path. */
+/** Returns the kind of the response, which may differ from the kind of the path. */
 function representedKind({ definition, target }: VerbRequest): ResourceDefinition {
   if (target.subresource === null) return definition
   const found = definition.subresources.find(({ name }) => name === target.subresource)

@@ -3,13 +3,14 @@ import { readText } from './query-options.ts'
 import type { Query, WantedRevision } from './query-options.ts'
 
 /**
- * How new an answer has to be, as a request may choose in its header `Orch-Consistency`.
+ * Consistency of a read, chosen by the header `Orch-Consistency`.
  *
- * - `most-recent` (`linearizable`): everything acknowledged before it came, by a round with a quorum
- * - `lease`: the same, without a round where the leader is asked and holds a lease
- * - `bounded`: at most so many ms behind, proven without clocks
- * - `any`: whatever this member has
- * - `log`: behind an entry of its own in the log, for comparison
+ * - `most-recent` (`linearizable`): everything acknowledged before the request, confirmed by a
+ *   quorum
+ * - `lease`: the same without a quorum round, if the contacted member is a leader with a lease
+ * - `bounded`: at most the given number of ms stale, proven without synchronized clocks
+ * - `any`: the state of this member, however stale
+ * - `log`: after an entry of its own in the log, for comparison
  */
 export type ReadMode =
   | Extract<WantedRevision, { readonly kind: 'most-recent' | 'any' }>
@@ -17,31 +18,33 @@ export type ReadMode =
   | { readonly kind: 'bounded'; readonly boundMs: number }
   | { readonly kind: 'log' }
 
-/** By which of them, or by which version, an answer was made, and what is proven of it. */
+/** The mode that a read was served by, and what is proven about the result. */
 export type ReadProof = {
   readonly mode: ProvenMode
-  /** In which the member was. */
+  /** Term of this member at the read. */
   readonly term: number
-  /** Of the state that it was answered from; of a watch, behind which it begins. */
+  /** Revision of the state that was read; for a watch, the revision after which it begins. */
   readonly revision: number
-  /** Ms by which the state may have been behind when the answer was fixed; null: nothing is known. */
+  /** Upper bound of the staleness in ms when the result was fixed; null: unknown. */
   readonly boundMs: number | null
-  /** How long was waited for a quorum, and for what it confirmed to be applied, in ms. */
+  /**
+   * Wait for the confirmation by a quorum, and then for the confirmed entries to be applied, in ms.
+   */
   readonly waitedMs: { readonly confirm: number; readonly apply: number }
-  /** When the answer was fixed, on the monotonic clock. */
+  /** When the result was fixed, in ms of the monotonic clock. */
   readonly fixedMs: number
 }
 
 export type ProvenMode = 'linearizable' | 'lease' | 'bounded' | 'any' | 'log' | 'not-older-than' | 'exact'
 
-/** Longest bound that may be asked for, in ms. More is `any`. */
+/** Longest accepted bound in ms. Longer bounds are equivalent to `any`. */
 const boundMsMax = 600_000
 
 const allowed = `linearizable, lease, bounded=<1 to ${boundMsMax} ms>, any, log`
 
 /**
- * @param header as it came; undefined: there was none
- * @param byQuery what the query asks for
+ * @param header value of the header; undefined: absent
+ * @param byQuery what the query parameters request
  * @throws ApiError `BadRequest`
  */
 export function wantedBy(
@@ -79,7 +82,7 @@ function readMode(text: string): ReadMode | null {
   }
 }
 
-/** What is said of an answer, as the value of its header. @param member its name, a DNS label */
+/** Returns the value of the response header. @param member name of the member, a DNS label */
 export function consistencyText({ mode, term, revision, boundMs }: ReadProof, member: string): string {
   const bound = boundMs === null ? '' : `; bound-ms=${boundMs}`
   return `${mode}; member=${member}; term=${term}; revision=${revision}${bound}`

@@ -5,29 +5,32 @@ import { revision } from '../../store/revision.ts'
 import type { Revision } from '../../store/revision.ts'
 import { malformed } from './query-options.ts'
 
-/** Where a page ended, at which revision: all that the next page needs, so no member keeps anything. */
+/**
+ * Where a page ended and at which revision. The next page needs nothing else, so members keep no
+ * state between pages.
+ */
 export type PagePosition = {
-  /** null: the newest there is, for a list whose own revision is no longer kept. */
+  /** null: the newest revision, for a list whose own revision was compacted. */
   readonly revision: Revision | null
   /** The last object of the page. */
   readonly after: Key
-  /** Objects behind it, where that is known. */
+  /** Number of objects after it, if known. */
   readonly remaining: number | null
 }
 
-/** What a list is of: its pages have all of it in common. */
+/** Identity of a list: all of its pages have these values in common. */
 export type ListScope = {
-  /** As the path has it; null: all. */
+  /** Namespace of the path; null: all namespaces. */
   readonly namespace: string | null
   readonly prefix: KeyPrefix
-  /** As they were sent. */
+  /** Selectors as sent by the client. */
   readonly labelSelector: string
   readonly fieldSelector: string
 }
 
 /**
- * The position as clients carry it: base64url of a tag and JSON. The tag covers the collection and the selectors too, so
- * a token is good for the list it came from, on every member, and cannot be made up.
+ * Encodes the position as base64url of a tag and JSON. The tag also covers the collection and the
+ * selectors, so a token is valid for its list only, on every member, and cannot be forged.
  *
  * @param key the cluster's `continueTokenKey`
  */
@@ -50,7 +53,7 @@ export function readContinueToken(
     const rule = 'continue key is not valid: it was not made by this cluster for this list and its selectors'
     throw malformed('continue', token, rule)
   }
-  // The tag proves that the payload is ours.
+  // The tag proves that this cluster made the payload.
   const [at, namespace, name, remaining] = JSON.parse(payload.toString()) as Payload
   const [group, plural] = scope.prefix.split('/') as [string, string]
   return {
@@ -62,7 +65,7 @@ export function readContinueToken(
 
 type Payload = readonly [revision: number | null, namespace: string, name: string, remaining: number | null]
 
-/** 128 bits of tag: guessing is hopeless and URLs stay short. */
+/** 128 bits of tag: infeasible to guess, and URLs stay short. */
 const tagBytes = 16
 
 function tagOf(payload: Uint8Array, scope: ListScope, key: Uint8Array): Buffer {

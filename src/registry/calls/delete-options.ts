@@ -3,12 +3,12 @@ export type Propagation = (typeof PROPAGATIONS)[number]
 
 export type DeleteOptions = {
   readonly dryRun: boolean
-  /** Time to end in good order; null: as the object itself says. */
+  /** Time for graceful termination in seconds; null: the default of the object. */
   readonly gracePeriodSeconds: number | null
   /** null: any. */
   readonly uid: string | null
   /** null: any. */
   readonly resourceVersion: string | null
-  /** What shall become of objects that depend on it. null: whatever the server does by itself. */
+  /** What happens to dependents. null: the default of the server. */
   readonly propagationPolicy: Propagation | null
 }

@@ -6,17 +6,17 @@ import { withRevision } from '../kinds/encode.ts'
 
 type Document = Extract<VerbResponse, { readonly kind: 'document' }>
 
-/** An answer that is one object. */
+/** Returns a response with one object. */
 export function documentResponse(code: 200 | 201 | 202, bytes: Uint8Array): Document {
   return { kind: 'document', code, bytes }
 }
 
-/** An answer that is a `Status`. */
+/** Returns a response with a `Status`. */
 export function statusResponse(code: 200 | 201, status: JsonObject): Document {
   return { ...documentResponse(code, Buffer.from(JSON.stringify(status))), isStatus: true }
 }
 
-/** The stored bytes where memory still shows that version, else made from what was written. */
+/** Returns the stored bytes if memory still has that version, else the bytes that were written. */
 export function bytesAt(
   stored: { readonly revision: Revision; readonly bytes: Uint8Array } | null,
   encoded: EncodedObject,

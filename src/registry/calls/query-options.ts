@@ -7,7 +7,7 @@ import type { IncludeObject } from '../representations/table.ts'
 
 export type Query = ReadonlyMap<string, readonly string[]>
 
-/** Spec 4.8: how old an answer may be. */
+/** How new the result of a read must be. @source spec 4.8 */
 export type WantedRevision =
   | { readonly kind: 'most-recent' }
   | { readonly kind: 'any' }
@@ -27,7 +27,7 @@ export type ListOptions = {
 export type WatchOptions = {
   /** `exact` here means: events after that revision, without the state at it. */
   readonly start: WantedRevision
-  /** Whether what is there at the start is told first. */
+  /** Whether the existing objects are sent first. */
   readonly initialEvents: boolean
   readonly labelSelector: string
   readonly fieldSelector: string
@@ -54,11 +54,12 @@ export function readGetOptions(query: Query): WantedRevision {
 }
 
 /**
- * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that spec 4.8 calls invalid
+ * @throws ApiError `BadRequest` for what cannot be read, used or not, and for combinations that
+ * spec 4.8 calls invalid
  * @source spec 4.8.3
  */
 export function readListOptions(query: Query): ListOptions {
-  // Below zero is no limit, as upstream has it.
+  // A negative limit means no limit, as upstream.
   const limit = readInteger(query, 'limit') ?? 0
   readInteger(query, 'timeoutSeconds')
   const continueToken = readText(query, 'continue')
@@ -129,7 +130,7 @@ export function readWatchOptions(query: Query): WatchOptions {
   }
 }
 
-/** Longer watches than a day are nobody's need, and timers count in 32 bits. */
+/** A day: longer watches have no use, and timers count in 32 bits. */
 const secondsMax = 24 * 60 * 60
 
 function watchStart(wanted: Revision | null, initial: boolean | null): WantedRevision {
@@ -138,7 +139,10 @@ function watchStart(wanted: Revision | null, initial: boolean | null): WantedRev
   return initial === true ? { kind: 'not-older-than', revision: wanted } : { kind: 'exact', revision: wanted }
 }
 
-/** Whether an object names no version: then a write of it replaces any. @source apiserver, ObjectResourceVersion */
+/**
+ * Whether an object names no version: then a write replaces any version. @source apiserver,
+ * ObjectResourceVersion
+ */
 export function isUnversioned(resourceVersion: string | undefined): boolean {
   return resourceVersion === undefined || resourceVersion === '' || resourceVersion === '0'
 }
@@ -216,7 +220,7 @@ function readRevision(query: Query): Revision | null {
 }
 
 /**
- * A whole number of 64 bits; one beyond 2^53 counts as that. null: absent. Empty is none, as upstream has it.
+ * Reads a whole number of 64 bits; one beyond 2^53 is clamped. null: absent or empty, as upstream.
  *
  * @throws ApiError `BadRequest`
  */
@@ -242,7 +246,7 @@ export function readText(query: Query, name: string): string {
   return query.get(name)?.[0] ?? ''
 }
 
-/** @param rule what is wrong with it, or what it has to be; cut when it is long */
+/** @param rule what the value violates or must be; truncated when long */
 export function malformed(name: string, value: string, rule: string): Error {
   const why = rule.length > 1024 ? `${rule.slice(0, 1024)}...` : rule
   return badRequest(`${name}: Invalid value: ${shown(value)}: ${why}`)

@@ -7,7 +7,7 @@ import type { ReadProof } from './consistency.ts'
 import { placeOf, resourceOf } from '../kinds/definition.ts'
 import type { ResourceDefinition } from '../kinds/definition.ts'
 
-/** One API call below the HTTP layer: who, by when, and what to tell them besides the answer. */
+/** One API call below the HTTP layer: the user, the deadline, and sinks for side results. */
 export type RequestContext = {
   readonly user: UserInfo
   readonly userAgent: string
@@ -15,19 +15,25 @@ export type RequestContext = {
   readonly deadlineMs: number
   /** Aborted when the client is gone. A write that was proposed goes on. */
   readonly signal: AbortSignal
-  /** Sends a `Warning: 299` header with the answer. Bounded; later ones are dropped. */
+  /** Adds a `Warning: 299` header to the response. Bounded; excess warnings are dropped. */
   readonly warn: (text: string) => void
-  /** Told what is proven of a read, once it is. Unset: nobody wants to know. */
+  /** Called with the consistency proof of a read. Unset: the caller does not need it. */
   proven?(proof: ReadProof): void
-  /** Told what the body says, once it was read. Unset, as the next two: nobody writes it down. */
+  /** Called with the body after it was parsed. Unset, as the next two: the call is not audited. */
   received?(body: Json): void
-  /** Told the object or `Status` that is the answer, in JSON, where not only its metadata was wanted. */
+  /**
+   * Called with the object or `Status` of the response in JSON, unless only its metadata was
+   * requested.
+   */
   answered?(bytes: Uint8Array, isStatus: boolean): void
-  /** Has the audit log say this of the call; the first value of a key stays. @param from the level that keeps it, `Metadata` when unset */
+  /**
+   * Adds an annotation to the audit event; the first value of a key wins. @param from lowest audit
+   * level that keeps it, `Metadata` when unset
+   */
   readonly annotate?: (key: string, value: string, from?: 'Metadata' | 'Request') => void
 }
 
-/** The object or collection a call is about. */
+/** The object or collection of a call. */
 export type Target = {
   /** null: all namespaces, or a cluster-scoped kind. */
   readonly namespace: string | null
@@ -37,7 +43,7 @@ export type Target = {
 }
 
 /**
- * Where the object of a target lies.
+ * Returns the storage key of a target.
  *
  * @throws ApiError `NotFound` for a name that no object can have
  */

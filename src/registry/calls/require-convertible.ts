@@ -7,9 +7,9 @@ import type { Target } from './request.ts'
 import { headOf } from '../kinds/stored-version.ts'
 
 /**
- * Refuses a list that could not be finished: of a kind that a webhook converts, with an object that is stored in another version. A
- * list is answered while it is read, so a client would see a connection that breaks instead of an error. Compares the first bytes of
- * each object, and parses none.
+ * Refuses a list that would fail half-way: of a kind that a webhook converts, with an object that
+ * is stored in another version. A list is sent while it is read, so a client would see a broken
+ * connection instead of an error. Compares the first bytes of each object without parsing.
  *
  * @throws ApiError `NotImplemented`
  */
@@ -24,7 +24,7 @@ export function requireConvertible(store: ObjectStore, definition: ResourceDefin
     const { buffer, byteOffset } = stored.bytes
     if (head.equals(Buffer.from(buffer, byteOffset, Math.min(head.byteLength, stored.bytes.byteLength))))
       continue
-    // Throws what names the object; one that can be shown all the same is no reason to refuse.
+    // Throws an error that names the object, unless the object can be shown nevertheless.
     storedAs.conversion.fromStored(parseStored(stored))
   }
 }

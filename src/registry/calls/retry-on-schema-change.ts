@@ -12,20 +12,24 @@ export type SchemaChangeOptions = {
   readonly store: Pick<ObjectStore, 'barrier'>
   readonly catalog: Catalog
   readonly states: DefinitionStates
-  /** Resolves once the catalog has all definitions that memory has. Unset: it always has. */
+  /**
+   * Resolves once the catalog has all definitions that memory has. Unset: the catalog is always
+   * current.
+   */
   readonly definitionsApplied?: () => Promise<void>
 }
 
-/** Definitions that one request is answered by, one after the other. More: 503. */
+/** Definitions that one request is evaluated with, in sequence. When spent: 503. */
 const triesMax = 4
 
 /**
- * Answers a request of a custom kind by its current definition, whichever this member knew when the request came: a refusal
- * that an older definition caused, or an object read by it, is evaluated again with the newer one. Writes check the definition
- * themselves, and their command carries the version that they were decided by.
+ * Serves a request for a custom kind with its current definition, whichever this member knew when
+ * the request arrived: if an older definition caused a refusal, or was used to read an object, the
+ * request is evaluated again with the newer one. Writes check the definition themselves: their
+ * command carries the version that they were evaluated with.
  *
- * @param isConfirmed whether a refusal was checked behind a barrier already, definition included
- * @param run answers by the definition that the request has
+ * @param isConfirmed whether a refusal was evaluated after a barrier, with the current definition
+ * @param run serves the request with the given definition
  * @throws ApiError
  */
 export async function retryOnSchemaChange(
@@ -66,7 +70,9 @@ function check({ states }: SchemaChangeOptions, definition: ResourceDefinition):
   if (basis !== undefined) states.current(basis)
 }
 
-/** Whether a newer definition might have allowed it: a refusal that only the definition decides. */
+/**
+ * Whether a newer definition might allow the request: the refusal depends on the definition only.
+ */
 function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is ApiError {
   if (!(cause instanceof ApiError)) return false
   switch (cause.code) {
@@ -86,7 +92,7 @@ function mayBeOfDefinition(cause: unknown, { target }: VerbRequest): cause is Ap
 function lookedUp({ catalog }: SchemaChangeOptions, before: ResourceDefinition): ResourceDefinition {
   const { group, version, plural, scope } = before
   const found = catalog.find(group, version, plural)
-  // With another scope it has other paths.
+  // A kind with another scope has other paths.
   if (found === null || found.scope !== scope) throw pathNotFound()
   return found
 }

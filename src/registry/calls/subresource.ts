@@ -13,7 +13,8 @@ import type { Target } from './request.ts'
 /**
  * The part of an object that a call reads or writes; null: all of it.
  *
- * @throws ApiError `NotFound` when the kind has no such subresource, `MethodNotAllowed` when that has no such verb
+ * @throws ApiError `NotFound` when the kind has no such subresource, `MethodNotAllowed` when that
+ * has no such verb
  */
 export function partOf(
   definition: ResourceDefinition,

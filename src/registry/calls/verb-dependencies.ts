@@ -42,11 +42,17 @@ export type VerbDependencies = {
   readonly membership?: MembershipChanges
   /** Unset: nobody here knows what reviews ask. */
   readonly reviewers?: AccessReviewer
-  /** How the definition of the kind is by now. Unset: the kind is the program's own. @throws DefinitionChangedError */
+  /**
+   * How the definition of the kind is by now. Unset: the kind is the program's own. @throws
+   * DefinitionChangedError
+   */
   readonly definitionState?: () => DefinitionState
 }
 
-/** Each kind's schema with metadata, made when first needed. One per definition, so as many as the catalog has. */
+/**
+ * Each kind's schema with metadata, made when first needed. One per definition, so as many as the
+ * catalog has.
+ */
 export class WholeSchemas {
   readonly #byDefinition = new WeakMap<object, ObjectSchema>()
 

@@ -18,11 +18,19 @@ export type VerbRequest = {
   readonly body: Uint8Array
   /** Lower-case, without parameters; empty when the request had none. */
   readonly contentType: string
-  /** The header `Orch-Consistency` of a get, list or watch, as sent. Unset: there was none; a write has no use for it. */
+  /**
+   * The header `Orch-Consistency` of a get, list or watch, as sent. Unset: there was none; a write
+   * has no use for it.
+   */
   readonly consistency?: string
-  /** How the answer is wanted. A `Status` only takes its encoding. Unset: as the objects are stored. */
+  /**
+   * How the answer is wanted. A `Status` only takes its encoding. Unset: as the objects are stored.
+   */
   readonly representation?: Representation
-  /** Of the server's own writes: they are made only while that holds, else it is a `Conflict`. Unset: whatever it is. */
+  /**
+   * Of the server's own writes: they are made only while that holds, else it is a `Conflict`.
+   * Unset: whatever it is.
+   */
   readonly onlyWhile?: OtherRevision
 }
 
@@ -47,12 +55,14 @@ export type VerbResponse =
   | { readonly kind: 'watch'; readonly stream: WatchStream }
 
 /**
- * A watch, pulled by the connection that carries it. Each piece holds whole events: JSON with a newline behind each,
- * YAML documents with `---` in front, or messages of protobuf with their length in front. An ERROR event may be the last
- * one. Ends by itself at its timeout.
+ * A watch, pulled by the connection that carries it. Each piece holds whole events: JSON with a
+ * newline behind each, YAML documents with `---` in front, or messages of protobuf with their
+ * length in front. An ERROR event may be the last one. Ends by itself at its timeout.
  */
 export interface WatchStream {
-  /** What can be sent now; empty when there is nothing (then `onMore`). null: the stream has ended. */
+  /**
+   * What can be sent now; empty when there is nothing (then `onMore`). null: the stream has ended.
+   */
   next(): Uint8Array | null | Promise<Uint8Array | null>
   /** Calls `wake` once, when `next` may have something. */
   onMore(wake: () => void): void
@@ -70,7 +80,10 @@ export type Registry = {
   readonly catalog: Catalog
   /** Asked before a kind is said not to be there. null: none comes while the server runs. */
   readonly catalogSync: Pick<CatalogSync, 'waitUntilCurrent'> | null
-  /** The object of a target as this member has it, for whoever wonders how much work it is; null: there is none. */
+  /**
+   * The object of a target as this member has it, for whoever wonders how much work it is; null:
+   * there is none.
+   */
   readonly storedBytes?: (definition: ResourceDefinition, target: Target) => Uint8Array | null
   readonly get: VerbHandler
   readonly list: VerbHandler

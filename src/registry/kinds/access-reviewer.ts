@@ -29,7 +29,10 @@ export type TokenReviewResult =
   | { readonly kind: 'user'; readonly user: UserInfo; readonly audiences: readonly string[] }
   | { readonly kind: 'nobody'; readonly why: string }
 
-/** What this server goes by when it is asked itself, for those who ask on behalf of others. `src/auth` fills it. */
+/**
+ * What this server goes by when it is asked itself, for those who ask on behalf of others.
+ * `src/auth` fills it.
+ */
 export interface AccessReviewer {
   authorize(user: UserInfo, action: Action): AccessDecision | Promise<AccessDecision>
   rulesOf(user: UserInfo, namespace: string): UserRules

@@ -13,8 +13,9 @@ export type CatalogSyncOptions = {
 }
 
 /**
- * A kind may have been defined a moment ago, through another member: before somebody is told that there is none, this member
- * takes in all that was acknowledged by then. Whoever asks at the same time shares one round with the leader.
+ * A kind may have been defined a moment ago, through another member: before somebody is told that
+ * there is none, this member takes in all that was acknowledged by then. Whoever asks at the same
+ * time shares one round with the leader.
  */
 export class CatalogSync {
   readonly #parts: CatalogSyncOptions
@@ -27,7 +28,8 @@ export class CatalogSync {
   /**
    * Resolves once the catalog has all definitions that were acknowledged before the call.
    *
-   * @param deadlineMs of the request; a limit of our own comes first as a rule, so that discovery never hangs
+   * @param deadlineMs of the request; a limit of our own comes first as a rule, so that discovery
+   * never hangs
    * @throws ApiError `Timeout` without a quorum; `TooManyRequests` where too many wait already
    */
   async waitUntilCurrent(deadlineMs: number): Promise<void> {

@@ -3,8 +3,8 @@ import { placeOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /**
- * All kinds this server knows, by group, version and plural: those of the program, which stay, and custom ones, which are
- * replaced as a whole while it runs. Discovery and OpenAPI read it.
+ * All kinds this server knows, by group, version and plural: those of the program, which stay, and
+ * custom ones, which are replaced as a whole while it runs. Discovery and OpenAPI read it.
  */
 export class Catalog {
   readonly #builtIn: ReadonlyMap<string, ResourceDefinition>
@@ -21,7 +21,10 @@ export class Catalog {
     this.#custom = custom
   }
 
-  /** Another one for each set of custom kinds, ascending: what was made of `all` with the same version is up to date. */
+  /**
+   * Another one for each set of custom kinds, ascending: what was made of `all` with the same
+   * version is up to date.
+   */
   get version(): number {
     return this.#custom.version
   }
@@ -53,14 +56,17 @@ export class Catalog {
   }
 
   /**
-   * All kinds, and what stands for the objects of definitions of which no version is served, or none that shows objects of
-   * all versions.
+   * All kinds, and what stands for the objects of definitions of which no version is served, or
+   * none that shows objects of all versions.
    */
   withUnserved(): readonly ResourceDefinition[] {
     return [...this.all(), ...this.#custom.unserved]
   }
 
-  /** A catalog with these of the program's own kinds only, and with the same custom ones at any time. */
+  /**
+   * A catalog with these of the program's own kinds only, and with the same custom ones at any
+   * time.
+   */
   narrowed(builtIn: readonly ResourceDefinition[]): Catalog {
     return new Catalog(builtIn, this.#custom)
   }
@@ -79,7 +85,9 @@ export class Catalog {
     return this.#custom.replace(kinds, objects)
   }
 
-  /** @param listener called right after each change of the custom kinds. @returns takes it off again */
+  /**
+   * @param listener called right after each change of the custom kinds. @returns takes it off again
+   */
   onChange(listener: () => void): () => void {
     return this.#custom.onChange(listener)
   }
@@ -159,7 +167,10 @@ function pathOf({ group, version, plural }: ResourceDefinition): string {
   return `${group}/${version}/${plural}`
 }
 
-/** Versions of a kind share a place; another kind in it would read their objects as its own. No path has one slash. */
+/**
+ * Versions of a kind share a place; another kind in it would read their objects as its own. No path
+ * has one slash.
+ */
 function placeKeyOf(definition: ResourceDefinition): string {
   const { group, plural } = placeOf(definition)
   return `${group}/${plural}`

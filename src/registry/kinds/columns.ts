@@ -33,7 +33,10 @@ export function columnsOf(definition: ResourceDefinition): readonly Column[] {
   return definition.columns ?? defaultColumns
 }
 
-/** What stands at `path`, where that fits into a cell; else '' . @param path names of members, from the outside in */
+/**
+ * What stands at `path`, where that fits into a cell; else '' . @param path names of members, from
+ * the outside in
+ */
 export function cellAt(object: Parameters<Column['cell']>[0], ...path: readonly string[]): Cell {
   let value: unknown = object
   for (const name of path) value = isJsonObject(value) ? memberOf(value, name) : undefined

@@ -7,14 +7,20 @@ import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
 
-/** The object in the store that a custom kind was made of, and as of which change of what it asks for. */
+/**
+ * The object in the store that a custom kind was made of, and as of which change of what it asks
+ * for.
+ */
 export type DefinitionBasis = {
   readonly key: Key
   readonly uid: string
   readonly generation: number
 }
 
-/** Memory has another definition than the kind was made of, or none: whoever goes by it has to look the kind up again. */
+/**
+ * Memory has another definition than the kind was made of, or none: whoever goes by it has to look
+ * the kind up again.
+ */
 export class DefinitionChangedError extends Error {
   constructor(key: Key) {
     super(`${key} is not as the kind was made of it`)
@@ -69,7 +75,10 @@ export function basisOf({ custom }: ResourceDefinition): DefinitionBasis | undef
   return custom?.basis
 }
 
-/** The operations, all of which are only made while that holds: a deletion alone goes by no definition. */
+/**
+ * The operations, all of which are only made while that holds: a deletion alone goes by no
+ * definition.
+ */
 export function withPrecondition(
   operations: readonly Operation[],
   now: DefinitionState | undefined,

@@ -15,8 +15,9 @@ export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'd
 export type AnyObject = ApiObject & JsonObject
 
 /**
- * All that generic verbs, discovery, OpenAPI and tables need to know of a kind: one frozen value in one
- * file under `src/resources`. What a hook does not state, the generic verb decides. Hooks are pure.
+ * All that generic verbs, discovery, OpenAPI and tables need to know of a kind: one frozen value in
+ * one file under `src/resources`. What a hook does not state, the generic verb decides. Hooks are
+ * pure.
  */
 export type ResourceDefinition = {
   /** Empty: the core group. Already in the cluster's domain. */
@@ -31,7 +32,10 @@ export type ResourceDefinition = {
   readonly verbs: readonly Verb[]
   /** The whole object without apiVersion, kind and metadata, which all kinds share. */
   readonly schema: ObjectSchema
-  /** How its objects are decoded and validated. Unset: as `schema` says. Set: that tells their shape, and no rules. */
+  /**
+   * How its objects are decoded and validated. Unset: as `schema` says. Set: that tells their
+   * shape, and no rules.
+   */
   readonly structural?: CompiledSchema
   /** Whether an object's name follows the rule; messages as upstream. */
   readonly validateName: (name: string) => readonly string[]
@@ -43,15 +47,21 @@ export type ResourceDefinition = {
   readonly putCreates?: true
   /** A PUT says which version it replaces, as upstream has it for this kind. */
   readonly updateNeedsVersion?: true
-  /** `metadata.generation` counts changes outside metadata and status; `status-too`: outside metadata. */
+  /**
+   * `metadata.generation` counts changes outside metadata and status; `status-too`: outside
+   * metadata.
+   */
   readonly tracksGeneration?: true | 'status-too'
   /** Its objects are namespaces: one goes only when nothing is left in it. */
   readonly isNamespaceKind?: true
-  /** What field selectors may name besides name and namespace: dotted paths of string members, or made of them. */
+  /**
+   * What field selectors may name besides name and namespace: dotted paths of string members, or
+   * made of them.
+   */
   readonly selectableFields?: readonly (string | SelectableField)[]
   /**
-   * Its objects are stored in another version, which is declared too; for custom kinds also: in this one, but perhaps under
-   * a schema that was another then. Unset: as they are.
+   * Its objects are stored in another version, which is declared too; for custom kinds also: in
+   * this one, but perhaps under a schema that was another then. Unset: as they are.
    */
   readonly storedAs?: StoredVersion
   /** Still served, but clients should turn to another version. */
@@ -61,14 +71,19 @@ export type ResourceDefinition = {
   /** Of its tables. Unset: name and time of creation. */
   readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
-  /** Its objects ask something and are not stored: a create is answered with what this makes of it. */
+  /**
+   * Its objects ask something and are not stored: a create is answered with what this makes of it.
+   */
   readonly review?: (object: AnyObject, asking: ReviewContext) => AnyObject | Promise<AnyObject>
-  /** Its objects are not stored: a create is one of that subresource of the object whose name they have. */
+  /**
+   * Its objects are not stored: a create is one of that subresource of the object whose name they
+   * have.
+   */
   readonly aliasOfSubresource?: { readonly plural: string; readonly subresource: string }
   readonly subresources: readonly SubresourceDefinition[]
   /**
-   * Other versions of it that are served but told of nowhere, for clients with names built into them. Switched on and off
-   * with it.
+   * Other versions of it that are served but told of nowhere, for clients with names built into
+   * them. Switched on and off with it.
    */
   readonly aliases?: readonly ResourceDefinition[]
   /** Unset: the kind is the program's own. */
@@ -83,7 +98,10 @@ export type CustomOrigin = {
   readonly basis?: DefinitionBasis
   /** What lists of it say they are. */
   readonly listKind: string
-  /** The whole schema, apiVersion, kind and metadata included, as OpenAPI 3.0 says it; null: there is none. */
+  /**
+   * The whole schema, apiVersion, kind and metadata included, as OpenAPI 3.0 says it; null: there
+   * is none.
+   */
   readonly published: JsonObject | null
 }
 
@@ -112,16 +130,16 @@ export type StoredVersion = {
   /** Such as `v1`. */
   readonly name: string
   /**
-   * A webhook converts objects between versions. It is not called yet: other versions than this one are refused, and an object
-   * that was stored in another version is not shown.
+   * A webhook converts objects between versions. It is not called yet: other versions than this one
+   * are refused, and an object that was stored in another version is not shown.
    */
   readonly byWebhook?: true
   /** As in `ResourceDefinition`; unset: the same. */
   readonly group?: string
   /**
-   * Pure, the one undoing the other, so that nothing is lost on the way through either version; custom kinds lose what
-   * the other version's schema lacks. Metadata stays as it is, and apiVersion is not theirs. Unset: the two versions have
-   * one shape.
+   * Pure, the one undoing the other, so that nothing is lost on the way through either version;
+   * custom kinds lose what the other version's schema lacks. Metadata stays as it is, and
+   * apiVersion is not theirs. Unset: the two versions have one shape.
    */
   readonly conversion?: {
     readonly toStored: (object: AnyObject) => AnyObject
@@ -155,8 +173,8 @@ export type Column = {
 }
 
 /**
- * `since` is shown as how long ago that was, at the moment somebody reads it, between the words before and after;
- * null: nobody knows.
+ * `since` is shown as how long ago that was, at the moment somebody reads it, between the words
+ * before and after; null: nobody knows.
  */
 export type Cell = string | number | bigint | boolean | null | AgeCell
 type AgeCell = { readonly since: string | null; readonly before?: string; readonly after?: string }
@@ -169,13 +187,20 @@ export type WriteContext = {
 }
 
 export type ResourceHooks = {
-  /** Defaults that follow from other members, behind those of the schema. What has them is not changed. */
+  /**
+   * Defaults that follow from other members, behind those of the schema. What has them is not
+   * changed.
+   */
   readonly fillDefaults?: (object: AnyObject) => AnyObject
-  /** Sets what the server owns: clears status on create, keeps it on update, merges write-only input. */
+  /**
+   * Sets what the server owns: clears status on create, keeps it on update, merges write-only
+   * input.
+   */
   readonly prepareForCreate?: (object: AnyObject, writing: WriteContext) => AnyObject
   readonly prepareForUpdate?: (object: AnyObject, current: AnyObject, writing: WriteContext) => AnyObject
   /**
-   * Seconds that an object gets to end in good order when it is deleted; 0: it goes at once, as without this.
+   * Seconds that an object gets to end in good order when it is deleted; 0: it goes at once, as
+   * without this.
    *
    * @param asked by whoever deletes; null: what the object itself says
    */
@@ -186,13 +211,17 @@ export type ResourceHooks = {
   /** What only a new object must not say. */
   readonly validateNew?: (object: AnyObject, found: Findings) => void
   readonly validateUpdate?: (object: AnyObject, current: AnyObject, found: Findings) => void
-  /** What to tell who writes a valid object; made one by one as they are taken. @param current null: it is new */
+  /**
+   * What to tell who writes a valid object; made one by one as they are taken. @param current null:
+   * it is new
+   */
   readonly warnings?: (object: AnyObject, current: AnyObject | null) => Iterable<string>
   /** Of a new object, among all others. Only for cluster-scoped kinds of which there are few. */
   readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[], found: Findings) => void
   /**
-   * For kinds whose objects only show what is decided elsewhere: what has to be asked for there before `current` can be
-   * `object`, or be deleted (null). What is shown then is for that other place to write.
+   * For kinds whose objects only show what is decided elsewhere: what has to be asked for there
+   * before `current` can be `object`, or be deleted (null). What is shown then is for that other
+   * place to write.
    */
   readonly membershipChanges?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
   /** Where other objects lie that go before it: it is removed only when nothing is left there. */
@@ -217,7 +246,10 @@ export type PartSubresource = {
 
 export type PartVerb = 'get' | 'update' | 'patch'
 
-/** Shows part of the object as one of another kind, and takes that back (`scale`). Those are not stored. */
+/**
+ * Shows part of the object as one of another kind, and takes that back (`scale`). Those are not
+ * stored.
+ */
 export type ViewSubresource = {
   readonly name: string
   readonly verbs: readonly PartVerb[]
@@ -231,11 +263,17 @@ export type ObjectView = {
   readonly show: (object: AnyObject) => AnyObject
   /** What a patch is applied to: also of an object that does not say yet what it is to say then. */
   readonly patched: (object: AnyObject) => AnyObject
-  /** The object with what was said in the other shape; its metadata is not the view's. @param said of the schema, and valid */
+  /**
+   * The object with what was said in the other shape; its metadata is not the view's. @param said
+   * of the schema, and valid
+   */
   readonly change: (said: AnyObject, current: AnyObject) => AnyObject
 }
 
-/** Has something done to the object (`eviction`). What it is sent is of another kind, and not stored. @source spec 1.4 */
+/**
+ * Has something done to the object (`eviction`). What it is sent is of another kind, and not
+ * stored. @source spec 1.4
+ */
 export type OperationSubresource = {
   readonly name: string
   readonly verbs: readonly ['create']
@@ -254,7 +292,10 @@ export type BodyKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | '
 export type ObjectOperation =
   /** @param options of the shape `DeleteOptions` */
   | { readonly kind: 'delete'; readonly options: JsonObject }
-  /** A uid and a version that the body says are those the object must have. @param change throws `ApiError` to refuse */
+  /**
+   * A uid and a version that the body says are those the object must have. @param change throws
+   * `ApiError` to refuse
+   */
   | { readonly kind: 'change'; readonly change: (current: AnyObject, writing: WriteContext) => AnyObject }
 
 /** Whether there are objects of it in the store. */
@@ -279,7 +320,9 @@ export function storedTypeOf({
   return { group: storedAs?.group ?? group, version: storedAs?.name ?? version }
 }
 
-/** Where objects of a kind lie: the same for all versions that share them, whatever their groups. */
+/**
+ * Where objects of a kind lie: the same for all versions that share them, whatever their groups.
+ */
 export function placeOf(definition: ResourceDefinition): { readonly group: string; readonly plural: string } {
   return { group: storedTypeOf(definition).group, plural: definition.plural }
 }

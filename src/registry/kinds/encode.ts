@@ -23,7 +23,10 @@ export function encode(object: AnyObject): EncodedObject {
   }
 }
 
-/** The bytes a client sees, for an object that is not stored: `resourceVersion` is `version`, or left out. */
+/**
+ * The bytes a client sees, for an object that is not stored: `resourceVersion` is `version`, or
+ * left out.
+ */
 export function withRevision(encoded: EncodedObject, version: Revision | null): Uint8Array {
   if (version !== null) return splice(encoded.bytes, encoded.revisionOffset, encoded.revisionOffset, version)
   const member = Buffer.byteLength(',"resourceVersion":"')
@@ -31,7 +34,10 @@ export function withRevision(encoded: EncodedObject, version: Revision | null): 
   return Buffer.concat([encoded.bytes.subarray(0, from), encoded.bytes.subarray(encoded.revisionOffset + 1)])
 }
 
-/** The stored bytes as of another revision: what a watcher is told when an object leaves its selection. */
+/**
+ * The stored bytes as of another revision: what a watcher is told when an object leaves its
+ * selection.
+ */
 export function atRevision(stored: StoredObject, version: Revision): Uint8Array {
   const bytes = Buffer.from(stored.bytes.buffer, stored.bytes.byteOffset, stored.bytes.byteLength)
   // A quote inside a JSON string is escaped, so the first hit is the member itself.

@@ -7,8 +7,9 @@ import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
 
 /**
- * What field selectors compare of the objects of one kind. Of an event all that can be selected by is read once, however many
- * watch, and kept as long as the store keeps the event; of anything else nothing is kept.
+ * What field selectors compare of the objects of one kind. Of an event all that can be selected by
+ * is read once, however many watch, and kept as long as the store keeps the event; of anything else
+ * nothing is kept.
  */
 export class FieldValues {
   readonly #definition: ResourceDefinition
@@ -105,7 +106,9 @@ function commonValue({ key }: StoredObject, field: string): string | null {
   return null
 }
 
-/** The text at a dotted path; empty when there is none, but what is not said to be so is `false`. */
+/**
+ * The text at a dotted path; empty when there is none, but what is not said to be so is `false`.
+ */
 function textAt(object: AnyObject, schema: ObjectSchema, path: string): string {
   let value: Json | undefined = object
   let type: Schema | undefined = schema

@@ -6,8 +6,9 @@ import type { ResourceDefinition } from './definition.ts'
 const endedPerTurn = 100
 
 /**
- * Ends the watches of a custom kind when it is gone, as upstream does: a kind that is made again is another one. Where only
- * its definition changed they go on by the one they began with. It holds as much as there are watches of custom kinds.
+ * Ends the watches of a custom kind when it is gone, as upstream does: a kind that is made again is
+ * another one. Where only its definition changed they go on by the one they began with. It holds as
+ * much as there are watches of custom kinds.
  */
 export class KindWatches {
   readonly #catalog: Catalog
@@ -20,7 +21,10 @@ export class KindWatches {
     catalog.onChange(() => this.#look())
   }
 
-  /** @param end called once, when the kind is gone; soon, where it is gone already. @returns takes the watch off again */
+  /**
+   * @param end called once, when the kind is gone; soon, where it is gone already. @returns takes
+   * the watch off again
+   */
   add(definition: ResourceDefinition, end: () => void): () => void {
     if (definition.custom === undefined) return nothing
     const ends = this.#ends.get(definition) ?? new Set()

@@ -13,8 +13,8 @@ type Stamping = {
 }
 
 /**
- * Gives a new object what only the server gives: uid, creation time, first generation, and a name where
- * it asked for one. Drops what a client cannot say of an object that does not exist yet.
+ * Gives a new object what only the server gives: uid, creation time, first generation, and a name
+ * where it asked for one. Drops what a client cannot say of an object that does not exist yet.
  *
  * @param namespace of the request; null for cluster-scoped kinds
  */
@@ -53,8 +53,8 @@ export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObjec
 }
 
 /**
- * Keeps what no update may change; counts the generation on. Of an object that is not being deleted, what is said of its
- * deletion stays as it was sent, so that validation finds it.
+ * Keeps what no update may change; counts the generation on. Of an object that is not being
+ * deleted, what is said of its deletion stays as it was sent, so that validation finds it.
  *
  * @source apiserver `pkg/registry/rest/update.go`, BeforeUpdate
  */
@@ -116,7 +116,9 @@ function hasMembers<T extends object>(map: T | undefined): map is T {
   return false
 }
 
-/** Counts changes of what the object shall be: everything but metadata and, for most kinds, status. */
+/**
+ * Counts changes of what the object shall be: everything but metadata and, for most kinds, status.
+ */
 function nextGeneration(
   object: AnyObject,
   current: AnyObject,

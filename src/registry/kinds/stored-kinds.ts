@@ -2,7 +2,8 @@ import { isStored, placeOf, storedTypeOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /**
- * One kind for each place where objects lie: in the version they are stored in, or in any other where that one is not served.
+ * Returns one kind for each storage location: its storage version, or any other version where that
+ * one is not served.
  */
 export function storedKinds(kinds: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
   const byPlace = new Map<string, ResourceDefinition>()

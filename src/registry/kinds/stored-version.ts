@@ -18,8 +18,8 @@ import type { ResourceDefinition, StoredVersion } from './definition.ts'
 import { encode, parseStored, withRevision } from './encode.ts'
 
 /**
- * A store as a version sees it in which objects are not stored: everything read comes out in that version, everything
- * written goes in as it is stored. So the verbs know one version only, whichever it is.
+ * A store as seen by a version that is not the storage version: reads convert to this version,
+ * writes convert to the storage version. The verbs therefore handle one version only.
  *
  * @param version of `definition`
  * @source spec 9.5 item 2
@@ -28,7 +28,10 @@ export class VersionedStore implements ObjectStore {
   readonly #store: ObjectStore
   readonly #version: Version
   readonly #place: KeyPrefix
-  /** Each event once, however many watch this version; one lives as long as the store keeps the event. */
+  /**
+   * Converts each event once, whatever the number of watches of this version; an entry lives as
+   * long as the store keeps the event.
+   */
   readonly #events = new WeakMap<StoreEvent, StoreEvent>()
 
   constructor(store: ObjectStore, definition: ResourceDefinition, version: StoredVersion) {
@@ -98,7 +101,7 @@ export class VersionedStore implements ObjectStore {
     return this.#store.write({ ...command, operations }, deadlineMs)
   }
 
-  /** An index would be of the objects as they are stored, and so is none of this version's. */
+  /** A field index covers the objects as stored, so it cannot be used for this version. */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor {
     const cursor = this.#store.watch(prefix, after, interest?.kind === 'key' ? interest : null)
     const told = (events: readonly StoreEvent[]): readonly StoreEvent[] =>
@@ -151,19 +154,19 @@ export class VersionedStore implements ObjectStore {
 type Type = { readonly kind: string; readonly apiVersion: string }
 type Version = Pick<StoredVersion, 'conversion'> & {
   readonly asked: Type
-  /** How objects of that begin. */
+  /** The first bytes of objects of the requested version. */
   readonly head: Buffer
   readonly stored: Type
   /**
-   * What is the same in both, or but for the version that it says: so each object is read once to find out, as long as the
-   * store keeps that version of it, and not with every list.
+   * Objects that are equal in both versions, or differ only in apiVersion and kind. Each object is
+   * parsed once to find out, as long as the store keeps that version of it, and not by every list.
    */
   readonly known: WeakMap<StoredObject, 'as-is' | 'other-head'>
 }
 
 /**
- * A stored object in another version. Its bytes are made when they are asked for: a list of a whole collection holds
- * none of them.
+ * A stored object in another version. Its bytes are converted on demand, so a list of a collection
+ * does not hold them all.
  */
 class ConvertedObject implements StoredObject {
   readonly #stored: StoredObject
@@ -212,7 +215,7 @@ class ConvertedObject implements StoredObject {
 function asAsked(stored: StoredObject, { conversion, asked, head, known }: Version): Uint8Array {
   const same = known.get(stored)
   if (same === 'as-is') return stored.bytes
-  // Where only the name of the version differs, nothing needs to be read.
+  // Only apiVersion and kind differ: the object need not be parsed.
   if (conversion === undefined || same === 'other-head') return withHead(head, stored)
   const object = parseStored(stored)
   const converted = conversion.fromStored(object)
@@ -244,8 +247,7 @@ function withHead(head: Buffer, of: { readonly bytes: Uint8Array; readonly itemO
   return Buffer.concat([head, of.bytes.subarray(of.itemOffset)])
 }
 
-/** See `encodeObject`. */
-/** How the stored bytes of an object begin. */
+/** Returns the first bytes of a stored object; see `encodeObject`. */
 export function headOf({ kind, apiVersion }: Type): Buffer {
   return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`)
 }

@@ -16,15 +16,16 @@ import { yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Batches } from './slices.ts'
 import { apiErrorOf } from '../shared/store-error-mapping.ts'
 
-/** What one list request shows. */
+/** The result of one list request. */
 export type ListPage = {
   readonly revision: Revision
   /**
-   * What is selected, in key order. The first batch is there already, so that whatever is wrong was said; a later one
-   * throws StoreError `compacted` when it is asked for after the history was cut.
+   * The selected objects in key order. The first batch is read already, so that errors are found
+   * before the response begins; a later one throws StoreError `compacted` if the history is
+   * compacted before it is read.
    */
   readonly batches: Batches
-  /** Where the next page goes on; null: this is the last. */
+  /** Start of the next page; null: this is the last page. */
   readonly next: { readonly token: string; readonly remaining: number | null } | null
 }
 
@@ -72,7 +73,7 @@ async function readNextPage(
       {
         take: () => {
           const view = store.view()
-          // Rare enough to be counted one by one.
+          // Rare, so counting them one by one is acceptable.
           const behind = selection.everything ? view.list(selection.prefix, { after, limit: null }) : null
           return { revision: view.revision, after, remaining: behind?.objects.length ?? null }
         },
@@ -94,7 +95,7 @@ async function readNextPage(
 type PageStart = {
   readonly revision: Revision
   readonly after: Key | null
-  /** Objects behind `after`, those of this page included; null: not known. */
+  /** Number of objects after `after`, including those of this page; null: unknown. */
   readonly remaining: number | null
 }
 
@@ -130,7 +131,7 @@ async function singleObjectPage(
   return { revision, batches: [objects], next: null }
 }
 
-/** Everything, a slice at a time: what is not asked for yet is not held. */
+/** Returns everything in slices, each read on demand. */
 async function unlimitedPage(
   parts: VerbDependencies,
   selection: Selection,
@@ -167,7 +168,7 @@ type PageObjects = {
   readonly more: boolean
 }
 
-/** One page, from as many slices as it takes until enough is selected; others have their turn between them. */
+/** Collects one page from as many slices as needed, yielding between them. */
 async function collectPage(
   parts: VerbDependencies,
   selection: Selection,
@@ -179,7 +180,7 @@ async function collectPage(
   let { after } = start
   while (true) {
     const missing = limit - objects.length
-    // Without a selector a slice is no more than what is missing.
+    // Without a selector, no more than the missing objects are read.
     const most = selection.everything ? Math.min(missing, limits.sliceObjectsMax) : limits.sliceObjectsMax
     const slice = await sliceAt(store, start.revision, selection.prefix, { after, limit: most })
     const selected = await selectedOf(parts, selection, slice.objects, missing)

@@ -20,32 +20,38 @@ export type ObjectWatchOptions = {
   readonly limits: RegistryLimits
   readonly framing: Framing
   readonly selection: Selection
-  /** Sent as ADDED first: what matches, in the order it was written. */
+  /** The matching objects, sent first as ADDED, in order of revision. */
   readonly initial: Iterator<StoredObject, void>
-  /** null: `after` does not exist yet. */
+  /** null: the revision `after` does not exist yet. */
   readonly cursor: WatchCursor | null
   readonly after: number
   readonly bookmarks: boolean
-  /** Annotation of the bookmark that closes the initial events; null: none. */
+  /** Annotation of the bookmark that closes the initial events; null: no such bookmark. */
   readonly initialEnd: string | null
   readonly timeoutMs: number
-  /** Calls `end` when the watch has no more to follow. @returns called when the watch has ended, however */
+  /**
+   * Calls `end` when the kind of the watch is gone. @returns to be called when the watch has ended
+   * for any reason
+   */
   readonly until: (end: () => void) => () => void
 }
 
-/** One watch: what its connection may send now, made when the connection asks. Nothing is queued here. */
+/**
+ * One watch. Encodes what its connection may send, when the connection asks. Nothing is queued
+ * here.
+ */
 export class ObjectWatch implements WatchStream {
   readonly #parts: Omit<ObjectWatchOptions, 'initial' | 'cursor'>
   readonly #end: Timer
   #bookmark: Timer | null = null
   #cursor: WatchCursor | null
-  /** null: all were sent. Not kept any longer, as it holds versions that may be superseded by then. */
+  /** null: all were sent. Released then, as it holds versions that may be superseded. */
   #initial: Iterator<StoredObject, void> | null
   #pending: readonly StoreEvent[] = []
   #pendingAt = 0
   #bookmarkDue = false
   #timedOut = false
-  /** Ends once it has told what there is to tell. */
+  /** Ends once all pending events were sent. */
   #ending = false
   #closed = false
   readonly #leave: () => void
@@ -106,7 +112,7 @@ export class ObjectWatch implements WatchStream {
     return this.#parts.framing.error(error)
   }
 
-  /** Takes events until some of them concern this watch, or there are none. */
+  /** Reads events until some of them match this watch, or there are none left. */
   #pull(): Uint8Array | null | Promise<Uint8Array | null> {
     const cursor = this.#cursor
     if (cursor === null) return this.#quiet(null)
@@ -158,7 +164,10 @@ export class ObjectWatch implements WatchStream {
     return turn.isSpent ? this.#afterTurn(piece.bytes()) : piece.bytes()
   }
 
-  /** What an event is to this watch: selection by labels turns changes into arrivals and departures. */
+  /**
+   * Returns the type of an event for this watch: label selection turns changes into ADDED and
+   * DELETED.
+   */
   #typeOf(event: StoreEvent): EventType | null {
     const { selection } = this.#parts
     if (selection.key !== null && event.key !== selection.key) return null
@@ -179,7 +188,7 @@ export class ObjectWatch implements WatchStream {
   #initialPiece(initial: Iterator<StoredObject, void>): Uint8Array | null | Promise<Uint8Array | null> {
     const { store, clock, framing, limits, initialEnd, after } = this.#parts
     try {
-      // Who takes longer than the history lasts could not go on behind it: nothing is held for it any more.
+      // A client slower than the history window could not resume: nothing is kept for it.
       if (this.#cursor !== null) store.viewAt(revision(after))
     } catch (cause) {
       return this.#failWith(cause)
@@ -201,13 +210,13 @@ export class ObjectWatch implements WatchStream {
     return piece.bytes()
   }
 
-  /** Much was read for these few bytes: others have their turn before they are sent. */
+  /** Many bytes were read for this small piece: yield before it is sent. */
   async #afterTurn(piece: Uint8Array): Promise<Uint8Array | null> {
     await yieldToEventLoop(this.#parts.clock)
     return this.#closed ? null : piece
   }
 
-  /** Nothing to tell: a bookmark where one is due, the end where it has come. */
+  /** There are no events: returns a bookmark if one is due, null if the watch has ended. */
   #quiet(cursor: WatchCursor | null): Uint8Array | null {
     const { bookmarks, framing } = this.#parts
     const ends = this.#timedOut || this.#ending
@@ -233,7 +242,7 @@ export class ObjectWatch implements WatchStream {
     })
   }
 
-  /** Spec 4.8.5: a watch on a version that is too new may wait until it times out. */
+  /** Spec 4.8.5: a watch at a future version may wait until it times out. */
   #openLater(after: Revision): void {
     const { store, clock, selection, timeoutMs } = this.#parts
     store.waitFor(after, clock.monotonicMs() + timeoutMs).then(
@@ -266,12 +275,12 @@ export class ObjectWatch implements WatchStream {
   }
 }
 
-/** Pulls in one turn of a watch that wants few of many events; then others have their turn. */
+/** Reads in one turn of a watch that matches few of many events; then it yields. */
 const pullsMax = 16
 
 const nothing = new Uint8Array(0)
 
-/** Frames that leave together. One alone leaves as it is, shared by all who watch. */
+/** Frames that are sent together. A single frame is sent as it is, shared by all watches. */
 class Piece {
   readonly #bytesMax: number
   readonly #frames: Uint8Array[] = []

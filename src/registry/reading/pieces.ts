@@ -2,17 +2,17 @@ import type { StoredObject } from '../../store/object-store.ts'
 import type { Batches } from './slices.ts'
 
 export type ListForm = {
-  /** Up to and with `"items":[`. */
+  /** Up to and including `"items":[`. */
   readonly head: string
-  /** Whether each item has its kind and apiVersion. */
+  /** Whether each item has its own kind and apiVersion. */
   readonly typedItems: boolean
 }
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
- * The JSON of a list, in pieces of about `pieceBytes`. Items are stored bytes, copied once into the piece
- * that leaves; the next piece is made when it is asked for.
+ * Returns the JSON of a list in pieces of about `pieceBytes`. Items are stored bytes, copied once
+ * into the current piece; the next piece is made on demand.
  */
 export function listPieces(form: ListForm, batches: Batches, pieceBytes: number): Pieces {
   const writer = new PieceWriter(form, pieceBytes)
@@ -35,7 +35,7 @@ async function* piecesLater(
   yield* writer.end()
 }
 
-/** Fills one piece after the other. */
+/** Fills one piece after another. */
 class PieceWriter {
   readonly #pieceBytes: number
   readonly #typedItems: boolean
@@ -50,7 +50,7 @@ class PieceWriter {
     this.#at = this.#piece.write(head)
   }
 
-  /** Pieces that are full. */
+  /** Yields the pieces that are full. */
   *add(batch: readonly StoredObject[]): Generator<Uint8Array, void> {
     for (const { bytes, itemOffset } of batch) {
       const from = this.#typedItems ? openBraceBytes : itemOffset

@@ -18,11 +18,12 @@ import type { Batches } from './slices.ts'
 type Parts = { readonly clock: Clock; readonly limits: RegistryLimits; readonly byteBudget: ByteBudget }
 
 /**
- * A list as one message of protobuf, in pieces of about `pieceBytes`. A message begins with its length, so all objects are
- * encoded before the first piece leaves. The pieces are kept until then, up to `heldBytesMax` and as long as there is room
- * beside those of other lists; what is behind that is encoded once more when it is asked for.
+ * Returns a list as one protobuf message, in pieces of about `pieceBytes`. A message begins with
+ * its length, so all objects are encoded before the first piece is sent. The pieces are buffered
+ * until then, up to `heldBytesMax` and the budget shared with other lists; the rest is encoded a
+ * second time on demand.
  *
- * @param batches are walked twice where not all is kept
+ * @param batches iterated twice if not everything was buffered
  */
 export async function* protobufPieces(
   form: Form,
@@ -50,7 +51,7 @@ export async function* protobufPieces(
     const first = kept.shift()
     if (first === undefined) piece.addFirst(head)
     else yield Buffer.concat([head, first])
-    // Those that left are of no interest any more, however slowly the others go.
+    // Release each piece once it was sent, however slow the client is.
     for (let next = kept.shift(); next !== undefined; next = kept.shift()) {
       keptBytes -= next.length
       byteBudget.release(next.length)
@@ -71,7 +72,7 @@ export async function* protobufPieces(
   }
 }
 
-/** @param skipped so many objects at the beginning */
+/** @param skipped number of objects to skip at the beginning */
 async function* messages(
   { schema, shown }: Form,
   batches: Batches,
@@ -94,7 +95,7 @@ async function* messages(
   }
 }
 
-/** What leaves together. */
+/** Messages that are sent together. */
 class Piece {
   readonly #bytesMax: number
   #parts: Uint8Array[] = []
@@ -113,7 +114,7 @@ class Piece {
     this.#bytes += part.length
   }
 
-  /** Before all that is in it. */
+  /** Adds a part before all others. */
   addFirst(part: Uint8Array): void {
     this.#parts.unshift(part)
     this.#bytes += part.length

@@ -9,19 +9,20 @@ import type { WantedRevision } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { fromRead, notReached, readErrorOf } from '../shared/store-error-mapping.ts'
 
-/** What a read fixes, synchronously, once memory is new enough. */
+/** What a read does, synchronously, once memory is new enough. */
 export type ReadAction<T> = {
   readonly take: () => T
-  /** Gives back what was taken and turned out to be too old. Unset: there is nothing to give back. */
+  /** Releases a value that turned out to be too old. Unset: nothing to release. */
   readonly drop?: (value: T) => void
 }
 
 /**
- * Waits until local memory is as new as the caller wants (`exact`: until the revision exists), fixes what the caller takes, and
- * says in the context what is proven of it. What depends on time is looked at once the value is fixed, as this
- * process may have stood still.
+ * Waits until local memory is as new as the caller requires (`exact`: until the revision exists),
+ * takes the value, and reports the consistency proof to the context. Conditions that depend on time
+ * are checked after the value was taken, as the process may have been paused.
  *
- * @throws ApiError `Timeout` when memory is not new enough in time; `BadRequest` for lease reads where they are off
+ * @throws ApiError `Timeout` when memory is not new enough in time; `BadRequest` for lease reads
+ * where they are disabled
  * @source spec 4.8.3, 4.8.5
  */
 export async function readState<T>(
@@ -54,7 +55,7 @@ export async function readState<T>(
         drop?.(value)
         throw boundNotMet(boundMs, `memory is proven to be at most ${Math.ceil(age)} ms behind`)
       }
-      // So that whoever comes next need not wait.
+      // Refresh early, so that the next reads need not wait.
       if (2 * age > boundMs) store.reads.probe()
       return read.prove('bounded', value)
     }
@@ -68,7 +69,7 @@ export async function readState<T>(
         if (lease.holds()) return read.prove('lease', value, null, beganMs)
         drop?.(value)
       }
-      // Whoever does not lead by a lease asks the leader, and says so.
+      // Without a lease, fall back to a barrier and report that mode.
       await barrier(parts, context)
       return read.prove('linearizable', take())
     }
@@ -77,12 +78,12 @@ export async function readState<T>(
   }
 }
 
-/** What goes on from a version that is there: nothing else is read now. */
+/** Reports the proof for a value of an existing version, without reading. */
 export function provenAt<T>(parts: VerbDependencies, context: RequestContext, value: T, revision: number): T {
   return new ProofRecorder(parts, context).prove('exact', value, revision)
 }
 
-/** One read, from its beginning to what it proves. */
+/** Records the times of one read and reports its proof. */
 class ProofRecorder {
   readonly #parts: VerbDependencies
   readonly #context: RequestContext
@@ -95,15 +96,16 @@ class ProofRecorder {
   }
 
   /**
-   * @param revision of what was taken; null: of the newest state
-   * @param asOfMs since when nothing that was acknowledged is missing; null: as the latest barrier says
+   * @param revision of the value; null: of the newest state
+   * @param asOfMs time since when no acknowledged write is missing; null: that of the latest
+   * barrier
    */
   prove<T>(mode: ProvenMode, value: T, revision: number | null = null, asOfMs: number | null = null): T {
     const { store, clock } = this.#parts
     const { freshness, term } = store.reads
     const fixedMs = clock.monotonicMs()
     const since = asOfMs ?? freshness?.asOfMs ?? null
-    // An older revision than the newest is as old as it is.
+    // The staleness of an exact revision is not bounded.
     const boundMs = since === null || mode === 'exact' ? null : Math.ceil(fixedMs - since)
     const confirmedMs = Math.max(this.#beganMs, mode === 'lease' ? 0 : (freshness?.confirmedMs ?? 0))
     this.#context.proven?.({
@@ -126,7 +128,7 @@ function barrier(parts: VerbDependencies, context: RequestContext): Promise<void
   return fromRead(parts.store.barrier(deadlineOf(parts, context)))
 }
 
-/** Ms by which memory may be behind, now. */
+/** Upper bound of the staleness of memory, in ms. */
 function ageMs({ store, clock }: VerbDependencies): number {
   const { freshness } = store.reads
   return freshness === null ? Infinity : clock.monotonicMs() - freshness.asOfMs
@@ -148,13 +150,13 @@ function boundNotMet(boundMs: number, why: string): ApiError {
   })
 }
 
-/** An entry that does nothing: what this member has applied with it has everything before it. */
+/** Appends an empty entry: once this member has applied it, it has applied everything before it. */
 async function logRead(parts: VerbDependencies, context: RequestContext): Promise<void> {
-  // A read all the same: whether an entry without effect was written is nobody's question.
+  // Reported as a read: it does not matter whether an entry without effect was written.
   await fromRead(parts.store.write({ kind: 'write', operations: [] }, deadlineOf(parts, context)))
 }
 
-/** Nothing is refused on memory that may be behind. */
+/** Refuses only after a barrier, as memory may be stale. */
 async function requireLeases(parts: VerbDependencies, context: RequestContext): Promise<void> {
   const { store } = parts
   if (store.settings.leaseReads === 1) return

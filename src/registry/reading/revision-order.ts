@@ -5,8 +5,8 @@ import { selectedOf } from './slices.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
 
 /**
- * What is selected of `objects`, in the order it was written. Sorting tens of thousands in one go would hold up everyone
- * else, so runs of them are sorted, a run a turn, and merged as they are asked for.
+ * Returns the selected `objects` in order of revision. Sorting tens of thousands at once would
+ * block the event loop, so runs are sorted one per turn and merged on demand.
  */
 export async function inRevisionOrder(
   parts: VerbDependencies,
@@ -26,7 +26,10 @@ export async function inRevisionOrder(
 
 type Head = { readonly run: readonly StoredObject[]; at: number; object: StoredObject }
 
-/** @source Knuth, The Art of Computer Programming, volume 3, section 5.4.1: merging with a heap of the runs' heads */
+/**
+ * @source Knuth, The Art of Computer Programming, volume 3, section 5.4.1: merging with a heap of
+ * the runs' heads
+ */
 function* merged(runs: readonly (readonly StoredObject[])[]): Generator<StoredObject, void> {
   const heap: Head[] = []
   for (const run of runs) {
@@ -46,7 +49,7 @@ function* merged(runs: readonly (readonly StoredObject[])[]): Generator<StoredOb
   }
 }
 
-/** Puts the first head where it belongs. */
+/** Restores the heap order from the root. */
 function sink(heap: Head[]): void {
   const head = heap[0]
   if (head === undefined) return

@@ -12,25 +12,25 @@ import type { FieldValues } from '../kinds/field-values.ts'
 import { malformed } from '../calls/query-options.ts'
 import type { Target } from '../calls/request.ts'
 
-/** Which objects of a collection a list, watch or deletecollection is about. */
+/** The objects of a collection that a list, watch or deletecollection applies to. */
 export type Selection = {
-  /** All of them lie under it. */
+  /** Prefix of all of their keys. */
   readonly prefix: KeyPrefix
-  /** The only one it can be; null: any under the prefix. */
+  /** The only possible key; null: any under the prefix. */
   readonly key: Key | null
-  /** Nothing under the prefix is left out. */
+  /** Whether every object under the prefix matches. */
   readonly everything: boolean
-  /** An object has to be parsed to tell whether it matches. */
+  /** Whether an object must be parsed to decide if it matches. */
   readonly reads: boolean
   readonly matches: (stored: StoredObject) => boolean
-  /** Whether the object is one of them as an event leaves it, and whether it was before. */
+  /** Whether the object matches after an event, and before it. */
   readonly matchesNow: (event: StoreEvent) => boolean
   readonly matchedBefore: (event: StoreEvent) => boolean
-  /** Which events a watch has to be woken for; null: all under the prefix. */
+  /** The events that a watch must be woken for; null: all under the prefix. */
   readonly interest: WatchInterest | null
 }
 
-/** @throws ApiError `BadRequest` for a selector that cannot be read or names another field */
+/** @throws ApiError `BadRequest` for a selector that is malformed or names an unknown field */
 export function selectionOf(
   definition: ResourceDefinition,
   target: Target,
@@ -61,9 +61,9 @@ export function selectionOf(
   }
 }
 
-/** By the first field that can have one value only. */
+/** Uses the first field that requires a single value. */
 function interestIn(fields: FieldSelector, values: FieldValues): WatchInterest | null {
-  // A namespace is a prefix already.
+  // A namespace is part of the prefix already.
   const exact = fields.requirements.find(
     ({ field, operator }) => operator === '=' && field !== 'metadata.namespace',
   )
@@ -72,7 +72,7 @@ function interestIn(fields: FieldSelector, values: FieldValues): WatchInterest |
     : { kind: 'value', index: values.indexOf(exact.field), value: exact.value }
 }
 
-/** The parser says what is wrong, this says with which parameter. */
+/** Adds the name of the parameter to the parser's error. */
 function read<T>(parameter: string, text: string, parse: (text: string) => T): T {
   try {
     return parse(text)
@@ -82,7 +82,7 @@ function read<T>(parameter: string, text: string, parse: (text: string) => T): T
   }
 }
 
-/** No key part holds a slash, so nothing can match a selector that names one; it is left to the matcher. */
+/** Returns null for a text with a slash, which no key part can contain; the matcher rejects it. */
 function keyPart(text: string | null): string | null {
   return text === null || text === '' || text.includes('/') ? null : text
 }

@@ -6,13 +6,13 @@ import { yieldToEventLoop } from '../shared/yield-budget.ts'
 import type { Selection } from './selection.ts'
 
 /**
- * Some objects at a time, made when they are asked for: those of a long list are never held together. They may be walked
+ * Batches of objects, read on demand, so that a long list is never held as a whole. Can be iterated
  * more than once.
  */
 export type Batches = Iterable<readonly StoredObject[]> | AsyncIterable<readonly StoredObject[]>
 
 /**
- * Objects at one revision: the newest ones while it is the newest, which costs no more than copying pointers.
+ * Returns objects at one revision. The newest revision costs no more than copying pointers.
  * @throws StoreError `compacted`
  */
 export function sliceAt(
@@ -28,10 +28,9 @@ export function sliceAt(
 }
 
 /**
- * The first of `objects` that are selected. Where objects have to be read for that, others have their turn after a
- * bounded number of bytes.
+ * Returns the first of `objects` that are selected. Yields after a bounded number of parsed bytes.
  *
- * @param most at most so many
+ * @param most upper bound of their number
  */
 export function selectedOf(
   parts: VerbDependencies,

@@ -12,20 +12,20 @@ import type { Batches } from './slices.ts'
 import { columnDefinitions, rowOf, rowText, tableHead, tableTail } from '../representations/table.ts'
 import type { TableShape } from '../representations/table.ts'
 
-/** A list as text, each of whose objects has to be read for it. */
+/** A list as text, for which each object must be parsed. */
 export type TextList = {
   readonly head: string
   /** @param bytes as stored */
   readonly item: (bytes: Uint8Array) => string
   readonly separator: string
   readonly tail: string
-  /** All of it, where there are no items. */
+  /** The whole text of an empty list. */
   readonly empty: string
 }
 
 /**
- * A list in pieces of about `pieceBytes`. After a bounded number of bytes that were read, and a bounded time, the turn is
- * given to others.
+ * Returns a list in pieces of about `pieceBytes`. Yields after a bounded number of parsed bytes and
+ * a bounded time.
  */
 export async function* textPieces(
   list: TextList,
@@ -52,7 +52,7 @@ export async function* textPieces(
   yield Buffer.from(first ? list.empty : `${piece}${list.tail}`)
 }
 
-/** Objects, or what is shown of them, as a JSON list. */
+/** Returns converted objects as a JSON list. */
 export function jsonList({ listType, shown }: Form, metadata: JsonObject): TextList {
   const { kind, apiVersion } = listType
   const head = JSON.stringify({ kind, apiVersion, metadata, items: [] }).slice(0, -']}'.length)
@@ -65,7 +65,7 @@ export function jsonList({ listType, shown }: Form, metadata: JsonObject): TextL
   }
 }
 
-/** Members are in order, so kind and metadata stand behind the items. */
+/** Members are sorted, so kind and metadata follow the items. */
 export function yamlList({ listType, shown }: Form, metadata: JsonObject): TextList {
   const { kind, apiVersion } = listType
   return {

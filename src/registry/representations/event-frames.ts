@@ -5,8 +5,8 @@ import { atRevision } from '../kinds/encode.ts'
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /**
- * Events as clients read them: one JSON document and a newline. Each event is framed at most once per type,
- * whoever watches; a frame lives as long as the store keeps the event.
+ * Events as clients read them: one JSON document and a newline. Each event is encoded at most once
+ * per type, for all watches; a frame lives as long as the store keeps the event.
  */
 export class EventFrames {
   readonly #frames = new WeakMap<StoreEvent, { [type in EventType]?: Uint8Array }>()
@@ -22,9 +22,10 @@ export class EventFrames {
   }
 
   /**
-   * An event in another form, made when somebody first asks. There are as many forms as media types and shapes, a dozen.
+   * Returns an event in another form, converted on first use. There are about a dozen forms: media
+   * types times shapes.
    *
-   * @param form tells it from all others of the event
+   * @param form identifies the form
    */
   converted(event: StoreEvent, form: string, make: () => Uint8Array): Uint8Array {
     let frames = this.#converted.get(event)
@@ -40,13 +41,19 @@ export class EventFrames {
     return frame
   }
 
-  /** An object that was there before the watch began: in parts, as nobody shares it. */
+  /**
+   * Returns an object that existed before the watch began, in parts, as it is not shared between
+   * watches.
+   */
   initial(stored: StoredObject): readonly Uint8Array[] {
     return [heads.ADDED, stored.bytes, tail]
   }
 }
 
-/** An object that left the selection is shown as it last belonged, at the revision at which it left. */
+/**
+ * Returns the bytes to show. An object that left the selection is shown as it last matched, with
+ * the revision at which it left.
+ */
 export function bytesFor(event: StoreEvent, type: EventType): Uint8Array {
   if (type !== 'DELETED' || event.kind === 'deleted' || event.previous === null) return event.object.bytes
   return atRevision(event.previous, event.revision)

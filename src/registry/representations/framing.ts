@@ -21,20 +21,20 @@ import { bytesFor } from './event-frames.ts'
 import type { EventFrames, EventType } from './event-frames.ts'
 import type { Converted, Form } from './representation.ts'
 
-/** How the events of one watch are written. */
+/** Encodes the events of one watch. */
 export interface Framing {
-  /** Whether objects have to be read for it. */
+  /** Whether objects must be parsed for it. */
   readonly reads: boolean
   frame(event: StoreEvent, type: EventType): Uint8Array
-  /** An object that was there before the watch began, in parts that follow one another. */
+  /** Returns an object that existed before the watch began, as consecutive parts. */
   initial(stored: StoredObject): readonly Uint8Array[]
   /** @param annotation key to set to `true`, or null */
   bookmark(revision: number, annotation: string | null): Uint8Array
-  /** The end, and why. */
+  /** Returns the final ERROR event. */
   error(error: ApiError): Uint8Array
 }
 
-/** The objects as they are stored. */
+/** Objects as stored. */
 export function objectFraming(frames: EventFrames, { type }: Pick<Form, 'type'>): Framing {
   return {
     reads: false,
@@ -45,7 +45,7 @@ export function objectFraming(frames: EventFrames, { type }: Pick<Form, 'type'>)
   }
 }
 
-/** Each event is converted once, however many watch it in the same form. */
+/** Converts each event once for all watches that share the form. */
 export function convertedFraming(frames: EventFrames, form: Form, { encoding }: Converted): Framing {
   const { schema, shown, type } = form
   const known = `${encoding} ${type.kind} ${type.apiVersion}`
@@ -67,7 +67,7 @@ export function errorIn(encoding: Converted['encoding'], error: ApiError): Uint8
 }
 
 /**
- * One event: a line of JSON, a document of YAML, or a message of protobuf behind its length.
+ * Returns one event: a line of JSON, a document of YAML, or a message of protobuf after its length.
  *
  * @param schema of the object
  */
@@ -87,7 +87,7 @@ function eventIn(
   }
 }
 
-/** @source apimachinery `pkg/runtime/serializer/json`: the separator stands in front of each document */
+/** @source apimachinery `pkg/runtime/serializer/json`: each document begins with the separator */
 export function yamlEvent(type: WatchEventType, object: JsonObject): Uint8Array {
   return Buffer.from(`---\n${yamlText({ object, type })}`)
 }

@@ -7,32 +7,35 @@ import { apiVersionOf, listKindOf } from '../kinds/definition.ts'
 import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 import type { TableShape } from './table.ts'
 
-/** What an answer shows of its objects, and how that is written. @source spec 4.7 */
+/** How a response represents its objects: their form and encoding. @source spec 4.7 */
 export type Representation =
-  /** All of them. */
+  /** The whole objects. */
   | { readonly as: 'object'; readonly encoding: Encoding }
-  /** Their metadata. @param apiVersion of `PartialObjectMetadata`, as the client named it */
+  /** The metadata only. @param apiVersion of `PartialObjectMetadata`, as the client named it */
   | { readonly as: 'partial'; readonly encoding: Encoding; readonly apiVersion: string }
-  /** Rows of cells; there are no messages for them. */
+  /** Rows of cells; tables have no protobuf encoding. */
   | { readonly as: 'table'; readonly encoding: 'json' | 'yaml'; readonly shape: TableShape }
 
-/** The bytes that are stored. */
+/** The form in which objects are stored. */
 export const STORED_FORM: Representation = Object.freeze({ as: 'object', encoding: 'json' })
 
-/** What answers are that are converted object by object. */
+/** Representations that are converted object by object. */
 export type Converted = Exclude<Representation, { readonly as: 'table' }>
 
-/** Whether objects go out as they are stored. */
+/** Whether objects are sent as stored. */
 export function isStoredForm({ as, encoding }: Representation): boolean {
   return as === 'object' && encoding === 'json'
 }
 
-/** Custom resources have no numbers for their members, and so no messages. @source spec 4.7 */
+/**
+ * Whether the kind has a protobuf encoding: custom resources have no field numbers. @source spec
+ * 4.7
+ */
 export function hasProtobuf(definition: Pick<ResourceDefinition, 'schema'>): boolean {
   return definition.schema.protobuf !== undefined
 }
 
-/** What becomes of one object before it is written. */
+/** How one object is converted before it is encoded. */
 export type Form = {
   readonly schema: ObjectSchema
   readonly type: TypeMeta
@@ -40,7 +43,7 @@ export type Form = {
   readonly shown: (object: AnyObject) => JsonObject
 }
 
-/** @param whole the kind's schema with what all kinds share */
+/** @param whole schema of the kind including the common fields */
 export function formOf(definition: ResourceDefinition, representation: Converted, whole: ObjectSchema): Form {
   if (representation.as === 'object') {
     const { kind } = definition

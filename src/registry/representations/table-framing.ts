@@ -10,7 +10,10 @@ import type { Framing } from './framing.ts'
 import { partialObject, rowOf, rowText, tableHead, tableTail } from './table.ts'
 import type { Row, TableShape } from './table.ts'
 
-/** Rows of events, each made once, however many watch; one lives as long as the store keeps the event. */
+/**
+ * Rows of events, each made once for all watches; an entry lives as long as the store keeps the
+ * event.
+ */
 export class EventRows {
   readonly #rows = new WeakMap<StoreEvent, Map<string, Row>>()
 
@@ -39,7 +42,7 @@ export type TableFramingOptions = {
   readonly nowMs: () => number
 }
 
-/** Each event is a table of one row; only the first says what the columns are. */
+/** Encodes each event as a table of one row; only the first has the column definitions. */
 export function tableFraming({ definition, shape, encoding, rows, nowMs }: TableFramingOptions): Framing {
   let told = false
   const framed = (type: EventType | 'BOOKMARK', revision: number, row: string): Uint8Array => {
@@ -62,7 +65,7 @@ export function tableFraming({ definition, shape, encoding, rows, nowMs }: Table
   }
 }
 
-/** A row of nothing but the metadata that a bookmark is there for. */
+/** Returns a row with only the metadata of a bookmark. */
 function bookmarkRow(
   definition: ResourceDefinition,
   { apiVersion }: TableShape,

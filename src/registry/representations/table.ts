@@ -8,19 +8,19 @@ import { parseTimeMs } from '../../api/metadata/time.ts'
 import { columnsOf } from '../kinds/columns.ts'
 import type { AnyObject, Cell, ResourceDefinition } from '../kinds/definition.ts'
 
-/** How much of its object a row carries. */
+/** How much of its object each row carries. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** A table as one request wants it. */
+/** The table that one request asks for. */
 export type TableShape = {
-  /** Of the table, and of the metadata in its rows: as the client named it. */
+  /** apiVersion of the table and of the metadata in its rows, as the client named it. */
   readonly apiVersion: string
   readonly includeObject: IncludeObject
 }
 
 /**
- * A row but for its ages, which depend on when it is read: text, and between it the moments since when.
- * Made once per version, however many read it.
+ * A row except for its ages, which depend on the time of reading: text fragments with the
+ * timestamps between them. Made once per version, for all readers.
  */
 export type Row = readonly (string | Age)[]
 
@@ -63,7 +63,10 @@ export function rowText(row: Row, nowMs: number): string {
   return text
 }
 
-/** Up to and with `"rows":[`. @param columns false: the client was told them before */
+/**
+ * Returns the text up to and including `"rows":[`. @param columns false: the client has the column
+ * definitions already
+ */
 export function tableHead(
   definition: ResourceDefinition,
   shape: TableShape,
@@ -77,7 +80,7 @@ export function tableHead(
 
 export const tableTail = ']}'
 
-/** A table of one object. */
+/** Returns a table of one object. */
 export function tableOfOne(
   definition: ResourceDefinition,
   shape: TableShape,
@@ -85,7 +88,7 @@ export function tableOfOne(
   nowMs: number,
 ): Uint8Array {
   const read = parsed(bytes)
-  // What a dry run would have written has none.
+  // The object of a dry run has no resourceVersion.
   const metadata = { resourceVersion: read.object.metadata.resourceVersion ?? '' }
   const row = rowText(rowOfParsed(definition, shape, read), nowMs)
   return Buffer.from(`${tableHead(definition, shape, metadata)}${row}${tableTail}\n`)

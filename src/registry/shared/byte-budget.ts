@@ -1,6 +1,9 @@
 import { assert } from '../../../base/assert.ts'
 
-/** Room for what answers keep until they know how long they are: one for all that are made at once. */
+/**
+ * Limits the bytes that responses buffer until their length is known, shared by all responses in
+ * progress.
+ */
 export class ByteBudget {
   readonly #bytesMax: number
   #bytes = 0
@@ -9,12 +12,12 @@ export class ByteBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** Taken by all together. */
+  /** Bytes acquired by all holders together. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** @returns false when there is no room for so many more; then none are taken */
+  /** @returns false, without acquiring any, when the budget would be exceeded */
   acquire(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false
     this.#bytes += bytes
@@ -22,7 +25,7 @@ export class ByteBudget {
   }
 
   release(bytes: number): void {
-    assert(bytes <= this.#bytes, 'nobody gives back more than was taken')
+    assert(bytes <= this.#bytes, 'no more is released than was acquired')
     this.#bytes -= bytes
   }
 }

@@ -4,8 +4,9 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Key } from '../../store/key.ts'
 
 /**
- * Serializes concurrent writers of one object: only one of many can win each race, and the commands that lose would fill the
- * log. Holds as many waiters as requests wait, which the server bounds.
+ * Serializes concurrent writers of one object: only one of them can win each race, and losing
+ * commands would fill the log. Holds one waiter per waiting request, whose number the server
+ * bounds.
  */
 export class KeyedMutex {
   readonly #clock: Clock
@@ -16,7 +17,10 @@ export class KeyedMutex {
     this.#clock = clock
   }
 
-  /** Resolves when the caller has the lock; `unlock` must follow. @throws ApiError `Timeout` at the deadline */
+  /**
+   * Resolves when the caller has the lock; `unlock` must follow. @throws ApiError `Timeout` at the
+   * deadline
+   */
   async lock(key: Key, deadlineMs: number): Promise<void> {
     const waiting = this.#waiting.get(key)
     if (waiting === undefined) {

@@ -2,13 +2,13 @@ import { ApiError } from '../../api/errors/api-error.ts'
 import type { ApiErrorDetails } from '../../api/errors/api-error.ts'
 
 /**
- * A change of the cluster's membership, which objects of kind Member show but do not decide. It is requested from consensus
- * and is visible in memory once it is made. Each may be requested again: one that is made already is done.
+ * A change of the cluster's membership, which Member objects reflect but do not decide. It is
+ * requested from consensus and visible in memory once made. Each is idempotent.
  */
 export type MembershipChange =
   | { readonly kind: 'remove-member'; readonly id: string }
   | { readonly kind: 'set-member-role'; readonly id: string; readonly voter: boolean }
-  /** null: as it is. */
+  /** null: unchanged. */
   | {
       readonly kind: 'move-member'
       readonly id: string
@@ -24,13 +24,16 @@ export interface MembershipChanges {
    * @throws ApiError it was not made, or its outcome is unknown
    */
   apply(change: MembershipChange, deadlineMs: number): Promise<void>
-  /** Checks whether it would be refused, as this member's memory has it; after a barrier. Changes nothing. @throws ApiError */
+  /**
+   * Checks after a barrier whether the change would be refused, according to this member's memory.
+   * Changes nothing. @throws ApiError
+   */
   dryRun(change: MembershipChange): void
 }
 
 /**
- * The error of a request that failed after membership changes were made: they are not undone. The request must not be
- * repeated blindly, so no time to retry is named.
+ * Returns the error of a request that failed after membership changes were made: they are not
+ * rolled back. The request must not be repeated blindly, so no retry delay is given.
  */
 export function partialFailure(made: readonly MembershipChange[], cause: unknown): unknown {
   if (made.length === 0 || !(cause instanceof ApiError)) return cause

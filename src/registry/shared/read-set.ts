@@ -3,17 +3,20 @@ import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
 
 /**
- * What one evaluation of a write read from this member's memory. The evaluation stands as long as reading again would
- * show the same: so a refusal needs a read barrier, but not always a second evaluation.
+ * What one evaluation of a write read from this member's memory. The evaluation is valid as long as
+ * the same reads would return the same: so a refusal needs a read barrier, but not always a second
+ * evaluation.
  */
 export class ReadSet {
-  /** As the version of the request sees it. */
+  /** The store in the version of the request. */
   readonly #store: ObjectStore
-  /** As objects are stored, whatever their kind. */
+  /** The store as stored, for all kinds. */
   readonly #rawStore: ObjectStore
-  /** The single objects that were read, the last one first; as many as the steps of one evaluation read. */
+  /**
+   * Reads of single objects as a linked list, newest first; bounded by the steps of one evaluation.
+   */
   #last: Read | null = null
-  /** The revision of memory when a whole collection was read; null: none was. */
+  /** The revision of memory when a whole collection was read; null: none was read. */
   #collectionsAt: Revision | null = null
   #featureLevel: number | null = null
   #bytes = 0
@@ -23,24 +26,24 @@ export class ReadSet {
     this.#rawStore = stores.rawStore
   }
 
-  /** An object of the kind that is written, in the version of the request. */
+  /** Returns an object of the written kind, in the version of the request. */
   get(key: Key): StoredObject | null {
     return this.#noted(key, this.#store.view().get(key))
   }
 
-  /** An object of any other kind, as it is stored. */
+  /** Returns an object of another kind, as stored. */
   getOther(key: Key): StoredObject | null {
     return this.#noted(key, this.#rawStore.view().get(key))
   }
 
-  /** A whole collection of the kind that is written. */
+  /** Returns all objects of the written kind under the prefix. */
   list(prefix: KeyPrefix): readonly StoredObject[] {
     const view = this.#store.view()
     this.#collectionsAt ??= view.revision
     return view.list(prefix, { after: null, limit: null }).objects
   }
 
-  /** Of the single objects that were read. */
+  /** Bytes of the single objects that were read. */
   get bytes(): number {
     return this.#bytes
   }
@@ -51,12 +54,12 @@ export class ReadSet {
     return featureLevel
   }
 
-  /** Nothing was read: the evaluation holds whatever memory shows. */
+  /** Whether nothing was read: the evaluation does not depend on memory. */
   get isEmpty(): boolean {
     return this.#last === null && this.#collectionsAt === null && this.#featureLevel === null
   }
 
-  /** Whether everything that was read is the same now. */
+  /** Whether every read would return the same now. */
   isCurrent(): boolean {
     const view = this.#rawStore.view()
     if (this.#collectionsAt !== null && this.#collectionsAt !== view.revision) return false

@@ -1,6 +1,6 @@
 const KiB = 1024
 
-/** Bounds of the verbs. Each says what happens when it is reached. */
+/** Limits of the verbs, each with the behaviour when it is reached. */
 export type RegistryLimits = {
   /** Names tried for one `generateName`. When spent: 409 AlreadyExists. */
   readonly generateNameAttemptsMax: number
@@ -10,40 +10,53 @@ export type RegistryLimits = {
   readonly futureWaitMs: number
   /** How long a most-recent read waits for a quorum; several failovers fit. When over: 504. */
   readonly quorumWaitMs: number
-  /** How long a request for a kind that this member does not know waits for a quorum. When over: 504. */
+  /**
+   * How long a request for a kind that this member does not know waits for a quorum. When over:
+   * 504.
+   */
   readonly unknownKindWaitMs: number
-  /** Requests that wait so. When full: 429, `Retry-After: 1`. */
+  /** Requests that wait for an unknown kind. When full: 429, `Retry-After: 1`. */
   readonly unknownKindWaitsMax: number
-  /** Lists and watches leave in pieces of about this size; an object larger than it is a piece of its own. */
+  /** Approximate size of the pieces of lists and watches; a larger object is a piece of its own. */
   readonly pieceBytes: number
-  /** Body and stored object of a write: above, others have their turn between decoding, validating and encoding it. */
+  /**
+   * Bytes of the body and the stored object of a write above which it yields between decoding,
+   * validating and encoding.
+   */
   readonly writeTurnBytes: number
-  /** Bytes of objects that one request parses before others have their turn. */
+  /** Bytes of objects that one request parses before it yields. */
   readonly readTurnBytes: number
-  /** The same in time, where what is made of objects costs more than reading them: cells of tables. */
+  /** The same in ms, for conversions that cost more than parsing, such as table cells. */
   readonly readTurnMs: number
-  /** Bytes of a list in protobuf that one request keeps until it knows how long the whole is. More: encoded twice. */
+  /**
+   * Bytes of a protobuf list that one request buffers until the total length is known. When
+   * exceeded: the rest is encoded twice.
+   */
   readonly heldBytesMax: number
-  /** The same of all requests together. When full: the next ones encode twice. */
+  /** The same for all requests together. When full: further requests encode twice. */
   readonly heldBytesTotalMax: number
-  /** Objects that one request looks at before others have their turn, and that an unlimited list holds at once. */
+  /**
+   * Objects that one request processes before it yields, and that an unlimited list holds at a
+   * time.
+   */
   readonly sliceObjectsMax: number
-  /** Objects that deletecollection deletes at once. More: the next slice. */
+  /** Objects that deletecollection deletes concurrently. More: in the next slice. */
   readonly deleteCollectionAtOnce: number
-  /** A continue token as sent. Longer: 400. */
+  /** Length of a continue token. Longer: 400. */
   readonly continueTokenBytesMax: number
-  /** A watch without `timeoutSeconds` ends after this long, up to twice as long. */
+  /** Minimum duration of a watch without `timeoutSeconds`; randomized up to twice that. */
   readonly watchTimeoutMsMin: number
-  /** Between two bookmarks of one watch. */
+  /** Time between two bookmarks of one watch. */
   readonly watchBookmarkPeriodMs: number
-  /** Events a watch takes from its cursor at once. More: the next turn. */
+  /** Events that a watch takes from its cursor at a time. More: in the next turn. */
   readonly watchEventsPerPull: number
-  /** Warnings about unknown fields told to one caller. More: the rest is dropped. */
+  /** Warnings about unknown fields sent to one client. More: dropped. */
   readonly fieldWarningsMax: number
 }
 
 export const defaultRegistryLimits: RegistryLimits = Object.freeze({
-  // With 27^5 suffixes and 50,000 objects under one prefix, 8 tries all collide once in 10^19 creates.
+  // With 27^5 suffixes and 50,000 objects under one prefix, all 8 tries collide once in 10^19
+  // creates.
   generateNameAttemptsMax: 8,
   rewriteAttemptsMax: 6,
   futureWaitMs: 3000,

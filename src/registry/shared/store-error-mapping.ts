@@ -6,7 +6,7 @@ import { StoreError } from '../../store/store-errors.ts'
 import type { Revision } from '../../store/revision.ts'
 
 /**
- * Awaits a call of the store; a `StoreError` becomes the `ApiError` that clients know.
+ * Awaits a call of the store and converts a `StoreError` to the `ApiError` of the API.
  *
  * @throws ApiError
  */
@@ -18,7 +18,7 @@ export async function fromStore<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** As `fromStore`, of a call that only reads. @throws ApiError */
+/** As `fromStore`, for a call that only reads. @throws ApiError */
 export async function fromRead<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
@@ -27,7 +27,7 @@ export async function fromRead<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** As `apiErrorOf`, of a call that only read: there is nothing that it could have changed. */
+/** As `apiErrorOf`, for a call that only read and cannot have changed anything. */
 export function readErrorOf(cause: unknown): unknown {
   if (!(cause instanceof StoreError)) return cause
   switch (cause.code) {
@@ -42,7 +42,7 @@ export function readErrorOf(cause: unknown): unknown {
   }
 }
 
-/** What a client is told of a `StoreError`; anything else comes back as it is. */
+/** Returns the `ApiError` for a `StoreError`, and any other error unchanged. */
 export function apiErrorOf(cause: unknown): unknown {
   return cause instanceof StoreError ? translated(cause) : cause
 }
@@ -65,7 +65,8 @@ function translated(failure: StoreError): ApiError {
         const details = { ...causeOf(notApplied), ...soon }
         return serviceUnavailable('the server is shutting down, nothing was changed', details)
       }
-      // No Retry-After: common clients would ask ten times more, each as long, before they tell anybody.
+      // No Retry-After: common clients would retry ten times, each as long, before they report the
+      // error.
       return new Refusal(
         'Timeout',
         'Timeout: no quorum answered in time, nothing was changed',
@@ -80,7 +81,7 @@ function translated(failure: StoreError): ApiError {
   }
 }
 
-/** For programs: whether a write that failed may still take effect. */
+/** Machine-readable: whether a failed write may still take effect. */
 export const outcomeUnknown: ApiErrorCause = {
   reason: 'OutcomeUnknown',
   message: 'the outcome is unknown: the change may have been made or may still be made',
@@ -92,7 +93,7 @@ const notApplied: ApiErrorCause = {
   field: '',
 }
 
-/** Whether it says of a write that its outcome is unknown, or that there was none. */
+/** Whether the error states the outcome of a write: unknown or not applied. */
 export function statesOutcome({ details: { causes = [] } }: ApiError): boolean {
   return causes.some(({ reason }) => reason === outcomeUnknown.reason || reason === notApplied.reason)
 }
@@ -114,7 +115,7 @@ const tooNew = {
   retryAfterSeconds: 1,
 }
 
-/** Waiting for a version ended without it. @source spec 4.8.5 */
+/** Returns the error of a wait for a version that ended without it. @source spec 4.8.5 */
 export function notReached(wanted: Revision, current: Revision, cause: unknown): unknown {
   if (cause instanceof StoreError && cause.code === 'future') return tooLargeResourceVersion(wanted, current)
   return readErrorOf(cause)

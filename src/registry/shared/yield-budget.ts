@@ -2,8 +2,8 @@ import type { Clock } from '../../../base/clock.ts'
 import type { RegistryLimits } from './registry-limits.ts'
 
 /**
- * How much one request has read and converted since others had their turn: in bytes, which is what reading costs, and in
- * time, as what is made of them may cost anything. Who reads nothing never looks at the clock.
+ * Work of one request since it last yielded to the event loop: bytes that it read, and elapsed
+ * time, as conversions may cost anything. A request that reads nothing never reads the clock.
  */
 export class YieldBudget {
   readonly #clock: Clock
@@ -16,13 +16,13 @@ export class YieldBudget {
     this.#limits = limits
   }
 
-  /** To be said before they are converted. */
+  /** To be called before the bytes are converted. */
   charge(bytes: number): void {
     if (this.#bytes === 0) this.#sinceMs = this.#clock.monotonicMs()
     this.#bytes += bytes
   }
 
-  /** Others have to have theirs before more is read; then this one begins anew. */
+  /** Whether the request must yield and then call `reset` before it reads more. */
   get isSpent(): boolean {
     if (this.#bytes === 0) return false
     const { readTurnBytes, readTurnMs } = this.#limits

@@ -80,8 +80,9 @@ function decodeNew(
 }
 
 /**
- * The uid, the time and the generated name of a new object. All evaluations of a request share them, so that nothing is asked
- * twice about the same object; only a generated name that is taken is replaced.
+ * The uid, the time and the generated name of a new object. All evaluations of a request share
+ * them, so that nothing is asked twice about the same object; only a generated name that is taken
+ * is replaced.
  */
 export class Stamps {
   readonly #parts: VerbDependencies

@@ -19,9 +19,9 @@ import type { Selection } from '../reading/selection.ts'
 import { fromStore, isOutcomeUnknown, outcomeUnknown, statesOutcome } from '../shared/store-error-mapping.ts'
 
 /**
- * Deletes what a list with the same parameters shows, each object on its own and a bounded number at a time. Without an
- * exact version and a token that is what is there now; objects that come while it runs may stay, and one that someone else
- * deleted meanwhile is as good as deleted.
+ * Deletes what a list with the same parameters shows, each object on its own and a bounded number
+ * at a time. Without an exact version and a token that is what is there now; objects that come
+ * while it runs may stay, and one that someone else deleted meanwhile is as good as deleted.
  *
  * @throws ApiError the first failure; what was deleted before it stays deleted
  */

@@ -26,8 +26,8 @@ import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
 /**
- * Removes an object, or marks it where finalizers hold it or it has a grace period. 200 when it is gone, with a `Status` or
- * the object; 202 with the object while it remains.
+ * Removes an object, or marks it where finalizers hold it or it has a grace period. 200 when it is
+ * gone, with a `Status` or the object; 202 with the object while it remains.
  *
  * @throws ApiError
  * @source spec 3.1

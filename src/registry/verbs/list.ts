@@ -59,8 +59,8 @@ function listMetadata({ revision, next }: ListPage, { remainingItemCount }: Regi
 }
 
 /**
- * A definition may call its lists anything, so clients cannot tell from a list's kind what its items are, as they do
- * with the program's own kinds: `FooList` has items `Foo`.
+ * A definition may call its lists anything, so clients cannot tell from a list's kind what its
+ * items are, as they do with the program's own kinds: `FooList` has items `Foo`.
  */
 function hasTypedItems({ custom }: ResourceDefinition): boolean {
   return custom !== undefined

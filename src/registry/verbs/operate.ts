@@ -30,9 +30,10 @@ export function isOperation({ definition, target }: VerbRequest): boolean {
 }
 
 /**
- * Operates on an object as a body of another kind asks: 201 with a `Status` once it is done. The object is that of the path,
- * or for a kind that stands for such a subresource the one whose name the body has. Admission sees the creation of the body;
- * the change of the object that follows is not admitted again, as upstream.
+ * Operates on an object as a body of another kind asks: 201 with a `Status` once it is done. The
+ * object is that of the path, or for a kind that stands for such a subresource the one whose name
+ * the body has. Admission sees the creation of the body; the change of the object that follows is
+ * not admitted again, as upstream.
  *
  * @throws ApiError
  * @source spec 1.4; core `pkg/registry/core/pod/storage`
@@ -71,7 +72,10 @@ function operationAt({ definition, target }: VerbRequest): OperationSubresource 
   return operation
 }
 
-/** The request for the subresource that the kind stands for. @throws ApiError `BadRequest` for an object without a name */
+/**
+ * The request for the subresource that the kind stands for. @throws ApiError `BadRequest` for an
+ * object without a name
+ */
 function operatedObject(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -140,7 +144,9 @@ function filled(parts: VerbDependencies, definition: ResourceDefinition, object:
   return applyDefaults(parts.schemas.of(definition), object) as AnyObject
 }
 
-/** All of the object may be changed, and all its rules hold but those for what clients may change. */
+/**
+ * All of the object may be changed, and all its rules hold but those for what clients may change.
+ */
 function wholeObject({ hooks }: ResourceDefinition): PartSubresource {
   return {
     ...{ name: '', verbs: [] },

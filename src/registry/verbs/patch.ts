@@ -26,8 +26,8 @@ import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 
 /**
- * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever won a race, a bounded
- * number of times.
+ * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever
+ * won a race, a bounded number of times.
  *
  * @throws ApiError
  * @source spec 4.3

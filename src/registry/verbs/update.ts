@@ -14,8 +14,8 @@ import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
 /**
- * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion replaces only that
- * version; without one, or with "0", it replaces whatever is there.
+ * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion
+ * replaces only that version; without one, or with "0", it replaces whatever is there.
  *
  * @throws ApiError
  * @source spec 4.2

@@ -16,8 +16,8 @@ export function showView({ view }: ViewSubresource, answer: VerbResponse): VerbR
 }
 
 /**
- * The change of an object that somebody says in the shape of another kind. What that says of the object's identity and
- * version are conditions; all other metadata is the object's.
+ * The change of an object that somebody says in the shape of another kind. What that says of the
+ * object's identity and version are conditions; all other metadata is the object's.
  *
  * @param say what is said, of the schema, when the object is that
  */

@@ -18,8 +18,8 @@ import { inRevisionOrder } from '../reading/revision-order.ts'
 import type { StoredObject, WatchCursor } from '../../store/object-store.ts'
 
 /**
- * Spec 4.8.4. Nothing is sent before the start is known to be within the history, so a start that is
- * too old is a plain 410.
+ * Spec 4.8.4. Nothing is sent before the start is known to be within the history, so a start that
+ * is too old is a plain 410.
  */
 export async function watch(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, context } = request
@@ -31,7 +31,8 @@ export async function watch(parts: VerbDependencies, request: VerbRequest): Prom
     wanted.kind === 'exact'
       ? startFrom(parts, context, take())
       : await readState(parts, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
-  // As they were written: who is cut off in the midst goes on behind what it was told last, and misses nothing.
+  // As they were written: who is cut off in the midst goes on behind what it was told last, and
+  // misses nothing.
   const initial = await initialOf(parts, selection, start)
   const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
   const stream = new ObjectWatch({
@@ -100,7 +101,10 @@ function startOf(
   }
 }
 
-/** A version that does not exist yet is waited for inside the stream: until then nothing is read, and nothing proven. */
+/**
+ * A version that does not exist yet is waited for inside the stream: until then nothing is read,
+ * and nothing proven.
+ */
 function startFrom(parts: VerbDependencies, context: RequestContext, start: Start): Start {
   return start.cursor === null ? start : provenAt(parts, context, start, start.after)
 }
@@ -122,6 +126,7 @@ async function initialOf(
 /** Spread, so that the watches of a restart do not all end in the same second. */
 function randomTimeoutMs(parts: VerbDependencies): number {
   const { watchTimeoutMsMin } = parts.limits
-  // In whole seconds: timers of one length share a list, and ten thousand lists cost more than their timers.
+  // In whole seconds: timers of one length share a list, and ten thousand lists cost more than
+  // their timers.
   return watchTimeoutMsMin + 1000 * parts.random.below(Math.ceil(watchTimeoutMsMin / 1000))
 }

@@ -5,7 +5,8 @@ import { resourceOf } from '../kinds/definition.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
- * Asks whether the caller may create the object that an update would create. Authorization has only seen the update.
+ * Asks whether the caller may create the object that an update would create. Authorization has only
+ * seen the update.
  *
  * @throws ApiError `Forbidden`
  * @source apiserver `pkg/endpoints/handlers/create.go`, withAuthorization

@@ -132,8 +132,8 @@ export type ShapeOptions = {
 }
 
 /**
- * Gives an object its kind's types, reports members that stand there twice or that the kind does not have,
- * and fills in defaults.
+ * Gives an object its kind's types, reports members that stand there twice or that the kind does
+ * not have, and fills in defaults.
  *
  * @param object carries kind and apiVersion
  */
@@ -157,7 +157,10 @@ export function shape(
   return kind.hooks?.fillDefaults?.(typed) ?? typed
 }
 
-/** The object that admission changed, with its kind's types and defaults; fields that the kind does not have are dropped. */
+/**
+ * The object that admission changed, with its kind's types and defaults; fields that the kind does
+ * not have are dropped.
+ */
 export function reshapeObject(parts: VerbDependencies, kind: DecodedKind, object: AnyObject): AnyObject {
   return shape(parts, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
 }

@@ -2,8 +2,8 @@ import type { ObjectMeta } from '../../api/metadata/object.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 
 /**
- * Who manages which fields of an object, `metadata.managedFields`. Nothing is tracked yet: what clients say of managed fields
- * is dropped, and what an object has stays.
+ * Who manages which fields of an object, `metadata.managedFields`. Nothing is tracked yet: what
+ * clients say of managed fields is dropped, and what an object has stays.
  *
  * @param object as it will be stored but for its managed fields
  * @param current null: the object is new
@@ -20,8 +20,8 @@ export function manageFields(object: AnyObject, current: AnyObject | null): AnyO
 type Draft = { -readonly [Name in keyof ObjectMeta]: ObjectMeta[Name] }
 
 /**
- * The object that a JSON patch is applied to. Clients clear the managed fields by replacing the member, and a JSON patch can
- * only replace what is there.
+ * The object that a JSON patch is applied to. Clients clear the managed fields by replacing the
+ * member, and a JSON patch can only replace what is there.
  */
 export function withManagedFields(current: AnyObject): AnyObject {
   const { metadata } = current

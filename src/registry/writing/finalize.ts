@@ -17,8 +17,9 @@ export function hasFinalizers(definition: ResourceDefinition, object: AnyObject)
 }
 
 /**
- * Deletion was asked for and nothing holds it back: the next write removes the object. Time to end in good order is not
- * counted here: who runs the object says that it has ended, by deleting it with none.
+ * Deletion was asked for and nothing holds it back: the next write removes the object. Time to end
+ * in good order is not counted here: who runs the object says that it has ended, by deleting it
+ * with none.
  */
 export function isFullyFinalized(definition: ResourceDefinition, object: AnyObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
@@ -27,7 +28,8 @@ export function isFullyFinalized(definition: ResourceDefinition, object: AnyObje
 }
 
 /**
- * Seconds that an object has to end in good order once it is deleted like this. Another deletion can only shorten them.
+ * Seconds that an object has to end in good order once it is deleted like this. Another deletion
+ * can only shorten them.
  *
  * @param asked by whoever deletes; null: they leave it to the object
  * @source apiserver `pkg/registry/rest/delete.go`, BeforeDelete
@@ -48,7 +50,9 @@ export function graceSeconds(
 /** Longer than anybody waits, and the time at which it is over can still be written. */
 const graceSecondsMax = 2 ** 31 - 1
 
-/** What must hold when an object is removed. What holds others goes last: nothing may be left in it. */
+/**
+ * What must hold when an object is removed. What holds others goes last: nothing may be left in it.
+ */
 export function removalConditions(
   parts: VerbDependencies,
   definition: ResourceDefinition,

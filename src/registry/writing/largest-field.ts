@@ -13,8 +13,8 @@ export type LargestField = { readonly path: Path; readonly bytes: number }
 const stepsMax = 8
 
 /**
- * Finds the field that makes an object large: from the root to the largest child, as long as that takes more than half of the
- * bytes. Takes time linear in the size of the object.
+ * Finds the field that makes an object large: from the root to the largest child, as long as that
+ * takes more than half of the bytes. Takes time linear in the size of the object.
  *
  * @param schema tells members from keys of maps
  */

@@ -22,10 +22,11 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { RequestContext } from '../calls/request.ts'
 
 /**
- * Options of a deletion, from the body where there is one, else from the query; a dry run may be asked for in
- * either, because deleting by mistake is worse. Propagation is checked and changes nothing: upstream holds the object by the finalizer
- * `foregroundDeletion` or `orphan` until its garbage collector is through with the dependents. Here nothing
- * collects dependents: none is waited for, all are left, and a finalizer nobody removes would hold for ever.
+ * Options of a deletion, from the body where there is one, else from the query; a dry run may be
+ * asked for in either, because deleting by mistake is worse. Propagation is checked and changes
+ * nothing: upstream holds the object by the finalizer `foregroundDeletion` or `orphan` until its
+ * garbage collector is through with the dependents. Here nothing collects dependents: none is
+ * waited for, all are left, and a finalizer nobody removes would hold for ever.
  *
  * @throws ApiError `BadRequest`
  */
@@ -48,8 +49,9 @@ export function readDeleteOptions(
 }
 
 /**
- * Warns the client that the requested treatment of dependents is not enforced. `Background` gets no warning: existing
- * clients send it with every deletion, and it promises nothing by the time of the response.
+ * Warns the client that the requested treatment of dependents is not enforced. `Background` gets no
+ * warning: existing clients send it with every deletion, and it promises nothing by the time of the
+ * response.
  */
 export function warnOfDependents({ warn }: Pick<RequestContext, 'warn'>, options: DeleteOptions): void {
   const { propagationPolicy } = options

@@ -15,32 +15,36 @@ import { fromStore } from '../shared/store-error-mapping.ts'
 import type { Evaluate, Plan } from './write-plan.ts'
 
 export type RetryOptions = {
-  /** Evaluations at most that end in a lost race. */
+  /** Maximum number of evaluations that may lose a race. */
   readonly attemptsMax: number
   /**
-   * The object that is written: requests that lost a race for it take turns. null: another one in each evaluation. Asked for
-   * after a lost race only.
+   * Returns the key of the written object: requests that lost a race for it are serialized. null:
+   * each evaluation creates another object. Called after a lost race only.
    */
   readonly key: (() => Key) | null
-  /** The result is never a write, so memory is made current first. */
+  /** The result is never a write, so a barrier comes first. */
   readonly barrierFirst: boolean
-  /** The request for the object that is written, where that is not the object of the path. */
+  /** The request for the written object if it is not the object of the path. */
   readonly on?: VerbRequest
-  /** The error for a lost condition that another evaluation would lose again; null to try again. */
+  /**
+   * Returns an error for a lost condition that another evaluation would lose again; null to retry.
+   */
   readonly onLost?: (condition: Condition) => ApiError | null
-  /** When attempts are spent. Unset: `Conflict`. */
+  /** Returns the error when the attempts are spent. Unset: `Conflict`. */
   readonly exhausted?: () => ApiError
 }
 
 /**
- * Evaluates a write optimistically on local memory and proposes the result. Apply decides whether its conditions hold; after
- * a lost race the write is evaluated again. A refusal, a dry run or "nothing changed" has no conditions that apply could
- * check and may rest on memory that is behind. It counts only after a read barrier, and stands if what the evaluation read is
- * unchanged there; else it is evaluated once more. A lost race is as good as a barrier: this member has applied the
+ * Evaluates a write optimistically on local memory and proposes the result. Apply decides whether
+ * its conditions hold; after a lost race the write is evaluated again. A refusal, a dry run or
+ * "nothing changed" has no conditions that apply could check and may rest on memory that is behind.
+ * It counts only after a read barrier, and stands if what the evaluation read is unchanged there;
+ * else it is evaluated once more. A lost race is as good as a barrier: this member has applied the
  * point where it was decided.
  *
- * Membership changes are requested only after a barrier too, and once everything else of the request holds; they have no
- * conditions of their own. An error that follows says which of them were made.
+ * Membership changes are requested only after a barrier too, and once everything else of the
+ * request holds; they have no conditions of their own. An error that follows says which of them
+ * were made.
  *
  * @throws ApiError
  */
@@ -62,7 +66,7 @@ export async function retryOnConflict(
 /** What is left to do of a request, and the membership changes that were made for it. */
 type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
-/** After a lost race. */
+/** Retries after a lost race, serialized by the key. */
 async function attemptsInTurn(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -96,7 +100,7 @@ async function attempt(
   const first = await evaluated(parts, request, state.evaluate, options)
   const plan =
     first.kind === 'membership-changes' ? await runExternalChanges(parts, request, state, first) : first
-  // Another request changed the membership meanwhile.
+  // Another request changed the membership in between.
   if (plan.kind === 'membership-changes') return null
   if (plan.kind !== 'write') return plan.value
   const operations = onlyWhile(request, withPrecondition(plan.operations, parts.definitionState?.()))
@@ -128,13 +132,13 @@ function onlyWhile({ onlyWhile }: VerbRequest, operations: readonly Operation[])
   return [{ ...first, conditions: [...first.conditions, onlyWhile] }, ...rest]
 }
 
-/** The precondition of the caller does not hold any more, and never will again. */
+/** Whether the precondition of the caller is lost permanently. */
 function lostForGood({ onlyWhile, definition, target }: VerbRequest, lost: Condition): ApiError | null {
   if (lost.kind !== 'other-revision-is' || lost.key !== onlyWhile?.key) return null
   return modifiedConflict(resourceOf(definition), target.name ?? '')
 }
 
-/** On memory that is current: it holds everything that was acknowledged before the request came. */
+/** Evaluates on current memory: it has everything acknowledged before the request. */
 async function evaluateCurrent(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -151,7 +155,7 @@ async function evaluateCurrent(
   }
 }
 
-/** On local memory. Anything but a write is confirmed behind a barrier. */
+/** Evaluates on local memory. A result that is not a write is confirmed after a barrier. */
 async function evaluateConfirmed(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -174,19 +178,21 @@ async function evaluateConfirmed(
       throw cause
     }
   }
-  // A review, or a body that is wrong whatever is stored, rests on nothing.
+  // A review, or a body that is invalid regardless of the state, does not depend on memory.
   const restsOnMemory = !reads.isEmpty || parts.definitionState !== undefined
   if (restsOnMemory) await passBarrier(parts, request)
   return evaluateCurrent(parts, request, reads.isCurrent() ? stands : evaluate, options)
 }
 
-/** Makes memory current. @throws DefinitionChangedError when the kind was made of a definition that is another one by now */
+/**
+ * Makes memory current. @throws DefinitionChangedError when the definition of the kind has changed
+ */
 async function passBarrier(parts: VerbDependencies, request: WriteRequest): Promise<void> {
   await fromStore(parts.store.barrier(request.context.deadlineMs))
   parts.definitionState?.()
 }
 
-/** @throws ApiError when what is to be written would have no room */
+/** @throws ApiError when the write would exceed the storage quota */
 function checkPlanRoom({ store }: VerbDependencies, on: VerbRequest, plan: Plan): void {
   if (plan.kind !== 'answer') checkStorageQuota(store, on, plan.operations, { dryRun: plan.kind !== 'write' })
 }
@@ -210,7 +216,7 @@ async function runExternalChanges(
 ): Promise<Plan> {
   const { membership } = parts
   if (membership === undefined) throw serviceUnavailable('this member cannot change the membership')
-  // A change that is refused after another one was made would leave half of what was asked.
+  // If a later change were refused, only half of the request would be done.
   if (plan.dryRun || plan.changes.length > 1) {
     for (const change of plan.changes) membership.dryRun(change)
   }
@@ -219,7 +225,7 @@ async function runExternalChanges(
     await membership.apply(change, request.context.deadlineMs)
     state.applied = [...state.applied, change]
   }
-  // Never from the start again: the version that the request names was that before the changes.
+  // Never restart from the beginning: the version that the request names precedes the changes.
   state.evaluate = plan.next
   const next = await plan.next(new ReadSet(parts))
   checkPlanRoom(parts, request, next)

@@ -12,7 +12,8 @@ import type { Plan } from './write-plan.ts'
 import type { Write } from './write-pipeline.ts'
 
 /**
- * A create of a kind that is asked and not stored: 201 with what was asked and what is true of it. A dry run is the same.
+ * Creates a kind that is evaluated instead of stored: 201 with the request and its result. A dry
+ * run is the same.
  *
  * @throws ApiError
  * @source spec 1.4, 2.12
@@ -54,7 +55,7 @@ async function answerReview(
   return { kind: 'answer', value: documentResponse(201, Buffer.from(jsonText(shown(answered, namespace)))) }
 }
 
-/** What a client says of the answer does not count. */
+/** Returns the object without the result that the client sent, which is ignored. */
 function question(sent: AnyObject, namespace: string | null): AnyObject {
   const draft: JsonObjectDraft = { ...sent }
   delete draft['status']

@@ -28,14 +28,14 @@ import type { Draft } from './write-pipeline.ts'
 import { planPut } from './write-plan.ts'
 import type { Evaluate, Plan } from './write-plan.ts'
 
-/** A change of an object that exists. */
+/** A change of an existing object. */
 export type Rewrite = {
   /** null: all of the object. */
   readonly subresource: PartSubresource | null
   readonly options: AdmissionOptions
-  /** The object that the caller wants instead of `current`, its resourceVersion included. Throws `ApiError`. */
+  /** Returns the wanted object for `current`, including its resourceVersion. Throws `ApiError`. */
   readonly change: (current: AnyObject) => AnyObject
-  /** There is no such object. Unset: `NotFound`. */
+  /** Handles a missing object. Unset: `NotFound`. */
   readonly onMissing?: (reads: ReadSet) => Draft
 }
 
@@ -71,7 +71,7 @@ export function draftRewrite(
   }
 }
 
-/** How an update or a patch is retried. */
+/** Returns how an update or a patch is retried. */
 export function rewriteRetry(
   parts: VerbDependencies,
   { definition, target }: WriteRequest,
@@ -87,7 +87,7 @@ export function rewriteRetry(
 
 type Wanted = {
   readonly object: AnyObject
-  /** What that was made from. */
+  /** The object that it was derived from. */
   readonly current: AnyObject
   readonly stored: StoredObject
 }
@@ -122,7 +122,10 @@ function putOver(
   return { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object }
 }
 
-/** The membership changes that have to be made before the object can be that. @param object null: gone */
+/**
+ * Returns the membership changes required before the object can be stored. @param object null:
+ * deletion
+ */
 export function membershipChangesFor(
   { hooks }: ResourceDefinition,
   object: AnyObject | null,
@@ -132,9 +135,10 @@ export function membershipChangesFor(
 }
 
 /**
- * The answer once the membership was changed: the object as that change made it, and the rest of what was wanted. The object has
- * another version by that change alone, and by reports of its status meanwhile; only a change of what the request
- * changes too is a conflict for a request that named a version. A request without one is applied on top of it.
+ * Plans the response after the membership was changed: the object as that change made it, plus the
+ * rest of the request. The membership change and status reports in between gave the object another
+ * version. For a request that named a version, only a concurrent change of the same fields is a
+ * conflict. A request without a version is applied on top.
  */
 function afterMembershipChange(
   parts: VerbDependencies,
@@ -168,7 +172,7 @@ function afterMembershipChange(
   }
 }
 
-/** An update may take away the last finalizer of an object that is being deleted. */
+/** An update may remove the last finalizer of an object that is being deleted. */
 function planRemoval(parts: VerbDependencies, request: WriteRequest, dryRun: boolean, of: Wanted): Plan {
   const encoded = encode(of.object)
   const { key, revision } = of.stored
@@ -181,7 +185,7 @@ function planRemoval(parts: VerbDependencies, request: WriteRequest, dryRun: boo
   }
 }
 
-/** @throws ApiError `Conflict` when the caller meant another object or another version */
+/** @throws ApiError `Conflict` when the caller named another uid or version */
 export function checkPreconditions(
   { definition, target }: Pick<WriteRequest, 'definition' | 'target'>,
   { uid, resourceVersion }: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
@@ -196,7 +200,7 @@ export function checkPreconditions(
 }
 
 /**
- * Wraps a change of kinds that may only be overwritten by a caller that has seen what is there.
+ * Wraps a change of kinds whose updates must name the version they replace.
  *
  * @throws ApiError `Invalid` from the change, where it names no version
  * @source apiserver `pkg/registry/generic/registry/store.go`, AllowUnconditionalUpdate
@@ -221,7 +225,7 @@ function isSame(object: AnyObject, current: AnyObject): boolean {
   return isSameMetadata(object, current) && equalJson(rest(object), rest(current))
 }
 
-/** But for the version. */
+/** Compares metadata without the version. */
 function isSameMetadata(a: AnyObject, b: AnyObject): boolean {
   const rest = ({ metadata }: AnyObject): ObjectMeta => ({ ...metadata, resourceVersion: '' })
   return equalJson(rest(a), rest(b))

@@ -15,12 +15,13 @@ import { largestField } from './largest-field.ts'
 type StorageInfo = Pick<ObjectStore, 'storage' | 'settings'>
 type Refusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
 
-/** Of those that take most, a refusal names so many. */
+/** Number of resources that a refusal names, largest first. */
 const largestNamed = 5
 
 /**
- * Spares the log a write that apply would refuse for its size. On memory that is behind this may be wrong, as any
- * refusal. A write whose refusal is to raise the alarm on all members goes its way. A dry run has no other way.
+ * Refuses a write whose size apply would refuse, without appending it to the log. Like any refusal,
+ * this may be wrong on stale memory. A write whose refusal would raise the alarm on all members is
+ * proposed nevertheless. A dry run can only be refused here.
  *
  * @throws ApiError `Forbidden`, `RequestEntityTooLarge`
  */
@@ -54,7 +55,7 @@ export function checkStorageQuota(
   throw sizeError(store, request, operations, refusal)
 }
 
-/** What a client is told of a write whose size is refused. */
+/** Returns the error of a write whose size is refused. */
 export function sizeError(
   store: StorageInfo,
   request: VerbRequest,
@@ -65,7 +66,7 @@ export function sizeError(
   return storageFull(store, request, operations, refusal)
 }
 
-/** 413 that names the object and the field that takes most of it. */
+/** Returns a 413 error that names the object and its largest field. */
 function objectTooLarge(
   { definition }: VerbRequest,
   operations: readonly Operation[],
@@ -73,7 +74,7 @@ function objectTooLarge(
 ): ApiError {
   const { code, message, details } = tooLarge(`limit of an object is ${bytesMax}`)
   const put = operations[operation]
-  // Another object of the command is not the one that the caller knows.
+  // The caller does not know the other objects of the command.
   if (put?.kind !== 'put' || operation !== 0) return new ApiError(code, message, details)
   const { group, resource } = resourceOf(definition)
   const { name } = partsOf(put.key)
@@ -93,8 +94,9 @@ function objectTooLarge(
 }
 
 /**
- * 403, in the words of upstream's quotas: clients take it for an answer and show it. A 429 or a 503 they would ask
- * again and again, a 500 reads as a bug of the server, and for 507 a `Status` has no reason.
+ * Returns a 403 error in the words of upstream's quotas: clients show it and do not retry. They
+ * would retry a 429 or a 503, a 500 looks like a bug of the server, and there is no `Status` reason
+ * for 507.
  */
 function storageFull(
   store: StorageInfo,
@@ -116,7 +118,10 @@ function storageFull(
   return new ApiError('Forbidden', refusal.message, { ...refusal.details, causes })
 }
 
-/** Other tenants' namespaces are not named to whoever may write somewhere: administrators see them in the settings. */
+/**
+ * Namespaces of other tenants are not named to every writer: administrators see them in the
+ * settings.
+ */
 function namespaceUsage({ storage }: StorageInfo, namespace: string): string {
   const own = storage.largestPlaces().filter((place) => place.namespace === namespace)
   return own.length === 0 ? '' : `, and in namespace ${namespace} by ${own.map(formatUsage).join(', ')}`
@@ -126,7 +131,7 @@ function formatUsage({ resource, bytes, objects }: ResourceUsage): string {
   return `${resource} (${formatBytes(bytes)}, ${objects} object${objects === 1 ? '' : 's'})`
 }
 
-/** `7.9 GiB`, for people. */
+/** Returns a human-readable size such as `7.9 GiB`. */
 function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))

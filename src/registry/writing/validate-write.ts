@@ -7,7 +7,7 @@ import type { ObjectMeta } from '../../api/metadata/object.ts'
 import { validateSchema } from '../../api/schema/validate.ts'
 import type { AnyObject, BodyKind, PartSubresource, ResourceDefinition } from '../kinds/definition.ts'
 
-/** The validation step of each kind of write. All throw `ApiError` `Invalid`. */
+/** Validation of each type of write. All throw `ApiError` `Invalid`. */
 
 export function validateNewObject(definition: ResourceDefinition, object: AnyObject): void {
   const { validateName, allowsUnqualifiedFinalizers: plainFinalizers = false, hooks } = definition
@@ -44,7 +44,7 @@ function validateShape({ structural, schema }: ResourceDefinition, object: AnyOb
   else validateSchema(schema, object, found)
 }
 
-/** A new object among all others of its kind. */
+/** Validates a new object against all others of its kind. */
 export function validateAmong(
   definition: ResourceDefinition,
   object: AnyObject,
@@ -57,14 +57,17 @@ export function validateAmong(
   })
 }
 
-/** A body that is not stored, such as that of an eviction. @param name of the object that it is for */
+/**
+ * Validates a body that is not stored, such as that of an eviction. @param name of the object of
+ * the path
+ */
 export function validateBody(kind: BodyKind, name: string, body: AnyObject): void {
   requireValid(kind, name, (found) => {
     validateSchema(kind.schema, body, found)
   })
 }
 
-/** A review. @param namespace null: of a cluster-scoped kind */
+/** Validates a review. @param namespace null: cluster-scoped kind */
 export function validateReview(
   definition: ResourceDefinition,
   object: AnyObject,
@@ -77,7 +80,7 @@ export function validateReview(
   })
 }
 
-/** A review is not stored, so it has no name, no labels and no history. */
+/** A review is not stored, so it has no name, labels or history. */
 function checkReviewMetadata(metadata: ObjectMeta, namespace: string | null, found: Findings): void {
   const said = Object.entries(metadata).filter(([name, value]) => {
     const absent = value === null || value === ''

@@ -7,10 +7,11 @@ import { keyOfTarget } from '../calls/request.ts'
 import { fromStore } from '../shared/store-error-mapping.ts'
 
 /**
- * Reads the body of an update or a patch. Whatever is read can be written again: a body may have as many values as the object that
- * it is for, which defaults may have given more than a body could create it with, and a few more.
+ * Reads the body of an update or a patch. Whatever can be read can be written again: the limit of
+ * values is that of the stored object plus a few, as defaults may have given it more than a create
+ * allows.
  *
- * @param read called with the values that the body may have; once more where this member was behind
+ * @param read called with the limit of values; called again if this member was behind
  * @throws ApiError
  */
 export function withValueLimit<T>(
@@ -19,7 +20,7 @@ export function withValueLimit<T>(
   read: (valuesMax: number) => T | Promise<T>,
 ): T | Promise<T> {
   const { valuesMax } = bodyLimits
-  // More values take more bytes.
+  // More values need more bytes.
   return request.body.byteLength <= valuesMax ? read(valuesMax) : readLarge(parts, request, read)
 }
 
@@ -47,10 +48,10 @@ function valuesAllowed({ store }: VerbDependencies, { definition, target }: Writ
 }
 
 /**
- * Refuses an object that has too many values with its defaults.
+ * Refuses an object that has too many values including its defaults.
  *
- * @param bytes as it is to be stored
- * @param storedBytes as it is stored. null: it is new
+ * @param bytes of the object to be stored
+ * @param storedBytes of the stored object. null: it is new
  * @throws ApiError RequestEntityTooLarge
  */
 export function checkValueCount(bytes: Uint8Array, storedBytes: Uint8Array | null): void {

@@ -3,8 +3,8 @@ import type { AnyObject } from '../kinds/definition.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
- * Tells who writes what their object says that has its troubles, once it is known to be valid. The first
- * `fieldWarningsMax` only: a hook makes them as they are taken, so that no object costs more than those.
+ * Sends the warnings about a valid object to the client, at most `fieldWarningsMax`: the hook
+ * generates them lazily, so the cost is bounded.
  *
  * @param current null: the object is new
  */

@@ -12,12 +12,12 @@ import { withExtraOperations } from './write-plan.ts'
 import type { Plan } from './write-plan.ts'
 
 /**
- * Runs a write: create, update, patch, delete, an operation such as eviction, or a review. All take the same steps in the same
- * order; a verb supplies those that differ, as a `Write`.
+ * Runs a write: create, update, patch, delete, an operation such as eviction, or a review. All take
+ * the same steps in the same order; a verb supplies those that differ, as a `Write`.
  *
- * The steps of a `Write` are local and have no effects: they may be evaluated again. Whatever calls out to something else
- * goes through the `AdmissionContext` of the request, which remembers the answer: it is asked once, and again only when the
- * objects differ.
+ * The steps of a `Write` are local and have no effects: they may be evaluated again. Calls of
+ * external services go through the `AdmissionContext` of the request, which caches the result until
+ * the objects differ.
  *
  * @throws ApiError
  * @source apiserver `pkg/endpoints/handlers`, `pkg/registry/generic/registry/store.go`
@@ -31,20 +31,22 @@ export function runWrite<Sent>(
   const evaluated = (sent: Sent): Promise<VerbResponse> => {
     const evaluate = (reads: ReadSet): Promise<Plan> =>
       evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
-    // 9. Commit, or answer: evaluated again after a lost race, and where memory was behind.
+    // 9. Commit or respond: evaluated again after a lost race, and where memory was stale.
     return retryOnConflict(parts, request, evaluate, write.retry)
   }
-  // 1. Decode and default: once, whatever races follow.
+  // 1. Decode and default: once, regardless of retries.
   const sent = write.decode()
   if (!isLong(parts, request, 0)) return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
   return Promise.resolve(sent).then((decoded) => yieldToEventLoop(clock).then(() => evaluated(decoded)))
 }
 
-/** One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse */
+/**
+ * One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse
+ */
 export async function evaluateDraft(parts: VerbDependencies, of: Evaluation, draft: Draft): Promise<Plan> {
   const { admission } = parts
   if (draft.createsByUpdate === true) await authorizeCreation(parts, of.request)
-  // What an update or a patch made is as long to validate as it was to make.
+  // Validating a result of an update or a patch takes as long as producing it.
   const long = isLong(parts, of.request, of.reads.bytes)
   if (long && draft.current !== null) await yieldToEventLoop(parts.clock)
   // 2. Mutate.
@@ -64,16 +66,19 @@ export async function evaluateDraft(parts: VerbDependencies, of: Evaluation, dra
 }
 
 /**
- * Whether the steps of a write take so long that each is a turn of its own. Others may change what was read meanwhile, as while
- * admission is asked: apply decides whether it still holds.
+ * Whether the steps of a write take so long that it yields between them. What was read may change
+ * in between, as during calls of admission: apply decides whether it still holds.
  *
- * @param readBytes of the objects that it changes
+ * @param readBytes bytes of the objects that it changes
  */
 function isLong({ limits }: VerbDependencies, { body }: WriteRequest, readBytes: number): boolean {
   return body.byteLength + readBytes > limits.writeTurnBytes
 }
 
-/** The local steps of an evaluation, for a change that admission has seen already. @throws ApiError to refuse */
+/**
+ * Runs the local steps of an evaluation for a change that admission has seen already. @throws
+ * ApiError to refuse
+ */
 export function planAdmitted(draft: Draft): Plan | Promise<Plan> {
   return draft.plan(completeObject(draft, draft.object))
 }
@@ -81,7 +86,7 @@ export function planAdmitted(draft: Draft): Plan | Promise<Plan> {
 function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {
   // 3. Default and prune again what admission changed.
   const shaped = mutated === null || mutated === draft.object ? draft.object : draft.reshape(mutated)
-  // 4. Prepare: the fields that clients may not set.
+  // 4. Prepare: set the fields that clients may not set.
   const prepared = draft.prepare?.(shaped) ?? shaped
   // 5. Manage fields.
   const managed = manageFields(prepared, draft.current)
@@ -90,34 +95,38 @@ function completeObject(draft: Draft, mutated: AnyObject | null): AnyObject {
   return managed
 }
 
-/** What one verb does with one request. */
+/** The steps of one verb for one request. */
 export type Write<Sent> = {
   readonly options: AdmissionOptions
-  /** Reads the body. Called once. @throws ApiError */
+  /** Parses the body. Called once. @throws ApiError */
   readonly decode: () => Sent | Promise<Sent>
   /** Begins an evaluation. @throws ApiError to refuse */
   readonly draft: (sent: Sent, reads: ReadSet) => Draft
   readonly retry: RetryOptions
 }
 
-/** The steps of one evaluation that depend on the verb and the kind. All throw `ApiError` to refuse. */
+/**
+ * The steps of one evaluation that depend on the verb and the kind. All throw `ApiError` to refuse.
+ */
 export type Draft = {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
-  /** The object with defaults and with the fields that only the server sets. DELETE: as it is stored. */
+  /** The object with defaults and server-set fields. DELETE: the stored object. */
   readonly object: AnyObject
-  /** As it is stored. null: it is new. */
+  /** The stored object. null: it is new. */
   readonly current: AnyObject | null
-  /** An update that creates a missing object: the caller also needs the permission to create it. */
+  /** An update that creates a missing object: the caller also needs permission to create it. */
   readonly createsByUpdate?: true
-  /** Defaults and prunes what admission made of the object, and restores the fields that only the server sets. */
+  /**
+   * Applies defaults and prunes after admission, and restores the fields that only the server sets.
+   */
   readonly reshape: (mutated: AnyObject) => AnyObject
   readonly prepare?: (object: AnyObject) => AnyObject
   readonly validate?: (object: AnyObject) => void
-  /** Asynchronous only for reviews, which are answered and not stored. */
+  /** Asynchronous only for reviews, which are not stored. */
   readonly plan: (object: AnyObject) => Plan | Promise<Plan>
 }
 
-/** What an evaluation is of. */
+/** The request and reads of one evaluation. */
 export type Evaluation = {
   readonly request: WriteRequest
   readonly options: AdmissionOptions

@@ -8,36 +8,42 @@ import type { ReadSet } from '../shared/read-set.ts'
 export type Plan =
   /** Nothing to write. */
   | { readonly kind: 'answer'; readonly value: VerbResponse }
-  /** What would be written, and the answer to that. */
+  /** The operations that would be written, and the response. */
   | { readonly kind: 'dry-run'; readonly operations: readonly Operation[]; readonly value: VerbResponse }
   | {
       readonly kind: 'write'
       /** The object's own operation comes first. */
       readonly operations: readonly Operation[]
-      /** The answer, from the revisions of the operations. */
+      /** Returns the response from the revisions of the operations. */
       readonly done: (revisions: readonly Revision[]) => VerbResponse
     }
-  /** Changes of the membership, to be requested one after the other; then `next`. A dry run only checks them. */
+  /** Membership changes, requested one after another; then `next`. A dry run only checks them. */
   | {
       readonly kind: 'membership-changes'
       readonly changes: readonly MembershipChange[]
       readonly dryRun: boolean
-      /** What will be written after them, as things are now: if that has no room, no change is requested. */
+      /**
+       * The operations expected after the changes: if they exceed the quota, no change is
+       * requested.
+       */
       readonly operations: readonly Operation[]
-      /** What is left to do afterwards. Evaluated again whenever it loses a race. */
+      /** The remaining work. Evaluated again after each lost race. */
       readonly next: Evaluate
     }
 
-/** Evaluates a write on memory as it is. Has no effects, so it may be called again. @throws ApiError to refuse */
+/**
+ * Evaluates a write on memory as it is. Has no effects, so it may be called again. @throws ApiError
+ * to refuse
+ */
 export type Evaluate = (reads: ReadSet) => Plan | Promise<Plan>
 
-/** The plan with operations that admission adds to its command. */
+/** Returns the plan with the operations that admission adds to its command. */
 export function withExtraOperations(plan: Plan, extra: readonly Operation[]): Plan {
   if (extra.length === 0 || plan.kind === 'answer') return plan
   return { ...plan, operations: [...plan.operations, ...extra] }
 }
 
-/** A plan that writes one object. */
+/** Returns a plan that writes one object. */
 export function planPut(
   put: Extract<Operation, { readonly kind: 'put' }>,
   of: { readonly dryRun: VerbResponse | null; readonly done: (revision: Revision) => VerbResponse },

@@ -1,18 +1,23 @@
 import { DatabaseError } from '../store-errors.ts'
 
-/** What the operating system says through the database when there is no room: ENOSPC, EDQUOT, EFBIG. */
+/**
+ * What the operating system says through the database when there is no room: ENOSPC, EDQUOT, EFBIG.
+ */
 const noRoom = /No space left on device|Disk quota exceeded|File too large/
-/** The disk falters. Where members share one, each of them would set its state aside at the same moment. */
+/**
+ * The disk falters. Where members share one, each of them would set its state aside at the same
+ * moment.
+ */
 const diskFault = /Input\/output error|Stale file handle/
 /**
- * Where the system refuses for reasons of its own: another database would fare no better. Any other complaint about
- * reading a file is about that file: gone, cut short, unreadable, none.
+ * Where the system refuses for reasons of its own: another database would fare no better. Any other
+ * complaint about reading a file is about that file: gone, cut short, unreadable, none.
  */
 const refusal = /Permission denied|not permitted|Read-only|Too many open files|Cannot allocate/i
 
 /**
- * An error of the database library, in the store's own terms and with what to do where that is known. Of an open that
- * failed, the library's own cause says more.
+ * An error of the database library, in the store's own terms and with what to do where that is
+ * known. Of an open that failed, the library's own cause says more.
  */
 export function databaseErrorOf(cause: unknown): DatabaseError {
   const own = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
@@ -32,7 +37,9 @@ export function databaseErrorOf(cause: unknown): DatabaseError {
   return new DatabaseError(isDamaged ? 'damaged' : 'io', message, { cause })
 }
 
-/** As above, for a write: what a disk does not take it would not take from another database either. */
+/**
+ * As above, for a write: what a disk does not take it would not take from another database either.
+ */
 export function writeErrorOf(cause: unknown): DatabaseError {
   const failure = databaseErrorOf(cause)
   const isOfDisk = cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_IO_ERROR'

@@ -1,6 +1,6 @@
 /*
- * What this room asks of a database: ordered keys, atomic durable batches, pictures that hold still. Each
- * implementation passes the suite in test/conformance/key-value-store.ts.
+ * What this room asks of a database: ordered keys, atomic durable batches, pictures that hold
+ * still. Each implementation passes the suite in test/conformance/key-value-store.ts.
  */
 
 /** Several databases side by side, told apart by name: a live one, and one being staged. */
@@ -15,8 +15,8 @@ export interface KeyValueDatabases {
   /** Removes a closed one for good; does nothing when there is none. */
   destroy(name: string): Promise<void>
   /**
-   * Notes beside a database, open or not, that it is not to be trusted; durable on return. The note is gone once
-   * `setAside` has returned.
+   * Notes beside a database, open or not, that it is not to be trusted; durable on return. The note
+   * is gone once `setAside` has returned.
    *
    * @param reason one line
    */
@@ -24,11 +24,14 @@ export interface KeyValueDatabases {
   /** The reasons noted, by name, of databases that are there or not. */
   quarantineMarks(): Promise<ReadonlyMap<string, string>>
   /**
-   * Keeps a closed one, whole or not, out of `list` for good, durable on return: for whoever wants to look at it. Takes
-   * the place of the one set aside before; does nothing when there is none.
+   * Keeps a closed one, whole or not, out of `list` for good, durable on return: for whoever wants
+   * to look at it. Takes the place of the one set aside before; does nothing when there is none.
    */
   quarantine(name: string): Promise<void>
-  /** Removes what is set aside. @returns null when nothing is @throws DatabaseError `io` naming what is left */
+  /**
+   * Removes what is set aside. @returns null when nothing is @throws DatabaseError `io` naming what
+   * is left
+   */
   discardQuarantined(): Promise<Discarded | null>
 }
 
@@ -36,11 +39,13 @@ export interface KeyValueDatabases {
 export type Discarded = { readonly path: string; readonly bytes: number }
 
 export interface KeyValueStore {
-  /** The newest values, null where there is none. The caller may keep them and does not change them. */
+  /**
+   * The newest values, null where there is none. The caller may keep them and does not change them.
+   */
   getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]>
   /**
-   * All changes or none, durable on return; later changes of a key win over earlier ones. Batches take
-   * effect in the order of the calls. After a failure nothing more may be written.
+   * All changes or none, durable on return; later changes of a key win over earlier ones. Batches
+   * take effect in the order of the calls. After a failure nothing more may be written.
    */
   write(changes: readonly KeyValueChange[]): Promise<void>
   /** The database as it is now, whatever is written afterwards. */

@@ -16,8 +16,8 @@ import { databaseErrorOf, writeErrorOf } from './database-error.ts'
 import { checkTables } from './tables/check-tables.ts'
 
 /**
- * LevelDB databases, one directory each, under one directory that belongs to this process alone (our own
- * lock sees to that: LevelDB's is lost when one process opens a database twice).
+ * LevelDB databases, one directory each, under one directory that belongs to this process alone
+ * (our own lock sees to that: LevelDB's is lost when one process opens a database twice).
  */
 export class LevelKeyValueDatabases implements KeyValueDatabases {
   readonly #directory: string
@@ -50,9 +50,11 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
       const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
         keyEncoding: 'view',
         valueEncoding: 'view',
-        // Memory before a table is written: large, because every value is written once and read rarely.
+        // Memory before a table is written: large, because every value is written once and read
+        // rarely.
         writeBufferSize: 16 * 1024 * 1024,
-        // Values are read in key order at start and one by one behind that; memory holds what is hot.
+        // Values are read in key order at start and one by one behind that; memory holds what is
+        // hot.
         cacheSize: 4 * 1024 * 1024,
         maxFileSize: 8 * 1024 * 1024,
       })
@@ -72,7 +74,9 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     this.#checked.add(name)
   }
 
-  /** Renamed first: a crash in the middle must not leave half a database under a name that counts. */
+  /**
+   * Renamed first: a crash in the middle must not leave half a database under a name that counts.
+   */
   async destroy(name: string): Promise<void> {
     const path = join(this.#directory, name)
     const removed = path + removedSuffix
@@ -85,7 +89,9 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     }
   }
 
-  /** A file beside the database. That it is there says all: of an empty one only the reason is lost. */
+  /**
+   * A file beside the database. That it is there says all: of an empty one only the reason is lost.
+   */
   async markQuarantined(name: string, reason: string): Promise<void> {
     try {
       const file = await open(join(this.#directory, name + condemnedSuffix), 'w', 0o600)
@@ -175,7 +181,8 @@ class LevelKeyValueStore implements KeyValueStore {
   async write(changes: readonly KeyValueChange[]): Promise<void> {
     if (this.#broken !== null) throw writeErrorOf(this.#broken)
     try {
-      // One call for each change costs a third of what a list of them does, which is copied twice on its way.
+      // One call for each change costs a third of what a list of them does, which is copied twice
+      // on its way.
       const batch = this.#level.batch()
       for (const change of changes) {
         if (change.kind === 'put') batch.put(change.key, change.value)

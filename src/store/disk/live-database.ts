@@ -24,7 +24,10 @@ export type LiveDatabaseOptions = {
   readonly featureLevelMax: number
 }
 
-/** What a start found. `damaged`: why the database that was there is set aside; null: it was as it should be. */
+/**
+ * What a start found. `damaged`: why the database that was there is set aside; null: it was as it
+ * should be.
+ */
 export type LiveDatabase = {
   /** Whole, proven and in memory; null: none is, and the log alone cannot make one. */
   readonly open: {
@@ -39,15 +42,16 @@ export type LiveDatabase = {
 }
 
 /**
- * Opens the database that is furthest among those not beyond the log's base, proves it whole and reads it into memory;
- * removes leftovers of others. One beyond the base was staged and never became the state, because the log record that
- * says so is the commit point. One at or below it may have been staged and passed over, since entries overtook it: then
- * the live one is further by now.
+ * Opens the database that is furthest among those not beyond the log's base, proves it whole and
+ * reads it into memory; removes leftovers of others. One beyond the base was staged and never
+ * became the state, because the log record that says so is the commit point. One at or below it may
+ * have been staged and passed over, since entries overtook it: then the live one is further by now.
  *
- * What cannot be trusted, or was condemned by a process that ended before it had set it aside, is set aside and never
- * read again. A log that still has its first entry makes another.
+ * What cannot be trusted, or was condemned by a process that ended before it had set it aside, is
+ * set aside and never read again. A log that still has its first entry makes another.
  *
- * @throws DatabaseError `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of its own
+ * @throws DatabaseError `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of
+ * its own
  */
 export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<LiveDatabase> {
   const { home, logBase } = options
@@ -117,7 +121,10 @@ async function openWhole(
   }
 }
 
-/** @returns why the database cannot be trusted @throws whatever else `cause` is, as its operator reads it */
+/**
+ * @returns why the database cannot be trusted @throws whatever else `cause` is, as its operator
+ * reads it
+ */
 function condemned(name: string, cause: unknown): string {
   if (!(cause instanceof DatabaseError)) throw cause
   const { code, message } = cause
@@ -136,7 +143,9 @@ export function isDamage({ code }: DatabaseError): boolean {
   return code === 'damaged' || code === 'digest' || code === 'behind-log'
 }
 
-/** How far a database is; -1 for one without a head, which was never whole. @throws DatabaseError */
+/**
+ * How far a database is; -1 for one without a head, which was never whole. @throws DatabaseError
+ */
 async function appliedIn(home: KeyValueDatabases, name: string): Promise<number> {
   const store = await home.open(name)
   try {

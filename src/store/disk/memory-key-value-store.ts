@@ -59,7 +59,9 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
   }
 }
 
-/** Keeps the values it is given, without copying: in memory, versions of the state live only once. */
+/**
+ * Keeps the values it is given, without copying: in memory, versions of the state live only once.
+ */
 class MemoryKeyValueStore implements KeyValueStore {
   /** By key as text, one UTF-16 unit for each byte, so that text order is byte order. */
   readonly #content: Map<string, KeyValuePair>
@@ -84,7 +86,10 @@ class MemoryKeyValueStore implements KeyValueStore {
     }
   }
 
-  /** Costs a copy of the table, not of the values: only snapshots for other members and starts need it. */
+  /**
+   * Costs a copy of the table, not of the values: only snapshots for other members and starts need
+   * it.
+   */
   snapshot(): KeyValueSnapshot {
     assert(!this.#isClosed, 'an open database is read')
     return memorySnapshot(this.#content)

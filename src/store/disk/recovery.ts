@@ -19,8 +19,8 @@ import { headKey, revisionOf, sessionOf, sessionRange, versionRange } from './ma
 import { decodeStoredHead } from './stored-head.ts'
 
 /**
- * Reads the whole state into memory, and proves on the way that it is what was written: each value by
- * its own hash, all of them together by the digest stored with the last batch.
+ * Reads the whole state into memory, and proves on the way that it is what was written: each value
+ * by its own hash, all of them together by the digest stored with the last batch.
  *
  * @param featureLevelMax the newest rules this member may decide by
  * @returns the empty state for an empty database

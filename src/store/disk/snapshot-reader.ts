@@ -9,15 +9,19 @@ import { decodeStoredHead } from './stored-head.ts'
 
 export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
-  /** Whether the state may still be given away. Asked before the end is: without that nobody installs it. */
+  /**
+   * Whether the state may still be given away. Asked before the end is: without that nobody
+   * installs it.
+   */
   readonly mayGive: () => boolean
   /** What was read is not what was written, or could not be read. */
   readonly onDamage: (cause: unknown) => void
 }
 
 /**
- * Streams the durable state as it was when the stream was opened, however much is written meanwhile. Each value is held
- * against its own hash on the way, so that damage is found where it is; the receiver verifies the whole.
+ * Streams the durable state as it was when the stream was opened, however much is written
+ * meanwhile. Each value is held against its own hash on the way, so that damage is found where it
+ * is; the receiver verifies the whole.
  */
 export class SnapshotReader implements SnapshotSource {
   readonly snapshot: SnapshotMeta

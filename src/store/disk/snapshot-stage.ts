@@ -102,15 +102,18 @@ export class SnapshotStage implements SnapshotSink {
     return taken
   }
 
-  /** Removes what was staged; does nothing after `take`. Resolves when it is gone, whoever asked first. */
+  /**
+   * Removes what was staged; does nothing after `take`. Resolves when it is gone, whoever asked
+   * first.
+   */
   discard(): Promise<void> {
     this.#discarded ??= this.#discard()
     return this.#discarded
   }
 
   /**
-   * Closes what was staged and leaves it on disk. The log may name it by now, or in the moment before it ends:
-   * only the next start can tell, and removes it when it does not.
+   * Closes what was staged and leaves it on disk. The log may name it by now, or in the moment
+   * before it ends: only the next start can tell, and removes it when it does not.
    */
   async leave(): Promise<void> {
     const store = this.#store

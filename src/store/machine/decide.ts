@@ -9,8 +9,8 @@ import type { ObjectTable } from './object-table.ts'
 export type Refusal = Extract<Outcome, { readonly kind: 'refused' }>
 
 /**
- * Whether all operations of one command may take effect. Later ones see what earlier ones would have
- * done. Changes nothing.
+ * Whether all operations of one command may take effect. Later ones see what earlier ones would
+ * have done. Changes nothing.
  *
  * @param last the revision before the command; operation i gets the (i + 1)th after it
  * @returns null: all of them may

@@ -12,7 +12,9 @@ export type DigestSample = {
 }
 
 export type DigestSamplesLimits = {
-  /** A sample is taken at every multiple of this, so that members compare though they never rest. */
+  /**
+   * A sample is taken at every multiple of this, so that members compare though they never rest.
+   */
   readonly sampleEntries: number
   /** Samples kept. When full: the oldest goes. */
   readonly samplesMax: number

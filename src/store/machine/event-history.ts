@@ -135,7 +135,9 @@ export class History {
     return this.#departures.get(key)
   }
 
-  /** Keys under `prefix` behind the key `after` that were deleted within the window, in key order. */
+  /**
+   * Keys under `prefix` behind the key `after` that were deleted within the window, in key order.
+   */
   deletedKeys(prefix: KeyPrefix, after: Key | null): Generator<KeyDeletions, void> {
     return this.#departures.walk(prefix, after)
   }
@@ -146,8 +148,8 @@ export class History {
   }
 
   /**
-   * The first event of `scope` above `after` and at most at `upTo`. Compares numbers only, until one is
-   * probably right: a million events take a few milliseconds.
+   * The first event of `scope` above `after` and at most at `upTo`. Compares numbers only, until
+   * one is probably right: a million events take a few milliseconds.
    */
   seek(scope: Scope, after: Revision, upTo: Revision): Revision | null {
     assert(after >= this.#trimmed && upTo <= this.#last, 'the events are in the window')
@@ -169,7 +171,8 @@ export class History {
   /**
    * Forgets events up to `upTo`.
    * @param leaving called with each version that nobody can read any more
-   * @param freed called for each event with the bytes of the versions that leave with it, all of one key
+   * @param freed called for each event with the bytes of the versions that leave with it, all of
+   * one key
    * @returns what those versions contributed to the digest
    */
   trim(

@@ -25,13 +25,13 @@ export type Head = {
 }
 
 /**
- * The format follows the feature level, so that a state of level 1 has the bytes it always had, and a program that
- * knows only level 1 says of any other that it is too new.
+ * The format follows the feature level, so that a state of level 1 has the bytes it always had, and
+ * a program that knows only level 1 says of any other that it is too new.
  */
 const formats = { first: 1, withStorage: 2 } as const
 /**
- * Of a stored configuration. `added`: what is known of members that were added follows each of them. It is left out where
- * nobody was, so that such a configuration has the bytes it always had.
+ * Of a stored configuration. `added`: what is known of members that were added follows each of
+ * them. It is left out where nobody was, so that such a configuration has the bytes it always had.
  */
 const flag = { autoLeave: 1, added: 2 } as const
 /** Of the head, from feature level 2 on. */

@@ -8,8 +8,9 @@ import type { MachineState } from './state.ts'
 export type VersionRef = StoredObject | Revision
 
 /**
- * The version of `key` that was the newest at the revision `at`: what is there now, or what the first of the events since
- * replaced. Each event names the version before it, so only those of this very key are looked at.
+ * The version of `key` that was the newest at the revision `at`: what is there now, or what the
+ * first of the events since replaced. Each event names the version before it, so only those of this
+ * very key are looked at.
  *
  * @param at within the window
  * @returns null: there was none
@@ -19,11 +20,12 @@ export function versionAt(state: MachineState, key: Key, at: Revision): VersionR
 }
 
 /**
- * The state at a revision of the past in key order: what is there now and what was deleted within the window, merged.
- * Good as long as nothing is applied: not over an `await`, behind which another one goes on from `last`.
+ * The state at a revision of the past in key order: what is there now and what was deleted within
+ * the window, merged. Good as long as nothing is applied: not over an `await`, behind which another
+ * one goes on from `last`.
  *
- * Over a whole list it looks at each object once and at most at each event since: as much as the newest list costs, and
- * what was written meanwhile.
+ * Over a whole list it looks at each object once and at most at each event since: as much as the
+ * newest list costs, and what was written meanwhile.
  */
 export class HistoryIterator {
   /** The last key that was looked at. */

@@ -1,12 +1,16 @@
 /*
- * An object of JSON taken apart without reading its values: what is put back is, to the digit, what stood there.
- * `JSON.parse` rounds whole numbers beyond 2^53, and what the machine writes must not say less than what it was given.
+ * An object of JSON taken apart without reading its values: what is put back is, to the digit, what
+ * stood there. `JSON.parse` rounds whole numbers beyond 2^53, and what the machine writes must not
+ * say less than what it was given.
  */
 
 /** The members of an object, in order: the name, and its value as it is written. */
 export type JsonSpans = ReadonlyMap<string, string>
 
-/** @param text valid JSON without blanks between its parts, as stored. @returns empty when it is no object */
+/**
+ * @param text valid JSON without blanks between its parts, as stored. @returns empty when it is no
+ * object
+ */
 export function spansOf(text: string): Map<string, string> {
   const spans = new Map<string, string>()
   if (!text.startsWith('{') || text === '{}') return spans

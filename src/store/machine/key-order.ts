@@ -4,11 +4,14 @@ import type { Key, KeyPrefix } from '../key.ts'
 /**
  * Things with a key each, in the order of their keys.
  *
- * They lie in sorted chunks, as in a B+ tree of two levels: a search takes about 18 comparisons among 200,000, an
- * insertion moves at most one chunk of pointers. Keys compare by UTF-16 code units, the same on every member.
+ * They lie in sorted chunks, as in a B+ tree of two levels: a search takes about 18 comparisons
+ * among 200,000, an insertion moves at most one chunk of pointers. Keys compare by UTF-16 code
+ * units, the same on every member.
  */
 export class KeyOrder<T extends { readonly key: Key }> {
-  /** None is empty, unless it is the only one. Every key of a chunk is below every key of the next. */
+  /**
+   * None is empty, unless it is the only one. Every key of a chunk is below every key of the next.
+   */
   readonly #chunks: T[][] = [[]]
 
   get(key: Key): T | null {
@@ -151,7 +154,9 @@ export class KeyOrder<T extends { readonly key: Key }> {
     )
   }
 
-  /** Joins a chunk that became small with the one behind or before it, so that no chunk is empty. */
+  /**
+   * Joins a chunk that became small with the one behind or before it, so that no chunk is empty.
+   */
   #merge(at: number): void {
     if (this.#chunk(at).length > chunkItemsMax >>> 3 || this.#chunks.length === 1) return
     const left = at + 1 < this.#chunks.length ? at : at - 1

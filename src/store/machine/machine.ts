@@ -27,8 +27,8 @@ export type VersionChanges = {
 }
 
 /**
- * Applies the log to the state: same entries, same state, on every member and after every restart. Reads
- * no clock, draws no randomness, awaits nothing.
+ * Applies the log to the state: same entries, same state, on every member and after every restart.
+ * Reads no clock, draws no randomness, awaits nothing.
  */
 export class Machine {
   readonly state: MachineState
@@ -61,7 +61,8 @@ export class Machine {
   /**
    * In order, each once; those at or below the applied index were applied before and do nothing.
    * @returns the fate of each command that `session` made
-   * @throws DatabaseError `unsupported` before an entry behind which other rules hold than this member may decide by
+   * @throws DatabaseError `unsupported` before an entry behind which other rules hold than this
+   * member may decide by
    */
   apply(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
     const settled: SettledProposal<Outcome>[] = []
@@ -74,7 +75,8 @@ export class Machine {
       this.state.appliedIndex = entry.index
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
-      // With each new leader too: a state that was restored or recovered has members of another life.
+      // With each new leader too: a state that was restored or recovered has members of another
+      // life.
       if (entry.kind !== 'command') this.#showMembers(0)
       if (proposal !== null) this.#command(proposal, session, settled)
       this.#samples?.applied(this.state)
@@ -101,8 +103,9 @@ export class Machine {
   }
 
   /**
-   * A leader proposes nothing that it cannot decode. Should such a command be committed all the same, it does nothing, on
-   * every member alike: else none of them would ever come past it. @returns null: it cannot be decoded
+   * A leader proposes nothing that it cannot decode. Should such a command be committed all the
+   * same, it does nothing, on every member alike: else none of them would ever come past it.
+   * @returns null: it cannot be decoded
    */
   #decode(payload: Uint8Array): Command | null {
     try {
@@ -157,8 +160,8 @@ export class Machine {
   }
 
   /**
-   * Conditions come first: whoever lost a race shall learn that. A write that the quota refuses raises the alarm where
-   * little room is left; that refuses those after it too.
+   * Conditions come first: whoever lost a race shall learn that. A write that the quota refuses
+   * raises the alarm where little room is left; that refuses those after it too.
    */
   #refusal(operations: readonly Operation[]): Outcome | null {
     const { state } = this
@@ -259,7 +262,9 @@ export class Machine {
     return noRevisions
   }
 
-  /** What a command does not say of the quota stays; before there are rules for it there is none. */
+  /**
+   * What a command does not say of the quota stays; before there are rules for it there is none.
+   */
   #set(settings: Settings): void {
     const { state } = this
     const told = settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
@@ -271,8 +276,9 @@ export class Machine {
   }
 
   /**
-   * The floor in events holds even against a proposer that forgot it. The window, which is time that was promised to
-   * readers, holds even while the storage is full; who cannot wait for it sets a shorter one.
+   * The floor in events holds even against a proposer that forgot it. The window, which is time
+   * that was promised to readers, holds even while the storage is full; who cannot wait for it sets
+   * a shorter one.
    */
   #trim(upTo: Revision): Outcome {
     const { history, settings, usage, storageAlarm: alarm } = this.state

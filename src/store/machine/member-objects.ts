@@ -8,14 +8,17 @@ import { spansOf, textOfSpans } from './json-spans.ts'
 import type { JsonSpans } from './json-spans.ts'
 
 /*
- * Members as objects: what a configuration says of them, made and kept by apply itself. Everyone has to make the same
- * bytes, so whatever changes here needs a feature level of its own.
+ * Members as objects: what a configuration says of them, made and kept by apply itself. Everyone
+ * has to make the same bytes, so whatever changes here needs a feature level of its own.
  */
 
 export type Membership = {
   readonly configuration: Configuration
   readonly identity: ClusterIdentity
-  /** Wall-clock ms that whoever proposed this step said; 0: nobody did. Of members that do not say their own. */
+  /**
+   * Wall-clock ms that whoever proposed this step said; 0: nobody did. Of members that do not say
+   * their own.
+   */
   readonly atMs: number
 }
 
@@ -34,9 +37,9 @@ export function isMemberKey(key: Key): boolean {
 }
 
 /**
- * What has to happen to the objects so that they show the configuration: one for each member, named like it. What others
- * wrote (labels, how the member is doing) stays. An object without an id announces a member that has yet to join; one
- * of that name makes it real.
+ * What has to happen to the objects so that they show the configuration: one for each member, named
+ * like it. What others wrote (labels, how the member is doing) stays. An object without an id
+ * announces a member that has yet to join; one of that name makes it real.
  *
  * @param shownNow all member objects there are, in key order
  */
@@ -121,7 +124,10 @@ function put(key: Key, object: JsonSpans): Operation {
   return { kind: 'put', key, conditions: [], object: encode(object) }
 }
 
-/** As the API's own encoder writes objects. @param object kind, apiVersion and metadata first, in that order */
+/**
+ * As the API's own encoder writes objects. @param object kind, apiVersion and metadata first, in
+ * that order
+ */
 function encode(object: JsonSpans): EncodedObject {
   const { uid, labels, deletionTimestamp } = recordOf(object.get('metadata'))
   const head = `{"kind":${object.get('kind') ?? ''},"apiVersion":${object.get('apiVersion') ?? ''},`
@@ -155,7 +161,10 @@ function recordOf(text: string | undefined): JsonRecord {
   return typeof value === 'object' && value !== null ? (value as JsonRecord) : {}
 }
 
-/** The same for ever: of the cluster's id and the member's. @source RFC 9562 section 5.8: version 8, variant 10 */
+/**
+ * The same for ever: of the cluster's id and the member's. @source RFC 9562 section 5.8: version 8,
+ * variant 10
+ */
 function uidOf(clusterId: string, { id }: MemberInfo): string {
   const bytes = Buffer.alloc(16)
   writeHash(hash128(Buffer.from(`member ${clusterId} ${id}`), 0, newHash()), bytes, 0)

@@ -109,8 +109,8 @@ export function hashOf(version: Version, out: Hash128): Hash128 {
 }
 
 /**
- * Memory a version takes besides its bytes, about: a typed array, its buffer, the version itself, a key
- * and a uid string, and their slots in the tables.
+ * Memory a version takes besides its bytes, about: a typed array, its buffer, the version itself, a
+ * key and a uid string, and their slots in the tables.
  */
 export const versionOverheadBytes = 500
 

@@ -9,8 +9,9 @@ import type { Hash128 } from './hash.ts'
 import { readOutcome, writeOutcome } from './outcome-codec.ts'
 
 /**
- * What each proposing process was told: a command that arrives twice has one effect, and its second try
- * gets the first one's answer. Kept until the process acknowledges, or is not heard of for long.
+ * What each proposing process was told: a command that arrives twice has one effect, and its second
+ * try gets the first one's answer. Kept until the process acknowledges, or is not heard of for
+ * long.
  *
  * @source Raft thesis §6.3
  */
@@ -44,7 +45,9 @@ export class Sessions {
     this.#touch(session)
   }
 
-  /** @returns null when it was not decided yet, `settled` when its proposer needs no answer any more */
+  /**
+   * @returns null when it was not decided yet, `settled` when its proposer needs no answer any more
+   */
   outcomeOf(id: number, sequence: number): Outcome | 'settled' | null {
     const session = this.#sessions.get(id)
     if (session === undefined) return null
@@ -141,7 +144,9 @@ export class Sessions {
 
 type Session = {
   readonly id: number
-  /** Of its newest command. Different for all sessions, so which one is the oldest is never a tie. */
+  /**
+   * Of its newest command. Different for all sessions, so which one is the oldest is never a tie.
+   */
   lastIndex: LogIndex
   acknowledgedBelow: number
   /** By sequence, in the order they were decided. */
@@ -150,7 +155,10 @@ type Session = {
   record: Uint8Array | null
 }
 
-/** Processes that proposed lately; see `sessionIdleMs`. When full: the one silent for longest is forgotten. */
+/**
+ * Processes that proposed lately; see `sessionIdleMs`. When full: the one silent for longest is
+ * forgotten.
+ */
 const sessionsMax = 4096
 /** More than any process keeps in flight. When full: the oldest outcome is forgotten. */
 const outcomesMax = 65_536

@@ -1,6 +1,6 @@
 /**
- * What a prefix selects, with a number to compare first: events of one resource or namespace are found
- * without looking at the keys of all others.
+ * What a prefix selects, with a number to compare first: events of one resource or namespace are
+ * found without looking at the keys of all others.
  */
 export type Scope = {
   readonly prefix: string

@@ -29,7 +29,10 @@ export type MachineState = {
   readonly versionsSum: Hash128
   /** Their bytes. Follows from them, so no database stores it. */
   readonly usage: StorageUsage
-  /** Usage is near the quota: it passed it or a write would have, and has not fallen well below it since. */
+  /**
+   * Usage is near the quota: it passed it or a write would have, and has not fallen well below it
+   * since.
+   */
   storageAlarm: boolean
 }
 

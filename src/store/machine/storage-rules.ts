@@ -22,18 +22,22 @@ export type Fill = {
 export type Replaced = Pick<StoredObject, 'uid' | 'bytes' | 'revision' | 'terminating'>
 
 /**
- * The quota of a cluster that was never told one. Five minutes of history at full write rate (4,400 records of
- * 1.5 KB a second: 2 GB) fit several times beside the objects.
+ * The quota of a cluster that was never told one. Five minutes of history at full write rate (4,400
+ * records of 1.5 KB a second: 2 GB) fit several times beside the objects.
  */
 export const storageBytesDefault = 8 * 1024 * 1024 * 1024
 
-/** What being deleted may add to an object, all in all: times, a phase, conditions that tell how it goes. */
+/**
+ * What being deleted may add to an object, all in all: times, a phase, conditions that tell how it
+ * goes.
+ */
 const deletionGrowthBytesMax = 4096
 
 /**
- * Up to here goes what makes room in the end, but adds a version to the history first. A bound of its own, or objects
- * that lose a byte at a time would add history without end. Large enough that, once the history of a full storage is
- * forgotten, each object can become smaller again: half of the smallest quota is more than twice the largest object.
+ * Up to here goes what makes room in the end, but adds a version to the history first. A bound of
+ * its own, or objects that lose a byte at a time would add history without end. Large enough that,
+ * once the history of a full storage is forgotten, each object can become smaller again: half of
+ * the smallest quota is more than twice the largest object.
  */
 export function ceilingOf(storageBytesMax: number): number {
   return storageBytesMax + Math.floor(storageBytesMax / 2)
@@ -62,8 +66,9 @@ export function putKind(
 }
 
 /**
- * Who leads and who is well has to be told in a full storage too, to the ceiling: it may be why the storage is full. Only
- * what changes an object of a member, and makes it a little larger at most. Before feature level 3 there are none.
+ * Who leads and who is well has to be told in a full storage too, to the ceiling: it may be why the
+ * storage is full. Only what changes an object of a member, and makes it a little larger at most.
+ * Before feature level 3 there are none.
  */
 function tellsOfMember(key: Key, old: Replaced | null, object: EncodedObject): boolean {
   if (old?.uid !== object.uid || !isMemberKey(key)) return false
@@ -74,8 +79,8 @@ function tellsOfMember(key: Key, old: Replaced | null, object: EncodedObject): b
 const memberGrowthBytesMax = 1024
 
 /**
- * Whether sizes let all operations of one command take effect. Changes nothing. A key that an earlier operation of
- * the command wrote to counts as new: what makes room comes alone.
+ * Whether sizes let all operations of one command take effect. Changes nothing. A key that an
+ * earlier operation of the command wrote to counts as new: what makes room comes alone.
  *
  * @returns null: they do
  */
@@ -110,22 +115,27 @@ export function sizeRefusalOf(
   return usedBytes + bounded > ceiling ? { kind: 'over-quota', usedBytes, bytesMax: ceiling } : null
 }
 
-/** Beyond it an alarm begins, however it came to that: what makes room may have done it, or a smaller quota. */
+/**
+ * Beyond it an alarm begins, however it came to that: what makes room may have done it, or a
+ * smaller quota.
+ */
 export function beginsAlarm(usedBytes: number, storageBytesMax: number): boolean {
   return usedBytes > storageBytesMax
 }
 
 /**
- * An alarm ends below nine tenths of the quota, so that it does not come and go with every write. Nor does a refusal
- * begin one there: it says that one write is large, not that the storage is full.
+ * An alarm ends below nine tenths of the quota, so that it does not come and go with every write.
+ * Nor does a refusal begin one there: it says that one write is large, not that the storage is
+ * full.
  */
 export function endsAlarm(usedBytes: number, storageBytesMax: number): boolean {
   return usedBytes * 10 < storageBytesMax * 9
 }
 
 /**
- * How many events of history stay whatever their age. None in a full storage, and none where the largest object would
- * find no room: no events may come that would make those at the floor old, and their space would never come back.
+ * How many events of history stay whatever their age. None in a full storage, and none where the
+ * largest object would find no room: no events may come that would make those at the floor old, and
+ * their space would never come back.
  */
 export function eventsKept(
   settings: Settings,
@@ -142,8 +152,8 @@ export function firstQuota(usedBytes: number): number {
 }
 
 /**
- * How large an object may be that was there before. The limit may have been larger once; and what a deletion adds, it
- * adds to the limit, not to what was added already.
+ * How large an object may be that was there before. The limit may have been larger once; and what a
+ * deletion adds, it adds to the limit, not to what was added already.
  */
 function shrunkMax({ objectBytesMax }: Fill['settings'], old: Replaced): number {
   return Math.max(objectBytesMax + deletionGrowthBytesMax, bytesOf(old))

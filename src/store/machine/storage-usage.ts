@@ -21,15 +21,21 @@ export type PlaceUsage = ResourceUsage & {
 const placesTold = 10
 
 /**
- * Bytes of all versions that can still be read, as their records lie on disk: current objects and the
- * history that is kept, deletions included. A deletion adds its last version, and space comes back only
- * as history is trimmed. Equal on all members at equal indexes, however their databases are laid out.
+ * Bytes of all versions that can still be read, as their records lie on disk: current objects and
+ * the history that is kept, deletions included. A deletion adds its last version, and space comes
+ * back only as history is trimmed. Equal on all members at equal indexes, however their databases
+ * are laid out.
  */
 export class StorageUsage {
   #bytes = 0
-  /** By the part of a key before its name; at most as many as there are objects and events in history. */
+  /**
+   * By the part of a key before its name; at most as many as there are objects and events in
+   * history.
+   */
   readonly #byPlace = new Map<string, Amount>()
-  /** Both are asked for with every refusal, and refusals come in crowds; null: not known any more. */
+  /**
+   * Both are asked for with every refusal, and refusals come in crowds; null: not known any more.
+   */
   #largestPlaces: readonly PlaceUsage[] | null = null
   #resources: readonly ResourceUsage[] | null = null
 

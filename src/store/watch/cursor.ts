@@ -146,8 +146,8 @@ export class Cursor implements WatchCursor {
   }
 
   /**
-   * Takes events of this scope into `events` as long as they are in memory; whole commands, so that a
-   * reader never sees half of one.
+   * Takes events of this scope into `events` as long as they are in memory; whole commands, so that
+   * a reader never sees half of one.
    */
   #collect(
     limit: number,

@@ -21,9 +21,9 @@ export type WatchHubOptions = {
 }
 
 /**
- * Wakes cursors that wait. Each is found by the prefix it watches and by what it is interested in, so an event costs a few
- * look-ups and those it concerns, however many others wait; they are woken in slices, so that a crowd does not hold
- * up everything else.
+ * Wakes cursors that wait. Each is found by the prefix it watches and by what it is interested in,
+ * so an event costs a few look-ups and those it concerns, however many others wait; they are woken
+ * in slices, so that a crowd does not hold up everything else.
  */
 export class WatchHub implements CursorHost {
   readonly #options: WatchHubOptions
@@ -82,7 +82,10 @@ export class WatchHub implements CursorHost {
     }
   }
 
-  /** What was told so far is not to be trusted: everyone learns of it who asks for more, and those who wait soon. */
+  /**
+   * What was told so far is not to be trusted: everyone learns of it who asks for more, and those
+   * who wait soon.
+   */
   invalidate(): void {
     this.#era++
     this.#wakeAll(this.#seen)

@@ -59,7 +59,10 @@ export class WaitingCursors {
   }
 }
 
-/** @returns null: it is not known whom the event concerns. Whoever looks finds out, and why that cannot be read */
+/**
+ * @returns null: it is not known whom the event concerns. Whoever looks finds out, and why that
+ * cannot be read
+ */
 function valuesOf(index: EventIndex, event: StoreEvent | null): readonly string[] | null {
   if (event === null) return null
   try {

@@ -9,10 +9,12 @@ import type { BlockPlace } from './table-format.ts'
 import { Malformed } from './varint-reader.ts'
 
 /**
- * Looks at every checksum in the tables of a database before LevelDB opens it. LevelDB as it is built here looks at none
- * when it reads, and on some damaged blocks it ends the whole process, which then would do so at each start.
+ * Looks at every checksum in the tables of a database before LevelDB opens it. LevelDB as it is
+ * built here looks at none when it reads, and on some damaged blocks it ends the whole process,
+ * which then would do so at each start.
  *
- * What else may be wrong (no tables, no manifest, one that is none, a table that is gone) LevelDB says itself.
+ * What else may be wrong (no tables, no manifest, one that is none, a table that is gone) LevelDB
+ * says itself.
  *
  * @param directory of one database, which nobody has open
  * @throws DatabaseError `damaged`
@@ -115,7 +117,10 @@ class FileWindow {
 /** Read at once: many blocks, and not so many that one look at the event loop takes long. */
 const WINDOW_BYTES = 1024 * 1024
 
-/** Whoever may not read it, or finds the disk faltering, hears that from LevelDB, in the same words as ever. */
+/**
+ * Whoever may not read it, or finds the disk faltering, hears that from LevelDB, in the same words
+ * as ever.
+ */
 function isUnreadable(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause
 }

@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), by which LevelDB checks what it wrote; the runtime has only the other polynomial.
- * Eight bytes a step, from eight tables.
+ * CRC-32C (Castagnoli), by which LevelDB checks what it wrote; the runtime has only the other
+ * polynomial. Eight bytes a step, from eight tables.
  *
  * @returns 32 bits, unsigned
  * @source RFC 3720, appendix B.4

@@ -4,9 +4,11 @@ import { Malformed, VarintReader } from './varint-reader.ts'
 export type LiveTable = { readonly number: number; readonly bytes: number }
 
 /**
- * The tables that a database is made of: others may lie beside them, half written when a process ended.
+ * The tables that a database is made of: others may lie beside them, half written when a process
+ * ended.
  *
- * @param manifest the file's bytes; where it ends in the middle of a record, that one was not written yet
+ * @param manifest the file's bytes; where it ends in the middle of a record, that one was not
+ * written yet
  * @throws Malformed
  * @source LevelDB, log_format.md and impl.md
  */
@@ -16,7 +18,10 @@ export function liveTables(manifest: Uint8Array): readonly LiveTable[] {
   return [...live.values()]
 }
 
-/** Each in pieces, none of which crosses the end of a block. Their checksums are LevelDB's to look at, which it does. */
+/**
+ * Each in pieces, none of which crosses the end of a block. Their checksums are LevelDB's to look
+ * at, which it does.
+ */
 function* records(file: Uint8Array): Generator<Uint8Array, void> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
   let pieces: Uint8Array[] = []

@@ -1,7 +1,10 @@
 /** What is read is not what the format allows. */
 export class Malformed extends Error {}
 
-/** Reads LevelDB's own notation: numbers of seven bits a byte, lowest first, and texts behind their length. */
+/**
+ * Reads LevelDB's own notation: numbers of seven bits a byte, lowest first, and texts behind their
+ * length.
+ */
 export class VarintReader {
   readonly #bytes: Uint8Array
   #at = 0

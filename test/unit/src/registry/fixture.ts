@@ -180,7 +180,10 @@ export class Fixture {
     return this.#close()
   }
 
-  /** @param kind where several groups or versions have it: the first declared, or `GROUP/VERSION/KIND` */
+  /**
+   * @param kind where several groups or versions have it: the first declared, or
+   * `GROUP/VERSION/KIND`
+   */
   definition(kind: string): ResourceDefinition {
     const found = this.catalog.all().find((definition) => {
       return definition.kind === kind || `${apiVersionOf(definition)}/${definition.kind}` === kind

@@ -1,5 +1,6 @@
 /*
- * Goal: readers that a trim overtakes are told so, and those at its edge miss nothing and hear nothing twice.
+ * Goal: readers that a trim overtakes are told so, and those at its edge miss nothing and hear
+ * nothing twice.
  * Method: a store in memory that keeps few events ready, so that most come from its database.
  */
 import assert from 'node:assert/strict'

@@ -1,8 +1,8 @@
 /*
- * Goal: whenever the power goes, the database is the state at some index the log still has, and replaying the
- * log leads to the same state as never having stopped.
- * Method: a random log applied over the simulator's databases, whose writes take a while; a crash at any
- * moment, many times, with snapshots installed now and then.
+ * Goal: whenever the power goes, the database is the state at some index the log still has, and
+ * replaying the log leads to the same state as never having stopped.
+ * Method: a random log applied over the simulator's databases, whose writes take a while; a crash
+ * at any moment, many times, with snapshots installed now and then.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

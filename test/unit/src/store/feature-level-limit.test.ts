@@ -1,6 +1,6 @@
 /*
- * Goal: a member that is held back ends where newer rules begin, by the log or by a snapshot, with nothing of them on its
- * disk: it goes on from there once it is not held back.
+ * Goal: a member that is held back ends where newer rules begin, by the log or by a snapshot, with
+ * nothing of them on its disk: it goes on from there once it is not held back.
  * Method: a log with a raise in the middle, over databases in memory.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,8 @@
 /*
- * Goal: of several databases a start takes the one that is the state, whatever a crash left beside it.
- * Method: databases written under chosen names, then opened behind a log that was cut at a chosen index.
+ * Goal: of several databases a start takes the one that is the state, whatever a crash left beside
+ * it.
+ * Method: databases written under chosen names, then opened behind a log that was cut at a chosen
+ * index.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

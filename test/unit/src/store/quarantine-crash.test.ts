@@ -1,7 +1,8 @@
 /*
- * Goal: a state that is set aside is never trusted again, in whatever moment the process ends while it goes aside.
- * Method: a home that keeps what another process would find before and after each of its steps; each of these is started
- * from.
+ * Goal: a state that is set aside is never trusted again, in whatever moment the process ends while
+ * it goes aside.
+ * Method: a home that keeps what another process would find before and after each of its steps;
+ * each of these is started from.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +25,9 @@ const cut = { ...noSnapshot, index: logIndex(50) }
 
 type Moment = { readonly step: string; readonly home: MemoryKeyValueDatabases }
 
-/** A home that keeps a picture of itself around every step that changes what a later process finds. */
+/**
+ * A home that keeps a picture of itself around every step that changes what a later process finds.
+ */
 function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueDatabases {
   const around = async <T>(step: string, act: () => Promise<T>): Promise<T> => {
     moments.push({ step: `before ${step}`, home: memory.clone() })

@@ -1,6 +1,7 @@
 /*
- * Goal: a state that is not to be trusted is out of sight at once and for good, and another member's takes its place;
- * whatever moment the process ends in, the next one has a whole state or knows that it needs one.
+ * Goal: a state that is not to be trusted is out of sight at once and for good, and another
+ * member's takes its place; whatever moment the process ends in, the next one has a whole state or
+ * knows that it needs one.
  * Method: the real machine on a home that outlives it, with the log's part played by the test.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,8 @@
 /*
- * Goal: a member whose state comes out damaged again and again waits ever longer before it requests another, says how
- * often, and forgets it after a time of trust.
- * Method: the waits one after another; then the machine with a clock by hand, damaged as soon as it is repaired.
+ * Goal: a member whose state comes out damaged again and again waits ever longer before it requests
+ * another, says how often, and forgets it after a time of trust.
+ * Method: the waits one after another; then the machine with a clock by hand, damaged as soon as it
+ * is repaired.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

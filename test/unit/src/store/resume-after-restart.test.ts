@@ -1,7 +1,9 @@
 /*
- * Goal: every revision of the window can be watched from, and listed in pages, right after a restart and right after
- * a state came by snapshot: what a member held in memory before makes no difference.
- * Method: random logs on the real machine over real databases; the answers before are compared with those after.
+ * Goal: every revision of the window can be watched from, and listed in pages, right after a
+ * restart and right after a state came by snapshot: what a member held in memory before makes no
+ * difference.
+ * Method: random logs on the real machine over real databases; the answers before are compared with
+ * those after.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +30,10 @@ import {
 } from '../../../support/fixtures/store-machines.ts'
 import { systemClock as clock } from '../../../../fixtures/system.ts'
 
-/** Everything that can be asked of the window: events behind each revision, and the state at it in pages. */
+/**
+ * Everything that can be asked of the window: events behind each revision, and the state at it in
+ * pages.
+ */
 async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readonly string[]>> {
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })

@@ -1,6 +1,6 @@
 /*
- * Goal: rot that nobody reads is found by the walk: in any record, in what is missing or too old, and in memory; a whole
- * state never is. The walk keeps to its budget and ends when it is told.
+ * Goal: rot that nobody reads is found by the walk: in any record, in what is missing or too old,
+ * and in memory; a whole state never is. The walk keeps to its budget and ends when it is told.
  * Method: a machine on a home that can be spoiled under it, with a clock by hand.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
- * Goal: a disk that fails stops the member and is never believed; stagings follow one another; readers live
- * through the installation of a snapshot.
+ * Goal: a disk that fails stops the member and is never believed; stagings follow one another;
+ * readers live through the installation of a snapshot.
  * Method: databases that refuse, forget or damage on demand under the real machine and store.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,6 @@
 /*
- * Goal: what consensus says becomes what callers of the store expect; waits end; views tell one moment.
+ * Goal: what consensus says becomes what callers of the store expect; waits end; views tell one
+ * moment.
  * Method: a store in memory, and consensus that answers what it is told to.
  */
 import assert from 'node:assert/strict'

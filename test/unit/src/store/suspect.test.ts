@@ -1,7 +1,9 @@
 /*
- * Goal: a state that others contradict is not served, by no read, write, watch or copy, in this process and the next ones;
- * it stays where it is and follows the log, until it is trusted again or an operator has it replaced.
- * Method: machines in memory that apply one log; processes begun again from what the one before left on disk.
+ * Goal: a state that others contradict is not served, by no read, write, watch or copy, in this
+ * process and the next ones; it stays where it is and follows the log, until it is trusted again or
+ * an operator has it replaced.
+ * Method: machines in memory that apply one log; processes begun again from what the one before
+ * left on disk.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: each mode of `Orch-Consistency` waits for what it promises and for no more, says what it is proven to be, and looks
- * again once the value is fixed; what cannot be read is refused in words.
- * Method: the verbs over a store whose proofs a test sets: how new memory is, and whether a lease holds.
+ * Goal: each mode of `Orch-Consistency` waits for what it promises and for no more, says what it is
+ * proven to be, and looks again once the value is fixed; what cannot be read is refused in words.
+ * Method: the verbs over a store whose proofs a test sets: how new memory is, and whether a lease
+ * holds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

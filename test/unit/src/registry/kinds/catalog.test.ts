@@ -1,5 +1,6 @@
 /**
- * Goal: the kinds a server knows can change while it runs, and the program's own stay what they are.
+ * Goal: the kinds a server knows can change while it runs, and the program's own stay what they
+ * are.
  * Method: a catalog of small made-up kinds, and one that was narrowed from it.
  */
 import assert from 'node:assert/strict'

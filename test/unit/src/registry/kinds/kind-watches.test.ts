@@ -1,6 +1,6 @@
 /*
- * Goal: what is streamed while the definition of its kind changes: watches of a kind that is gone end once they have told all
- * there was; under another definition they go on.
+ * Goal: what is streamed while the definition of its kind changes: watches of a kind that is gone
+ * end once they have told all there was; under another definition they go on.
  * Method: kinds by hand in the catalog of the shipped verbs.
  */
 import assert from 'node:assert/strict'

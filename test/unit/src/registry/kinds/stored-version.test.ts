@@ -1,8 +1,9 @@
 /*
- * Goal: a kind that is served in two versions, of one group or of two, is one kind: whoever writes in one is read in the
- * other, by every verb, and nothing is lost on the way.
- * Method: the shipped verbs over a made-up kind whose versions differ in shape, over one whose versions differ in name
- * only, over one that another group has as well, and over random objects that go both ways.
+ * Goal: a kind that is served in two versions, of one group or of two, is one kind: whoever writes
+ * in one is read in the other, by every verb, and nothing is lost on the way.
+ * Method: the shipped verbs over a made-up kind whose versions differ in shape, over one whose
+ * versions differ in name only, over one that another group has as well, and over random objects
+ * that go both ways.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

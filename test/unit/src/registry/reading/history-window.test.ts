@@ -1,7 +1,9 @@
 /*
- * Goal: with the settings every cluster begins with, what a client was told five minutes ago is still good: it can page on,
- * resume its watch and read that version. Later it is told that it has to list anew.
- * Method: the shipped verbs and the shipped trimmer on time that stands still until told, with a change each ten seconds.
+ * Goal: with the settings every cluster begins with, what a client was told five minutes ago is
+ * still good: it can page on, resume its watch and read that version. Later it is told that it has
+ * to list anew.
+ * Method: the shipped verbs and the shipped trimmer on time that stands still until told, with a
+ * change each ten seconds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

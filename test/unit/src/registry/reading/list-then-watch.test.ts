@@ -1,6 +1,6 @@
 /*
- * Goal: list, then watch from its version, always gives the picture a later list gives: for any selector,
- * resumed anywhere, with no event missed, repeated or out of order.
+ * Goal: list, then watch from its version, always gives the picture a later list gives: for any
+ * selector, resumed anywhere, with no event missed, repeated or out of order.
  * Method: random writes on the machine in memory; watchers that apply what they are told.
  */
 import assert from 'node:assert/strict'

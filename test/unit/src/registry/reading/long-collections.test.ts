@@ -1,5 +1,6 @@
 /*
- * Goal: long lists and first events of watches are made in turns, and tell one revision whatever is written meanwhile.
+ * Goal: long lists and first events of watches are made in turns, and tell one revision whatever is
+ * written meanwhile.
  * Method: tiny turns; between any two pieces something is created, changed or deleted.
  */
 import assert from 'node:assert/strict'

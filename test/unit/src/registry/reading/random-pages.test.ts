@@ -1,8 +1,8 @@
 /*
- * Goal: a list, in whatever pages and of whatever version, is the state at its version and nothing else, whatever is
- * written, forgotten and moved to disk between its pages.
- * Method: random writes, lists and trims on the machine in memory, beside a model that keeps every state there ever was
- * and looks through all of it. SEED repeats one run.
+ * Goal: a list, in whatever pages and of whatever version, is the state at its version and nothing
+ * else, whatever is written, forgotten and moved to disk between its pages.
+ * Method: random writes, lists and trims on the machine in memory, beside a model that keeps every
+ * state there ever was and looks through all of it. SEED repeats one run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -233,7 +233,8 @@ class Run {
     assert.equal(metadata.resourceVersion, String(revision), said)
     const left = all.length - wanted.length
     const { continue: token, remainingItemCount } = metadata
-    // Behind the last one that is chosen there may be others, which are only found out not to be by looking.
+    // Behind the last one that is chosen there may be others, which are only found out not to be by
+    // looking.
     const isPlain = Object.keys(choice.query).length === 0
     if (left > 0 || isPlain) assert.equal(token !== undefined, left > 0, said)
     assert.equal(remainingItemCount, isPlain && left > 0 ? left : undefined, said)

@@ -1,6 +1,6 @@
 /*
- * Goal: nothing is refused on memory that is behind (a refusal, a dry run or "unchanged" counts only after
- * a barrier and another look), and what becomes of a store that fails.
+ * Goal: nothing is refused on memory that is behind (a refusal, a dry run or "unchanged" counts
+ * only after a barrier and another look), and what becomes of a store that fails.
  * Method: a store that shows an older picture until a barrier, or throws what the real one throws.
  */
 import assert from 'node:assert/strict'

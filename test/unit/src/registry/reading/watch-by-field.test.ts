@@ -1,7 +1,8 @@
 /*
- * Goal: watches of one name, or of one value of a field, are told exactly what an unfiltered watch tells of it, and an event costs
- * those that it does not concern nothing.
- * Method: the shipped verbs on the machine in memory; a kind whose field counts how often it is read; watches that wait.
+ * Goal: watches of one name, or of one value of a field, are told exactly what an unfiltered watch
+ * tells of it, and an event costs those that it does not concern nothing.
+ * Method: the shipped verbs on the machine in memory; a kind whose field counts how often it is
+ * read; watches that wait.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

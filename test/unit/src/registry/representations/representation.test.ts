@@ -1,6 +1,6 @@
 /*
- * Goal: other forms of objects cost what they must: each event is converted once, long lists are held within bounds and not
- * made in one turn, and what is converted is what was stored.
+ * Goal: other forms of objects cost what they must: each event is converted once, long lists are
+ * held within bounds and not made in one turn, and what is converted is what was stored.
  * Method: the verbs over the shipped machine, with small limits and a clock that counts turns.
  */
 import assert from 'node:assert/strict'

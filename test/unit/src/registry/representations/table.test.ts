@@ -1,6 +1,6 @@
 /*
- * Goal: a table of many or large objects holds nobody up, and its rows are what the kind's columns say at the moment
- * somebody reads them.
+ * Goal: a table of many or large objects holds nobody up, and its rows are what the kind's columns
+ * say at the moment somebody reads them.
  * Method: pieces and rows of stored objects, with a clock that counts turns.
  */
 import assert from 'node:assert/strict'

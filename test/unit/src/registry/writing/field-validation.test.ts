@@ -1,6 +1,8 @@
 /*
- * Goal: what a body says amiss is found in every form that a body can have, and told, refused or passed over as asked.
- * Method: the shipped verbs; each form with members doubled and unknown, in each of the three modes.
+ * Goal: what a body says amiss is found in every form that a body can have, and told, refused or
+ * passed over as asked.
+ * Method: the shipped verbs; each form with members doubled and unknown, in each of the three
+ * modes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

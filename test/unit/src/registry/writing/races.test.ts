@@ -1,6 +1,7 @@
 /*
  * Goal: what a request was promised holds although others write between its look and its effect.
- * Method: a store that lets somebody else go first, just before a barrier ends or a command is proposed.
+ * Method: a store that lets somebody else go first, just before a barrier ends or a command is
+ * proposed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

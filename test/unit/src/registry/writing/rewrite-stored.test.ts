@@ -1,8 +1,9 @@
 /*
- * Goal: what is accepted and read can be written again: the limit of values holds for what a client says, and defaults that the
- * server adds are no reason to refuse the object later.
- * Method: for every kind, each list that the limit lets fill is filled; what is stored is read in JSON and protobuf, sent back
- * unchanged, and patched with nothing. Custom kinds likewise, with a definition that gets defaults later.
+ * Goal: what is accepted and read can be written again: the limit of values holds for what a client
+ * says, and defaults that the server adds are no reason to refuse the object later.
+ * Method: for every kind, each list that the limit lets fill is filled; what is stored is read in
+ * JSON and protobuf, sent back unchanged, and patched with nothing. Custom kinds likewise, with a
+ * definition that gets defaults later.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
- * Goal: a full storage refuses what grows it with a Status that says what to do, spares the log further ones, and lets
- * deletions with all that they need pass; an object over the limit is 413 however it got there.
+ * Goal: a full storage refuses what grows it with a Status that says what to do, spares the log
+ * further ones, and lets deletions with all that they need pass; an object over the limit is 413
+ * however it got there.
  * Method: the verbs over a real store with a small quota.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,8 @@
 /*
- * Goal: no write holds the thread for long: one of too many values is refused before it is read, and what is large is answered
- * in several turns.
- * Method: writes of as many values as the limit and of one more, in each way there is to say them; turns of others are counted.
+ * Goal: no write holds the thread for long: one of too many values is refused before it is read,
+ * and what is large is answered in several turns.
+ * Method: writes of as many values as the limit and of one more, in each way there is to say them;
+ * turns of others are counted.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

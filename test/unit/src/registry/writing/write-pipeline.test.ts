@@ -1,7 +1,8 @@
 /*
- * Goal: every write takes the same steps in the same order, is evaluated once unless what it read has changed, and asks
- * whatever calls out once for the same object.
- * Method: the shipped verbs on the machine in memory, with plugins that count and a store that can be behind.
+ * Goal: every write takes the same steps in the same order, is evaluated once unless what it read
+ * has changed, and asks whatever calls out once for the same object.
+ * Method: the shipped verbs on the machine in memory, with plugins that count and a store that can
+ * be behind.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

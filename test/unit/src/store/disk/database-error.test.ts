@@ -1,4 +1,7 @@
-/* Goal: what the database library says becomes the store's own words. Method: errors as the library makes them. */
+/*
+ * Goal: what the database library says becomes the store's own words. Method: errors as the library
+ * makes them.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databaseErrorOf, writeErrorOf } from '../../../../../src/store/disk/database-error.ts'

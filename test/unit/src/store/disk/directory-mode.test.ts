@@ -1,6 +1,6 @@
 /*
- * Goal: nobody but the member's own user reads its databases, however open the process makes files, and whoever made
- * their directory.
+ * Goal: nobody but the member's own user reads its databases, however open the process makes files,
+ * and whoever made their directory.
  * Method: homes that are not there, or are too open, opened on a real disk.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,7 @@
 /*
  * Goal: what the database calls durable was synced: the log is cut behind it.
- * Method: every batch that reaches LevelDB is looked at. Whether the operating system keeps its word is not for a
- * test to find out.
+ * Method: every batch that reaches LevelDB is looked at. Whether the operating system keeps its
+ * word is not for a test to find out.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

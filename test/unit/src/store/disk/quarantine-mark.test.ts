@@ -1,6 +1,6 @@
 /*
- * Goal: on a real directory the note of a condemned state is believed even if its text was lost, and forgotten only once
- * its database is out of sight.
+ * Goal: on a real directory the note of a condemned state is believed even if its text was lost,
+ * and forgotten only once its database is out of sight.
  * Method: files as a crash leaves them, then a start.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
- * Goal: a database that was set aside stays until another is durable in its place, then it goes and this is said; what
- * cannot be removed hinders nobody and is said in one line.
+ * Goal: a database that was set aside stays until another is durable in its place, then it goes and
+ * this is said; what cannot be removed hinders nobody and is said in one line.
  * Method: real databases, one of them spoiled; its log is applied anew, piece by piece.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,6 @@
 /*
- * Goal: a snapshot carries the whole state to another member, and nothing damaged is ever installed.
+ * Goal: a snapshot carries the whole state to another member, and nothing damaged is ever
+ * installed.
  * Method: out of one machine, cut into chunks of any size, into another; then with damage.
  */
 import assert from 'node:assert/strict'
@@ -177,7 +178,8 @@ void test('a staged snapshot that the log overtook is dropped, and never taken f
   applyUpTo(receiver, log, 300)
   await receiver.close()
   assert.deepEqual(await home.list(), ['db-0'])
-  // As if the process had died before it dropped the snapshot, and its log was cut at 200 afterwards.
+  // As if the process had died before it dropped the snapshot, and its log was cut at 200
+  // afterwards.
   await replaceFirst(before, home)
   const again = await openMachine({ home: before, clock, logBase: { ...snapshot, index: logIndex(200) } })
   assert.equal(again.digest, digests[300])

@@ -1,8 +1,9 @@
 /*
- * Goal: a member that knows only older rules and one that knows newer ones agree to the byte while the cluster is at
- * the older level, and the older one stops, unchanged, where the newer rules begin.
- * Method: one log of random commands, applied by machines held back and not; digests of level 1 as the program before
- * level 2 computed them.
+ * Goal: a member that knows only older rules and one that knows newer ones agree to the byte while
+ * the cluster is at the older level, and the older one stops, unchanged, where the newer rules
+ * begin.
+ * Method: one log of random commands, applied by machines held back and not; digests of level 1 as
+ * the program before level 2 computed them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +24,9 @@ function digest(machine: Machine): string {
   return hashText(digestOf(machine.state))
 }
 
-/** Computed by the last program that knew level 1 only: seed, then the digest at index 100 and 400. */
+/**
+ * Computed by the last program that knew level 1 only: seed, then the digest at index 100 and 400.
+ */
 const known = [
   [1, 'f573d3bed7b1cf8b3c2a6ed6e30f2059', '9a085333cdaf243f00cf88151b3a7f12'],
   [2, '4f33c71c6d03dc582ba5e7364036fce9', '5089c0df2bcff5310b9f8b5e8310950a'],

@@ -1,7 +1,8 @@
 /*
- * Goal: any revision of the window can be walked in key order, in stretches as short as wanted, and looks at no more
- * than each object and each event since.
- * Method: random writes to few keys, so that most are deleted and made again, beside a map kept for every revision.
+ * Goal: any revision of the window can be walked in key order, in stretches as short as wanted, and
+ * looks at no more than each object and each event since.
+ * Method: random writes to few keys, so that most are deleted and made again, beside a map kept for
+ * every revision.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: members are objects that show the configuration, made by apply itself, with revisions like any other, from
- * feature level 3 on; what else is written in them stays.
- * Method: logs of configurations and commands on one machine; random logs on several, cut into batches in other ways.
+ * Goal: members are objects that show the configuration, made by apply itself, with revisions like
+ * any other, from feature level 3 on; what else is written in them stays.
+ * Method: logs of configurations and commands on one machine; random logs on several, cut into
+ * batches in other ways.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: from feature level 2 on no object is larger than the settings say, and a full storage refuses what grows it,
- * never what makes room, until there is room again.
+ * Goal: from feature level 2 on no object is larger than the settings say, and a full storage
+ * refuses what grows it, never what makes room, until there is room again.
  * Method: a machine with a small quota, filled, emptied and trimmed by commands.
  */
 import assert from 'node:assert/strict'
@@ -298,7 +298,10 @@ void test('what makes room: smaller, or being deleted and hardly larger; the fir
   assert.equal(putKind(null, sized(500)), 'grows')
 })
 
-/** Puts of one object, one byte smaller each time, until one is refused. @returns its last size and the refusal */
+/**
+ * Puts of one object, one byte smaller each time, until one is refused. @returns its last size and
+ * the refusal
+ */
 function shrink(run: (command: Command) => Outcome | 'void', from: number): [number, Outcome] {
   for (let bytes = from; ; bytes--) {
     const outcome = run(write(putSized(key, bytes)))
@@ -341,7 +344,8 @@ void test('whatever is put, in whatever order, usage ends at the ceiling and one
       const bytes = 100 + random.below(random.chance(0.5) ? 900 : 4000)
       const old = machine.state.objects.get(random.pick(keys))
       const options = { terminating: random.chance(0.5), uid: random.chance(0.95) ? 'u' : 'v' }
-      // As somebody would who wants to pass the quota: a byte less, a byte more, as much more as a deletion may.
+      // As somebody would who wants to pass the quota: a byte less, a byte more, as much more as a
+      // deletion may.
       const near = (old?.bytes.byteLength ?? bytes) + random.pick([-10, -1, 0, 1, 4000])
       const operation = putSized(random.pick(keys), random.chance(0.5) ? bytes : Math.max(100, near), options)
       run(write(operation))

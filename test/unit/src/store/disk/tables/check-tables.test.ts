@@ -1,7 +1,8 @@
 /*
- * Goal: no damaged table of a database reaches LevelDB, which ends the process on some; nothing else is held against it.
- * Method: real databases, written and compacted by LevelDB; every kind of byte changed, one at a time; files cut, added and
- * left half written as a crash leaves them.
+ * Goal: no damaged table of a database reaches LevelDB, which ends the process on some; nothing
+ * else is held against it.
+ * Method: real databases, written and compacted by LevelDB; every kind of byte changed, one at a
+ * time; files cut, added and left half written as a crash leaves them.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

@@ -1,6 +1,7 @@
 /*
  * Goal: the checksum is the one that others mean by its name.
- * Method: the vectors of RFC 3720 B.4 and the check value of the catalogues; all lengths against the definition, bit by bit.
+ * Method: the vectors of RFC 3720 B.4 and the check value of the catalogues; all lengths against
+ * the definition, bit by bit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: what Snappy compressed comes back, and nothing it can be sent does harm.
- * Method: streams put together by hand from the format's description; random ones. Those that LevelDB makes are read in
- * `check-tables.test.ts`.
+ * Method: streams put together by hand from the format's description; random ones. Those that
+ * LevelDB makes are read in `check-tables.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
