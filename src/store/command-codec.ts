@@ -12,9 +12,10 @@ export { MalformedCommandError }
 
 /*
  * A command is one msgpack array: [format, kind, ...fields]. Operations, conditions and objects are
- * arrays too, in the order of the lists below. Numbers that name kinds are never changed or reused.
+ * arrays too, in the order of the lists below. Numbers that identify kinds are never changed or
+ * reused.
  *
- * Bytes are made once, by the proposer, and travel: members never compare what they would encode
+ * The proposer encodes a command once; members never compare bytes that they would encode
  * themselves.
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
@@ -31,7 +32,7 @@ const commandNumber = {
 
 const operationNumber = { put: 0, delete: 1 } as const satisfies Record<Operation['kind'], number>
 
-/** Fresh bytes, which the caller owns. */
+/** Returns new bytes, owned by the caller. */
 export function encodeCommand(command: Command): Uint8Array {
   return Uint8Array.prototype.slice.call(
     packr.pack([format, commandNumber[command.kind], ...fields(command)]),
@@ -104,7 +105,7 @@ function fields(command: Command): unknown[] {
   }
 }
 
-/** What feature level 1 did not have comes last, and not at all while it says nothing. */
+/** Fields that feature level 1 lacks come last and are omitted while unset. */
 function settingsFields(value: Settings): unknown[] {
   const { historyWindowMs, historyEventsMin, objectBytesMax, storageBytesMax, leaseReads } = value
   const first = [historyWindowMs, historyEventsMin, objectBytesMax]
@@ -220,7 +221,7 @@ function identity(value: unknown): ClusterIdentity {
   return {
     clusterId: text(clusterId, 'cluster id'),
     apiDomain,
-    // Lives as long as the cluster: not a view of a whole log entry.
+    // Copied, as it lives as long as the cluster: a view would keep a whole log entry alive.
     continueTokenKey: Uint8Array.from(continueTokenKey),
     keyFingerprints: texts(keyFingerprints, 'fingerprints'),
   }
@@ -242,7 +243,7 @@ function settings(value: unknown): Settings {
 }
 
 /**
- * A record stores the lengths of keys and uids in 16 bits; a UTF-16 unit takes three bytes at most.
+ * A record stores the lengths of keys and uids in 16 bits; a UTF-16 unit takes at most three bytes.
  */
 const partBytesMax = 20_000
 

@@ -3,49 +3,46 @@ import type { Key } from './key.ts'
 import type { Revision } from './revision.ts'
 
 /**
- * What the log replicates: everything a member needs to decide alone, so uid, timestamps, generated
- * names and limits travel inside. A closed union; a new kind needs a new feature level.
+ * What the log replicates: everything a member needs to apply it alone, so uid, timestamps,
+ * generated names and limits are included. A closed union; a new kind needs a new feature level.
  */
 export type Command =
-  /** All operations take effect, or none does. Revisions are consecutive, one for each. */
+  /** All operations take effect or none. Their revisions are consecutive. */
   | { readonly kind: 'write'; readonly operations: readonly Operation[] }
-  /** The first command of a cluster. Void when the cluster has an identity already. */
+  /** The first command of a cluster. No effect when the cluster has an identity. */
   | {
       readonly kind: 'bootstrap'
       readonly identity: ClusterIdentity
       readonly settings: Settings
       readonly operations: readonly Operation[]
-      /** The rules the cluster begins with: what its founder knows. From 1. */
+      /** Initial feature level: the highest one its founder supports. At least 1. */
       readonly featureLevel: number
-      /** From feature level 3 on. */
+      /** Since feature level 3. */
       readonly founding?: Founding
     }
-  /**
-   * Forgets history at and below `upTo`; proposed by the leader for what it applied long enough
-   * ago.
-   */
+  /** Discards history at and below `upTo`; proposed by the leader when it is old enough. */
   | { readonly kind: 'trim'; readonly upTo: Revision }
   | {
       readonly kind: 'change-settings'
       readonly settings: Settings
       /**
-       * Only while the settings are these. Not before feature level 2: older programs would not
-       * look.
+       * Takes effect only if the settings are equal to these. Since feature level 2: older programs
+       * would ignore it.
        */
       readonly expected?: Settings
     }
   /** @param founding in a raise to feature level 3 or beyond */
   | { readonly kind: 'raise-feature-level'; readonly level: number; readonly founding?: Founding }
-  /** Sessions not heard of since the log index `before` are forgotten. */
+  /** Discards sessions without a command since the log index `before`. */
   | { readonly kind: 'expire-sessions'; readonly before: number }
 
 /**
- * What the log itself does not say: who is a member while it has no entry about that, as it begins
- * with a configuration. There is none before feature level 3: until then nobody comes or goes.
+ * Initial members and their addresses, which the log does not contain as it begins with a
+ * configuration. Since feature level 3; before it, members cannot be added or removed.
  */
 export type Founding = {
   readonly members: readonly MemberInfo[]
-  /** Wall-clock ms of the proposer: since when they are shown as members. */
+  /** Wall-clock ms of the proposal, shown as the time the members joined. */
   readonly atMs: number
 }
 
@@ -59,93 +56,94 @@ export type Operation =
   | { readonly kind: 'delete'; readonly key: Key; readonly conditions: readonly Condition[] }
 
 /**
- * An object as it is stored and sent: JSON bytes that begin `{"kind":…,"apiVersion":…,` and leave
- * the value of `resourceVersion` empty; apply splices the decimal revision in.
+ * An object as stored and sent: JSON that begins with `{"kind":…,"apiVersion":…,` and has an empty
+ * `resourceVersion`; apply inserts the decimal revision.
  */
 export type EncodedObject = {
   readonly bytes: Uint8Array
   /** Where the digits go: between the quotes of `"resourceVersion":""`. */
   readonly revisionOffset: number
-  /** A list item is `{` followed by the bytes from here on: kind and apiVersion are left out. */
+  /**
+   * A list item is `{` followed by the bytes from this offset: kind and apiVersion are left out.
+   */
   readonly itemOffset: number
   readonly uid: string
   /** The object carries a `deletionTimestamp`. */
   readonly terminating: boolean
-  /** As in the bytes, kept apart so that selectors need no parsing. null: none. */
+  /** Labels as in the bytes, kept separately so that selectors need no parsing. null: no labels. */
   readonly labels: Readonly<Record<string, string>> | null
 }
 
-/** What must hold at apply. The refusal names the one that did not. */
+/** What must hold at apply. A refusal names the lost condition. */
 export type Condition =
   | { readonly kind: 'absent' }
   | { readonly kind: 'exists' }
   | { readonly kind: 'uid-is'; readonly uid: string }
   | { readonly kind: 'revision-is'; readonly revision: Revision }
-  /** The namespace object exists and its latest put did not say `terminating`. */
+  /** The namespace object exists and is not terminating. */
   | { readonly kind: 'namespace-active'; readonly namespace: string }
-  /** No object lies under the prefix: the last condition of a namespace's removal. */
+  /** No object has a key with the prefix: the last condition of a namespace's removal. */
   | { readonly kind: 'prefix-empty'; readonly prefixes: readonly string[] }
   /**
-   * Another object is at that version: what was decided by it still holds. From feature level 3 on.
+   * Another object is at that version, so what was derived from it still holds. Since feature level
+   * 3.
    */
   | { readonly kind: 'other-revision-is'; readonly key: Key; readonly revision: Revision }
 
 export type OtherRevision = Extract<Condition, { readonly kind: 'other-revision-is' }>
 
 export type ClusterIdentity = {
-  /** Random; members of another cluster are strangers. */
+  /** Random; distinguishes this cluster from others. */
   readonly clusterId: string
   readonly apiDomain: 'orch.io' | 'k8s.io'
   /** Authenticates continue tokens on every member. 32 random bytes. */
   readonly continueTokenKey: Uint8Array
-  /** SHA-256 of each shared key's public half at the founding, by name. */
+  /** SHA-256 of the public half of each shared key at the founding, by name. */
   readonly keyFingerprints: Readonly<Record<string, string>>
 }
 
-/** Replicated, so that all members decide alike. Changed by command only. */
+/** Replicated, so that all members apply them alike. Changed by command only. */
 export type Settings = {
-  /** Revisions stay readable at least this long after they were superseded. */
+  /** Revisions stay readable at least this long after they were superseded, in ms. */
   readonly historyWindowMs: number
-  /** And at least this many of the newest events stay. */
+  /** At least this many of the newest events are kept. */
   readonly historyEventsMin: number
-  /** An object's bytes, at most. Decided at apply from feature level 2 on. */
+  /** Maximum bytes of an object. Checked at apply since feature level 2. */
   readonly objectBytesMax: number
   /**
-   * Bytes of all versions that can still be read, at most; see `StorageUsage`. null before feature
-   * level 2, and in a command: as it is.
+   * Maximum bytes of all readable versions; see `StorageUsage`. null before feature level 2, and in
+   * a command: unchanged.
    */
   readonly storageBytesMax: number | null
-  /** 1: the leader may answer reads by its lease. Unset: 0; not before feature level 2. */
+  /** 1: the leader may serve reads by its lease. Unset: 0; since feature level 2. */
   readonly leaseReads?: number
 }
 
 /**
- * What a command did, told to whoever proposed it. Part of the replicated state until acknowledged.
+ * Result of a command, returned to its proposer. Part of the replicated state until acknowledged.
  */
 export type Outcome =
   /** `revisions[i]` is that of operation i. */
   | { readonly kind: 'done'; readonly revisions: readonly Revision[] }
   | {
       readonly kind: 'refused'
-      /** Which operation lost, and which of its conditions. */
+      /** Index of the refused operation, and its lost condition. */
       readonly operation: number
       readonly condition: Condition
-      /** The key's revision when it lost; 0 when absent. */
+      /** Revision of the key at that time; 0 when absent. */
       readonly current: Revision
     }
-  /**
-   * An object is larger than `Settings.objectBytesMax`. From feature level 2 on, as is the next.
-   */
+  /** An object exceeds `Settings.objectBytesMax`. Since feature level 2, as the next. */
   | {
       readonly kind: 'too-large'
       readonly operation: number
       readonly bytes: number
       readonly bytesMax: number
     }
-  /** The storage quota is used up. */
+  /** The storage quota is exceeded. */
   | { readonly kind: 'over-quota'; readonly usedBytes: number; readonly bytesMax: number }
   /**
-   * A bootstrap that came second, a trim of what is gone, a change of settings that are others by
-   * now.
+   * No effect: a second bootstrap, a trim of discarded history, a change of settings that have
+   * changed.
    */
   | { readonly kind: 'nothing' }

@@ -1,6 +1,6 @@
 import type { Condition } from './command.ts'
 
-/** Of the log's and the database's format alike: never changed, never reused. */
+/** Part of the formats of log and database: never changed, never reused. */
 export const conditionNumber = {
   absent: 0,
   exists: 1,

@@ -3,9 +3,7 @@ import type { MemberInfo, MemberRole } from '../../raft/index.ts'
 import { MalformedCommandError } from './malformed-command-error.ts'
 import type { Founding } from './command.ts'
 
-/**
- * As the last field of a command, in the way of `command-codec.ts`; not at all where there is none.
- */
+/** Encodes the last field of a command, as in `command-codec.ts`; omitted when unset. */
 export function foundingFields(founding: Founding | undefined): unknown[] {
   return founding === undefined ? [] : [[founding.atMs, founding.members.map(memberFields)]]
 }
@@ -40,7 +38,7 @@ function memberIn(value: unknown): MemberInfo {
 
 function roleIn(value: unknown): MemberRole {
   if (value !== 'voter' && value !== 'learner')
-    throw new MalformedCommandError('the role of a member is none')
+    throw new MalformedCommandError('the role of a member is invalid')
   return value
 }
 
@@ -51,12 +49,12 @@ function list(value: unknown): readonly unknown[] {
 
 function whole(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw new MalformedCommandError('a number of a member is none')
+    throw new MalformedCommandError('a number of a member is invalid')
   }
   return value
 }
 
 function text(value: unknown): string {
-  if (typeof value !== 'string') throw new MalformedCommandError('a text of a member is none')
+  if (typeof value !== 'string') throw new MalformedCommandError('a text of a member is invalid')
   return value
 }

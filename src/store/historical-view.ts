@@ -20,9 +20,8 @@ export type HistoricalViewOptions = {
 type ListOptions = { readonly after: Key | null; readonly limit: number | null }
 
 /**
- * The state at a revision of the past: the newest state, with the events since then undone. Nothing
- * is kept between calls, here or anywhere else, so that any number of lists can be read page by
- * page on any member.
+ * The state at a past revision: the newest state with the events since then undone. No state is
+ * kept between calls on any member, so lists can be read page by page on any member.
  */
 export class HistoricalView implements PastView {
   readonly revision: Revision
@@ -51,10 +50,10 @@ export class HistoricalView implements PastView {
     while (true) {
       const state = this.#state()
       const walk = new HistoryIterator(state, prefix, after, this.revision)
-      // One more than wanted tells whether there is more.
+      // One more than requested, to find out whether there are more.
       const places = walk.take(most + 1 - objects.length, limits.scanStepsMax)
       const found = await this.#resolve(state, places)
-      // A state that took its place meanwhile has to be looked at from where this one was left.
+      // A snapshot replaced the state: continue in it from the same key.
       if (found === null) continue
       for (const object of found) objects.push(object)
       if (walk.ended || objects.length > most) break
@@ -66,7 +65,7 @@ export class HistoricalView implements PastView {
     return { objects, more }
   }
 
-  /** The newest count, with what was created and deleted since then undone. */
+  /** Returns the newest count with creations and deletions since then undone. */
   async count(prefix: KeyPrefix): Promise<number> {
     const { clock, limits } = this.#options
     const scope = scopeOf(prefix)
@@ -96,8 +95,8 @@ export class HistoricalView implements PastView {
   }
 
   /**
-   * Versions that are on disk only are read from there.
-   * @returns null when a snapshot was installed meanwhile
+   * Reads versions that are on disk only.
+   * @returns null when a snapshot was installed in between
    */
   async #resolve(
     state: MachineState,

@@ -2,8 +2,9 @@ import { decodeCommand } from './command-codec.ts'
 import { MalformedCommandError } from './malformed-command-error.ts'
 
 /**
- * Whether a command can be decoded. The leader's raft thread loads this module by its address: what
- * other members forward is looked at before it is proposed, as nobody could apply it afterwards.
+ * Whether a command can be decoded. The raft thread of the leader loads this module by its path:
+ * commands forwarded by other members are checked before they are proposed, as they could not be
+ * applied later.
  */
 export function isCommand(payload: Uint8Array): boolean {
   try {

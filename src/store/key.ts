@@ -2,9 +2,9 @@ import { assert } from '../../base/assert.ts'
 import type { Brand } from '../../base/brand.ts'
 
 /**
- * Names one object: `<group>/<plural>/<namespace>/<name>`, the core group and "no namespace" being
- * empty. No part may hold `/` (the API's name rules forbid it), so byte order of keys is: by
- * resource, then namespace, then name, and `prefix` selects whole levels.
+ * Key of an object: `<group>/<plural>/<namespace>/<name>`; the core group and "no namespace" are
+ * empty. No part may contain `/` (the API's name rules forbid it), so keys sort by resource, then
+ * namespace, then name, and a prefix selects whole levels.
  */
 export type Key = Brand<string, 'Key'>
 
@@ -25,7 +25,7 @@ function isPart(part: string): boolean {
   return !part.includes('/')
 }
 
-/** All objects of a resource, or those of one of its namespaces. Ends in `/`. */
+/** Prefix of all objects of a resource, or of one of its namespaces. Ends in `/`. */
 export type KeyPrefix = Brand<string, 'KeyPrefix'>
 
 export function prefixOf(parts: {

@@ -15,10 +15,11 @@ export type LiveStateOptions = {
   readonly home: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
-  /** The newest rules this member may decide by. */
+  /** Highest feature level of this member. */
   readonly featureLevelMax: number
   /**
-   * The database moved on. Not called once the state was put aside or replaced; nor is `onFailure`.
+   * The database has advanced. Not called once the state was quarantined or replaced; nor is
+   * `onFailure`.
    */
   readonly onDisk: (applied: LogIndex) => void
   /** The database cannot be written, or is damaged. */
@@ -26,8 +27,8 @@ export type LiveStateOptions = {
 }
 
 /**
- * One state: memory, which leads, and its database, which follows. Another state takes its place as
- * a whole. Without a database it is only what was known here last.
+ * One state: memory, which leads, and its database, which follows. It is replaced as a whole.
+ * Without a database it is only the last known state.
  */
 export class LiveState {
   readonly machine: Machine
@@ -36,9 +37,9 @@ export class LiveState {
   #database: Database | null
   #persister: Persister | null
   #appliedDisk: SnapshotMeta
-  /** A record of a disagreement, on its way to disk. */
+  /** Write of a disagreement record in progress. */
   #noting: Promise<void> = Promise.resolve()
-  /** Not the state of this member any more. */
+  /** No longer the state of this member. */
   #retired = false
 
   constructor(options: LiveStateOptions, state: MachineState, database: Database | null) {
@@ -50,23 +51,23 @@ export class LiveState {
     this.#persister = database === null ? null : this.#newPersister(database)
   }
 
-  /** What the database durably holds. */
+  /** What the database durably has. */
   get appliedDisk(): SnapshotMeta {
     return this.#appliedDisk
   }
 
-  /** null once it was put aside. */
+  /** null once it was quarantined. */
   get database(): Database | null {
     return this.#database
   }
 
-  /** Bytes that may be applied before the database has to catch up. */
+  /** Bytes that may be applied before the database must catch up. */
   get room(): number {
     return this.#persister === null ? 0 : this.#options.limits.backlogBytesMax - this.#persister.backlogBytes
   }
 
   /**
-   * Makes durable that other members have another state, or that they have not. Does nothing
+   * Durably records that other members have another state, or removes the record. Does nothing
    * without a database.
    */
   recordDisagreement(record: DisagreementRecord | null): void {
@@ -76,7 +77,7 @@ export class LiveState {
     })
   }
 
-  /** Memory moved on. */
+  /** Called after memory has applied entries. */
   applied(): void {
     this.#persister?.applied()
   }
@@ -90,13 +91,13 @@ export class LiveState {
     await this.#persister?.flush()
   }
 
-  /** Resolves once nothing is being written; what is in memory only stays so. */
+  /** Resolves once no write is in progress; unwritten changes stay in memory only. */
   async stop(): Promise<void> {
     await this.#persister?.stop()
     await this.#noting
   }
 
-  /** Another state is the live one. */
+  /** Called when another state became the live one. */
   retire(): void {
     this.#retired = true
   }
@@ -109,19 +110,18 @@ export class LiveState {
   }
 
   /**
-   * Nothing of it is read any more from this call on; durably out of sight once it resolves: should
-   * the process end then, the next one finds no database to trust. So that it does not either
-   * before the last batch is written and the database closed, which may take long, a note comes
-   * first.
+   * Quarantines the database. It is not read anymore from this call on. Once this resolves, the
+   * next start finds no database to trust. As the last batch and closing may take long, a durable
+   * mark is written first.
    *
-   * @param free resolves once nothing else is at the place where it goes
+   * @param free resolves once the previous quarantined database was removed
    */
   async setAside(reason: string, free: Promise<unknown>): Promise<void> {
     const [database, persister] = [this.#database, this.#persister]
     this.#retired = true
     this.#database = null
     this.#persister = null
-    // A disk that takes no note may still take the renaming, which says the same.
+    // If the disk refuses the mark, renaming may still succeed and has the same effect.
     if (database !== null)
       await this.#options.home.markQuarantined(database.name, reason).catch(() => undefined)
     await persister?.stop()
@@ -132,7 +132,7 @@ export class LiveState {
     await this.#options.home.quarantine(database.name)
   }
 
-  /** Writes what the log allows, then closes. */
+  /** Writes everything that the log has on disk, then closes. */
   async close(): Promise<void> {
     await this.flush()
     await this.stop()

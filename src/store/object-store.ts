@@ -5,45 +5,42 @@ import type { PlaceUsage, ResourceUsage } from './machine/storage-usage.ts'
 import type { Revision } from './revision.ts'
 
 /**
- * The request side of the replicated state: what verbs, auth and controllers see of one member.
- * While that is not to be trusted, everything here throws StoreError `quarantined`.
+ * Read and write interface of the replicated state on one member, for verbs, auth and controllers.
+ * While the state is quarantined, every method throws StoreError `quarantined`.
  */
 export interface ObjectStore {
-  /** null until the cluster's first command was applied here, and in quarantine. */
+  /** null before the cluster's first command was applied, and in quarantine. */
   readonly identity: ClusterIdentity | null
   readonly settings: Settings
-  /** By which rules the cluster decides; see `featureLevelMax`. */
+  /** Feature level of the cluster; see `featureLevelMax`. */
   readonly featureLevel: number
   readonly storage: StorageFill
-  /**
-   * The newest state in this member's memory. Cheap; good for as long as it is held, without
-   * awaiting.
-   */
+  /** Returns the newest state in this member's memory. Cheap; valid until the next `await`. */
   view(): View
-  /** Memory holds everything acknowledged by any member before the call. @throws StoreError */
+  /**
+   * Resolves once memory has everything acknowledged by any member before the call. @throws
+   * StoreError
+   */
   barrier(deadlineMs: number): Promise<void>
-  /** What is known of memory without asking anybody. */
+  /** What is known about the age of memory, without a round to other members. */
   readonly reads: StoreReads
   /**
-   * The state exactly at `revision`, for pages and Exact reads. Superseded versions may have to
-   * come from disk. Pins nothing: every call may find the revision compacted meanwhile.
+   * Returns the state exactly at `revision`, for pages and Exact reads. Superseded versions may
+   * have to be read from disk. Pins nothing: each call may find the revision compacted.
    * @throws StoreError `compacted`, `future`
    */
   viewAt(revision: Revision): PastView
-  /**
-   * Resolves when memory reached `revision`. @throws StoreError `future` when `deadlineMs` came
-   * first
-   */
+  /** Resolves when memory has reached `revision`. @throws StoreError `future` at `deadlineMs` */
   waitFor(revision: Revision, deadlineMs: number): Promise<void>
   /**
-   * Proposes a command and waits until this member applied it: a read here afterwards sees it.
+   * Proposes a command and waits until this member applied it: a later read here sees it.
    * @throws StoreError
    */
   write(command: Command, deadlineMs: number): Promise<Outcome>
   /**
-   * Events under `prefix` after `after`, to be pulled.
-   * @param interest whoever waits is woken for these only; others may be returned too. Unset: all
-   * under the prefix
+   * Returns a cursor over events under `prefix` after `after`.
+   * @param interest events that wake a waiting cursor; it may return others too. Unset: all under
+   * the prefix
    * @throws StoreError `compacted`
    */
   watch(prefix: KeyPrefix, after: Revision, interest?: WatchInterest | null): WatchCursor
@@ -52,35 +49,35 @@ export interface ObjectStore {
 /** As `ReadPort`. @throws StoreError from `reached` */
 export type StoreReads = Pick<ReadPort, 'term' | 'freshness' | 'probe' | 'lease' | 'reached'>
 
-/** How full the replicated storage is, as far as this member has applied. */
+/** Usage of the replicated storage, as applied on this member. */
 export interface StorageFill {
   /** See `StorageUsage`. */
   readonly usedBytes: number
-  /** null: there is no quota before feature level 2. */
+  /** null: no quota before feature level 2. */
   readonly bytesMax: number | null
-  /** What would grow it is refused until it is well below the quota. */
+  /** Writes that grow the storage are refused until usage is well below the quota. */
   readonly alarm: boolean
-  /** The resources that take most, at most `count`, the largest first. */
+  /** Returns the largest resources, at most `count`, in descending order. */
   readonly largest: (count: number) => readonly ResourceUsage[]
-  /** The namespaces of resources that take most, ten at most, the largest first. */
+  /** Returns the ten largest namespaces of resources, in descending order. */
   readonly largestPlaces: () => readonly PlaceUsage[]
 }
 
-/** A consistent picture of all objects at one revision. */
+/** A consistent view of all objects at one revision. */
 export interface View {
   readonly revision: Revision
   get(key: Key): StoredObject | null
   /**
-   * In key order.
-   * @param after continue behind this key; null from the start
-   * @param limit at most so many; null for all
+   * Returns objects in key order.
+   * @param after continue after this key; null from the start
+   * @param limit maximum number; null for all
    */
   list(prefix: KeyPrefix, options: { readonly after: Key | null; readonly limit: number | null }): ListSlice
-  /** Objects under a prefix; exact for the newest view, else counted. */
+  /** Number of objects under a prefix; not cached for past revisions. */
   count(prefix: KeyPrefix): number
 }
 
-/** As `View`, at a revision of the past. @throws StoreError `compacted` from every method */
+/** As `View`, at a past revision. @throws StoreError `compacted` from every method */
 export interface PastView {
   readonly revision: Revision
   get(key: Key): Promise<StoredObject | null>
@@ -88,17 +85,19 @@ export interface PastView {
     prefix: KeyPrefix,
     options: { readonly after: Key | null; readonly limit: number | null },
   ): Promise<ListSlice>
-  /** Objects under a prefix, exactly. */
+  /** Exact number of objects under a prefix. */
   count(prefix: KeyPrefix): Promise<number>
 }
 
 export type ListSlice = {
   readonly objects: readonly StoredObject[]
-  /** Whether there is more behind the last one. */
+  /** Whether there are more after the last one. */
   readonly more: boolean
 }
 
-/** One version of one object. Immutable, shared by all readers; never change its bytes. */
+/**
+ * One version of one object. Immutable and shared by all readers: its bytes must not be changed.
+ */
 export interface StoredObject {
   readonly key: Key
   readonly revision: Revision
@@ -117,48 +116,45 @@ export type StoreEvent = {
   readonly revision: Revision
   readonly key: Key
   /**
-   * The version this event made; for `deleted`: the last version, its resourceVersion being the
-   * event's.
+   * The version that the event created; for `deleted`: the last version with the resourceVersion of
+   * the event.
    */
   readonly object: StoredObject
-  /** The version before; null for `created`. */
+  /** The replaced version; null for `created`. */
   readonly previous: StoredObject | null
 }
 
 /**
- * Which events under a prefix concern a watch: those of one object, or of objects with one value in
- * an index.
+ * The events under a prefix that concern a watch: those of one object, or of objects with one value
+ * in an index.
  */
 export type WatchInterest =
   | { readonly kind: 'key'; readonly key: Key }
   | { readonly kind: 'value'; readonly index: EventIndex; readonly value: string }
 
-/** What events are found by. One object for all watches that are found by the same. */
+/** Index of events by value. All watches that use it share one object. */
 export type EventIndex = {
   /**
-   * Of the object as the event leaves it, and as it was. Asked once for each event, while somebody
-   * waits by this index.
+   * Values of the object before and after the event. Called once per event, while a watch waits by
+   * this index.
    */
   readonly valuesOf: (event: StoreEvent) => readonly string[]
 }
 
 /**
- * A place in the event log, advanced by its owner: nothing is queued per watcher. A cursor that
- * falls out of the window is told so; one behind memory reads from disk.
+ * A position in the event log, advanced by its owner: no events are queued per watch. A cursor
+ * outside of the window fails; one behind memory reads from disk.
  */
 export interface WatchCursor {
   /** Everything up to here was returned, or concerned other keys. */
   readonly revision: Revision
   /**
-   * The next events in order, whole commands at a time, at most about `limit`. Empty: caught up. A
-   * promise only when they have to come from disk; one call at a time.
-   * @throws StoreError `compacted` when it fell out of the window
+   * Returns the next events in order, whole commands, at most about `limit`. Empty: caught up. A
+   * promise only when they must be read from disk; one call at a time.
+   * @throws StoreError `compacted` outside of the history window
    */
   next(limit: number): readonly StoreEvent[] | Promise<readonly StoreEvent[]>
-  /**
-   * Calls `wake` once, soon after there is something beyond `revision`. Replaces the one set
-   * before.
-   */
+  /** Calls `wake` once, soon after an event beyond `revision`. Replaces the previous callback. */
   onMore(wake: () => void): void
   close(): void
 }

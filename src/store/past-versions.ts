@@ -4,10 +4,10 @@ import type { Revision } from './revision.ts'
 import type { StoreMachine } from './store-machine.ts'
 
 /**
- * Superseded versions, read from disk.
+ * Reads superseded versions from disk.
  *
  * @param since the revision whose readers need them
- * @returns null when a snapshot was installed meanwhile: look again where they are
+ * @returns null when a snapshot was installed in between: look them up again
  * @throws StoreError `compacted`; DatabaseError
  */
 export async function resolveVersions(

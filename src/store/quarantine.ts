@@ -5,9 +5,9 @@ import { emptyState } from './machine/state.ts'
 import type { MachineState } from './machine/state.ts'
 
 /**
- * - `damaged`: bytes in memory or on disk are not what was written, or there is no database
- * - `disagreement`: nothing is damaged here, and other members have another state
- * - `operator`: an operator has this member replace its state
+ * - `damaged`: bytes in memory or on disk are damaged, or there is no database
+ * - `disagreement`: nothing is damaged here, but other members have another state
+ * - `operator`: an operator replaces the state of this member
  */
 export type QuarantineCause = 'damaged' | 'disagreement' | 'operator'
 
@@ -19,28 +19,28 @@ export type Disagreement = 'outvoted' | 'undecided'
 
 /** The state of this member is not served. */
 export type Quarantine =
-  /** It is set aside, and another member's is fetched. */
+  /** The database was moved away, and another member's state is fetched. */
   | {
       readonly cause: 'damaged' | 'operator'
       /** One line for the operator. */
       readonly reason: string
       /**
-       * No state before this index will do: clients saw versions up to here, or the log has nothing
-       * to apply here.
+       * Minimum index of the replacement: clients saw versions up to here, or the log has no
+       * entries to apply.
        */
       readonly atLeast: LogIndex
-      /** From 1: how many states in a row were found damaged, each soon after the one before. */
+      /** Number of consecutive states found damaged, each soon after the one before; from 1. */
       readonly times: number
       /** How long to wait before another member's state is requested. */
       readonly waitMs: number
     }
-  /** It is kept and follows the log, until it is proven right or an operator decides. */
+  /** The state is kept and follows the log, until it is confirmed or an operator decides. */
   | { readonly cause: 'disagreement'; readonly disagreement: Disagreement; readonly reason: string }
 
 /**
- * Returns how long the repair of a state waits. States that come out damaged again and again are
- * the fault of this machine, and each repair costs a healthy member a walk through its database: so
- * the first of a row begins at once, each later one after twice the wait.
+ * Returns how long the repair of a state waits. Repeated damage is the fault of this machine, and
+ * each repair costs a healthy member a scan of its database: so the first repair begins at once,
+ * and each later one waits twice as long.
  */
 export function repairWaitMs(
   times: number,
@@ -49,12 +49,12 @@ export function repairWaitMs(
   return times === 1 ? 0 : Math.min(repairWaitMsMax, repairWaitMsMin * 2 ** (times - 2))
 }
 
-/** Returns what every caller gets meanwhile. The reason is for the log: an answer is public. */
+/** Returns the error for all callers. The reason is only logged, as errors are public. */
 export function quarantinedError(): StoreError {
   return new StoreError('quarantined', 'the state of this member is not trusted; ask another member')
 }
 
-/** Returns what a member without a state begins with: only where its log goes on is known. */
+/** Returns the initial state of a member without a database: only its log position is known. */
 export function emptyAt({ index, term, configuration }: SnapshotMeta): MachineState {
   const state = emptyState()
   state.appliedIndex = index

@@ -1,6 +1,6 @@
 /**
- * What was so when, as far back as one period: tells how old a revision is at least, of which the
- * state says nothing. Ascending in everything.
+ * Samples of revisions over time, for one period back: gives a lower bound for the age of a
+ * revision, which the state does not record. Ascending in every property.
  */
 export class RevisionTimeline<Note extends { readonly atMs: number }> {
   readonly #periodMs: () => number
@@ -11,7 +11,8 @@ export class RevisionTimeline<Note extends { readonly atMs: number }> {
   }
 
   /**
-   * Takes a note, coarse enough to need few. @returns the newest a whole period old; null: none is
+   * Adds a sample if the last one is old enough. @returns the newest one that is at least a period
+   * old; null: there is none
    */
   look(now: Note): Note | null {
     const periodMs = this.#periodMs()
@@ -20,7 +21,7 @@ export class RevisionTimeline<Note extends { readonly atMs: number }> {
     let young = this.#notes.findIndex((note) => now.atMs - note.atMs < periodMs)
     if (young === -1) young = this.#notes.length
     if (young === 0) return null
-    // Older ones are of no more use.
+    // Older samples are no longer needed.
     this.#notes = this.#notes.slice(young - 1)
     return this.#notes[0] ?? null
   }
@@ -30,5 +31,5 @@ export class RevisionTimeline<Note extends { readonly atMs: number }> {
   }
 }
 
-/** A period is known to one part in so many; as many notes are kept, and one. */
+/** Samples per period, which is the resolution; one more is kept. */
 const notesPerPeriod = 100

@@ -3,9 +3,7 @@ import { Deferred } from '../../base/deferred.ts'
 import { StoreError } from './store-errors.ts'
 import type { Revision } from './revision.ts'
 
-/**
- * Requests that need a revision memory has not reached. Few, so they are looked through one by one.
- */
+/** Requests that wait for a future revision. Few, so they are searched linearly. */
 export class RevisionWaiters {
   readonly #clock: Clock
   readonly #waitersMax: number
@@ -18,7 +16,7 @@ export class RevisionWaiters {
   }
 
   /**
-   * @param options.reached where memory is
+   * @param options.reached the revision of memory
    * @throws StoreError `future`, `overloaded`, `stopped`
    */
   async wait(

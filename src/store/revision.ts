@@ -2,9 +2,8 @@ import { assert } from '../../base/assert.ts'
 import type { Brand } from '../../base/brand.ts'
 
 /**
- * Counts object changes of the whole cluster: one more for each. Clients know it as
- * `resourceVersion`. Not a log index: barriers wait on the index, versions are revisions. 0 before
- * the first change.
+ * Counts object changes of the whole cluster. Clients see it as `resourceVersion`. Not a log index:
+ * barriers wait for indexes, versions have revisions. 0 before the first change.
  */
 export type Revision = Brand<number, 'Revision'>
 

@@ -15,30 +15,29 @@ export type ScrubOptions = {
   readonly machine: Pick<StoreMachine, 'database' | 'state' | 'enterQuarantine'>
   readonly clock: Clock
   readonly limits: Pick<StoreLimits, 'scrubBytesPerSecondMax' | 'scrubFirstMs' | 'scrubPeriodMs'>
-  /** A round ended without a finding. */
+  /** A round completed without a finding. */
   readonly onDone: (report: ScrubReport) => void
-  /** The disk refused for reasons of its own: the next round tries again. */
+  /** The disk is at fault: the next round tries again. */
   readonly onRefused: (cause: unknown) => void
 }
 
 export type ScrubReport = { readonly records: number; readonly bytes: number; readonly tookMs: number }
 
-/** Since the start. */
+/** Counters since the start. */
 export type ScrubCounters = {
-  /** Rounds that ended, and records they looked at. */
+  /** Completed rounds, and the records they read. */
   rounds: number
   records: number
-  /** Rounds that ended with damage. */
+  /** Rounds that found damage. */
   findings: number
-  /** Monotonic ms; null: none ended yet. */
+  /** End of the last round in monotonic ms; null: no round yet. */
   lastDoneMs: number | null
 }
 
 /**
- * Looks for rot where nobody reads: now and then it walks through a picture of the whole database,
- * slowly, and holds each record against its own hash, all of them together against the digest of
- * their head, and what memory serves against what lies on disk. A finding means that the state is
- * not to be trusted.
+ * Finds damage in data that is rarely read: periodically reads a snapshot of the whole database at
+ * a limited rate, checks each record against its hash and all against the digest of their head, and
+ * compares memory with the database. A finding quarantines the state.
  */
 export class Scrub {
   readonly counters: ScrubCounters = { rounds: 0, records: 0, findings: 0, lastDoneMs: null }
@@ -56,7 +55,7 @@ export class Scrub {
     this.#plan(this.#options.limits.scrubFirstMs)
   }
 
-  /** Resolves once nothing is read any more. */
+  /** Resolves once no read is in progress. */
   async close(): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()
@@ -83,7 +82,7 @@ export class Scrub {
       this.counters.lastDoneMs = clock.monotonicMs()
       onDone({ records, bytes, tookMs: clock.monotonicMs() - startedMs })
     } catch (cause) {
-      // Of a database that was closed under our feet nothing can be told.
+      // The database was closed during the read: the error means nothing.
       if (this.#isOver(store)) return
       if (!(cause instanceof DatabaseError) || !isDamage(cause)) return onRefused(cause)
       this.counters.findings++
@@ -136,7 +135,7 @@ export class Scrub {
     }
   }
 
-  /** What memory serves of that very version. */
+  /** Returns the same version from memory. */
   #compare(store: KeyValueStore, key: Uint8Array, record: Uint8Array): void {
     const at = revisionOf(key)
     if (at === null || this.#isOver(store)) return

@@ -7,7 +7,7 @@ import { SnapshotStage } from './disk/snapshot-stage.ts'
 import { DatabaseError } from './store-errors.ts'
 import type { StoreLimits } from './store-limits.ts'
 
-/** What staging asks of the state machine. */
+/** Interface of the state machine for staging. */
 export interface StagingOptions {
   readonly home: KeyValueDatabases
   readonly limits: StoreLimits
@@ -16,15 +16,15 @@ export interface StagingOptions {
   readonly appliedMemory: LogIndex
   /** See `StateMachine.wanted`. */
   readonly wanted: LogIndex | null
-  /** Resolves once nothing is on its way aside. */
+  /** Resolves once no database is being quarantined. */
   settled(): Promise<void>
-  /** Nothing can be staged here, now or later. */
+  /** Called when staging is impossible, now and later. */
   failed(cause: unknown): void
 }
 
 /**
- * Where another member's state waits to become the live one. One at a time: a new stage takes the
- * place of one that was not installed, and begins once that has gone.
+ * Holds another member's state until it becomes the live one. One at a time: a new stage replaces
+ * one that was not installed, and begins once that was removed.
  */
 export class Staging {
   readonly #needs: StagingOptions
@@ -45,7 +45,7 @@ export class Staging {
     return staging
   }
 
-  /** The stage that becomes the live state. */
+  /** Returns the stage that becomes the live state. */
   take(snapshot: SnapshotMeta): SnapshotStage {
     const stage = present(this.#staged, 'an installed snapshot was staged')
     assert(stage.snapshot.index === snapshot.index, 'the installed snapshot is the one staged last')
@@ -53,10 +53,7 @@ export class Staging {
     return stage
   }
 
-  /**
-   * Where the log brought this member beyond the staged state, that keeps a whole copy in memory
-   * for nothing.
-   */
+  /** Discards a staged state that the log has overtaken, as it keeps a whole copy in memory. */
   discardObsolete(applied: LogIndex): void {
     const stage = this.#staged
     if (stage === null || stage.snapshot.index > applied) return
@@ -66,7 +63,7 @@ export class Staging {
       .catch((cause: unknown) => this.#needs.failed(cause))
   }
 
-  /** What is staged stays on disk, for the next start to judge. */
+  /** Leaves the staged database on disk for the next start. */
   async leave(): Promise<void> {
     await this.#staging
     await this.#staged?.leave()
@@ -78,7 +75,7 @@ export class Staging {
     await needs.settled()
     await this.#staged?.discard()
     this.#staged = null
-    // A leader that missed our answer may send once more what is live by now.
+    // A leader that missed our reply may send the live snapshot again.
     const lowest = needs.wanted ?? logIndex(needs.appliedMemory + 1)
     if (snapshot.index < lowest) {
       throw new DatabaseError('stale', `a snapshot at ${snapshot.index} is behind ${needs.appliedMemory}`)
@@ -88,7 +85,7 @@ export class Staging {
     await home.destroy(name)
     this.#staged = await SnapshotStage.open({
       ...{ home, name, limits, snapshot, featureLevelMax },
-      // No snapshot that would be sent after it is any older.
+      // Later snapshots would not be older.
       onTooNew: (cause) => needs.failed(cause),
     })
     return this.#staged

@@ -28,21 +28,20 @@ export class StoreError extends Failure<StoreErrorCode> {
 }
 
 /**
- * Of the database. `damaged`, `digest` and `behind-log` say that it is not to be trusted: it is set
- * aside and another member's state takes its place. The others are final: the member must stop.
- * Only while a snapshot is received a failure concerns nothing but that snapshot, which is refused.
+ * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined and
+ * another member's state replaces it. The others are final: the member must stop. While a snapshot
+ * is received, an error concerns only that snapshot, which is refused.
  *
- * - `damaged`: stored bytes do not pass their check, or do not fit together
- * - `digest`: the database as a whole is not what was written
- * - `behind-log`: the log was cut beyond what the database holds
- * - `beyond-log`: the database holds what the log lost: this member may have lost its vote too
+ * - `damaged`: stored bytes fail their check, or are inconsistent
+ * - `digest`: the digest of the whole database is wrong
+ * - `behind-log`: the log was compacted beyond what the database has
+ * - `beyond-log`: the log lost entries that the database has: the vote may be lost too
  * - `unsupported`: written by a newer program
- * - `full`: no room on the disk
+ * - `full`: the disk is full
  * - `io`: the disk refused for another reason
- * - `stale`: a snapshot of what this member has already
- * - `unconfirmed`: other members have another state than the one that was to be given away
- * - `suspect`: other members have another state, so this one is kept as it is until an operator
- *   decides
+ * - `stale`: a snapshot older than the state of this member
+ * - `unconfirmed`: other members have another state than the one to be sent
+ * - `suspect`: other members have another state, so this one is kept until an operator decides
  */
 export type DatabaseErrorCode =
   | 'damaged'

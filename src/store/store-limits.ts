@@ -1,23 +1,20 @@
-/**
- * Every bound of this room. The composition root passes its own; these are the documented defaults.
- */
+/** Limits of the store, with their defaults. */
 export type StoreLimits = {
   /** One encoded command. When full: `too-large`, the API's 413. */
   readonly commandBytesMax: number
   /**
-   * Bytes of superseded versions kept in memory for watchers. When full: older ones come from disk.
+   * Bytes of superseded versions kept in memory for watches. When full: older ones are read from
+   * disk.
    */
   readonly historyMemoryBytesMax: number
-  /** Events kept in memory as ready values. When full: older ones come from disk. */
+  /** Events kept in memory as values. When full: older ones are read from disk. */
   readonly historyMemoryEventsMax: number
-  /**
-   * Applied and not yet on disk. When full: nothing more is applied until the disk has followed.
-   */
+  /** Bytes applied and not yet on disk. When full: apply waits for the disk. */
   readonly backlogBytesMax: number
-  /** One batch to the database, about. When full: the next batch begins. */
+  /** Approximate bytes of one batch to the database. When full: the next batch begins. */
   readonly batchBytesMax: number
   /**
-   * How long changes gather before they go to disk; long, because one sync pays for all of them.
+   * Time for which changes are batched before they are written; long, because one sync covers all.
    */
   readonly batchGatherMs: number
   /**
@@ -25,48 +22,46 @@ export type StoreLimits = {
    * `timed-out`.
    */
   readonly quorumWaitMs: number
-  /** Requests waiting for a revision. When full: `overloaded`. */
+  /** Requests that wait for a revision. When full: `overloaded`. */
   readonly waitersMax: number
   /** Open watch cursors. When full: `overloaded`. */
   readonly cursorsMax: number
   /**
-   * Watchers are woken for this long at a stretch, then others get their turn. What they write
-   * leaves behind the stretch and takes about twice as long again.
+   * Time slice for waking watches, after which it yields. Their writes happen after the slice and
+   * take about twice as long.
    */
   readonly wakeSliceMs: number
-  /** Versions one read of the past fetches from disk at once. When full: it reads again. */
+  /** Versions that one read of the past reads from disk at a time. When full: it reads again. */
   readonly diskReadVersionsMax: number
-  /**
-   * Keys and events looked at in one go by a read of the past. More: others have their turn first.
-   */
+  /** Keys and events that a read of the past visits at a time. More: it yields first. */
   readonly scanStepsMax: number
-  /** Events one trim command forgets. When full: the next command forgets more. */
+  /** Events that one trim command discards. When full: the next command discards more. */
   readonly trimEventsMax: number
-  /** How often the leader looks for history to forget, and notes where it is. */
+  /** How often the leader checks for history to trim, and samples its position. */
   readonly trimPeriodMs: number
   /**
-   * A proposing process not heard of for so long is forgotten. Longer than any request may take:
-   * the second try of a command whose first is forgotten would take effect again.
+   * A proposing process that is idle for this long is removed. Longer than any request: a retry of
+   * a command whose outcome was discarded would take effect again.
    */
   readonly sessionIdleMs: number
-  /** One frame of a snapshot stream, about; a single larger object still fits. */
+  /** Approximate bytes of one frame of a snapshot stream; a single larger object still fits. */
   readonly snapshotFrameBytesMax: number
-  /** Fingerprints that members compare; see `DigestSamplesLimits`. */
+  /** Digests that members compare; see `DigestSamplesLimits`. */
   readonly sampleEntries: number
   readonly samplesMax: number
   readonly sampleWishesMax: number
-  /** How fast the scrub reads the database. When full: it waits. */
+  /** Read rate of the scrub. When reached: it waits. */
   readonly scrubBytesPerSecondMax: number
-  /** When the first scrub begins after the start, and how long after one the next. */
+  /** Delay of the first scrub after the start, and period of the following ones. */
   readonly scrubFirstMs: number
   readonly scrubPeriodMs: number
   /**
-   * How long the second repair of a row waits, twice as long each one after it, and at most. The
+   * Wait before the second of consecutive repairs, doubled for each later one, and its maximum. The
    * first does not wait.
    */
   readonly repairWaitMsMin: number
   readonly repairWaitMsMax: number
-  /** A state that was trusted for so long ends a row of repairs. */
+  /** A state that was trusted for this long ends a series of repairs. */
   readonly repairRowMs: number
 }
 

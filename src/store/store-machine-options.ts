@@ -10,26 +10,23 @@ export type StoreMachineOptions = {
   readonly home: KeyValueDatabases
   readonly clock: Clock
   readonly limits: StoreLimits
-  /** Where the recovered log begins: tells which database is the live one. */
+  /** First index of the recovered log: determines which database is the live one. */
   readonly logBase: SnapshotMeta
-  /** Where it ends: the database never passed it, unless the log lost entries. */
+  /** Last index of the log: a database beyond it means that the log lost entries. */
   readonly logLast: LogIndex
-  /** The newest rules this member may decide by; unset: all that the program knows. */
+  /** Highest feature level of this member; unset: the program's newest. */
   readonly featureLevelMax?: number
-  /** The database cannot be written any more: the member must stop. Called once at most. */
+  /** The database cannot be written anymore: the member must stop. Called at most once. */
   readonly onFailure: (cause: unknown) => void
-  /** Another member's state took the place of this one's. Unset: nobody wants to know. */
+  /** Called after another member's state was installed. */
   readonly onInstalled?: (snapshot: SnapshotMeta) => void
-  /**
-   * The state is not to be trusted; also told when it was found at the start. Unset: nobody wants
-   * to know.
-   */
+  /** Called when the state is quarantined, also at the start. */
   readonly onQuarantine?: (quarantine: Quarantine) => void
-  /** What was there is set aside, and the log makes it anew. Unset: nobody wants to know. */
+  /** Called when the database was quarantined and the log rebuilds the state. */
   readonly onReplay?: (why: string) => void
-  /** There was no database, though there is a log, which makes it. Unset: nobody wants to know. */
+  /** Called when there was no database and the log rebuilds the state. */
   readonly onMissing?: () => void
-  /** Of the database that was set aside. Unset: nobody wants to know. */
+  /** Events of the quarantined database. */
   readonly onAside?: (news: QuarantinedDatabaseEvent) => void
   /** Whether this state may be sent to another member; see `StateGuard.mayGive`. Unset: always. */
   readonly mayGive?: () => boolean

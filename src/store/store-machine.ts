@@ -33,30 +33,29 @@ import { levelMaxOf } from './store-machine-options.ts'
 import type { StoreMachineOptions } from './store-machine-options.ts'
 
 /**
- * The replicated state of one member: memory, which leads, and the database, which follows. Fills the
- * socket of the consensus library; requests come through `Store`.
+ * The replicated state of one member: memory, which leads, and the database, which follows.
+ * Implements the state machine of the consensus library; requests come through `Store`.
  *
- *   trusted ──damage, or an operator's repair──> set aside ──another member's state installed──> trusted
- *      └───others have another state──> suspect ──proven right, or the operator says so──> trusted
+ *   trusted ──damage, or repair by an operator──> quarantined ──snapshot installed──> trusted
+ *      └──other members have another state──> suspect ──confirmed, or operator──> trusted
  *
- * Neither in place of a state that is set aside nor of a suspect one anything is read or written. A suspect one follows
- * the log; without a state the log goes on alone.
+ * A quarantined or suspect state is not served. A suspect one follows the log.
  */
 export class StoreMachine implements StateMachine<Outcome> {
   readonly #options: StoreMachineOptions
   readonly #aside: QuarantinedDatabase
   readonly #staging: Staging
-  /** Without a database once it is set aside. */
+  /** Has no database once it is quarantined. */
   #live: LiveState
   #quarantine: Quarantine | null = null
-  /** When another state may be requested; ms of the clock. */
+  /** When another state may be requested, in ms of the monotonic clock. */
   #repairAtMs = 0
   /** See `Quarantine.times`. */
   #timesDamaged = 0
   #trustedSinceMs: number
-  /** Since the start, how often and why the state was not served. */
+  /** Number of quarantines since the start, by cause. */
   readonly quarantines: Record<QuarantineCause, number> = { damaged: 0, disagreement: 0, operator: 0 }
-  /** The database that is not trusted any more, on its way aside. */
+  /** Move of the quarantined database in progress. */
   #quarantining: Promise<void> = Promise.resolve()
   readonly #listeners = new Set<() => void>()
   readonly #quarantineListeners = new Set<() => void>()
@@ -64,9 +63,8 @@ export class StoreMachine implements StateMachine<Outcome> {
   #failure: Error | null = null
 
   /**
-   * Opens the live database, proves it whole and reads it into memory; removes leftovers of others.
-   * When it is damaged, the log makes the state anew if it still has its first entry; else the
-   * machine begins in quarantine.
+   * Opens, verifies and loads the live database; removes leftovers. If it is damaged, the log
+   * rebuilds the state if it has its first entry; else the machine begins in quarantine.
    *
    * @throws DatabaseError `beyond-log`, `unsupported`, `io`
    */
@@ -100,26 +98,20 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   /**
-   * Only to be read. A snapshot's installation replaces it.
-   * @throws StoreError `quarantined`: who reads here serves
+   * Read-only. Replaced when a snapshot is installed.
+   * @throws StoreError `quarantined`, as readers of it serve clients
    */
   get state(): MachineState {
     if (this.#quarantine !== null) throw quarantinedError()
     return this.#live.machine.state
   }
 
-  /**
-   * Fingerprint of the state in memory; equal on all members at equal indexes. @throws StoreError
-   * `quarantined`
-   */
+  /** Digest of the state; equal on all members at equal indexes. @throws StoreError `quarantined` */
   get digest(): string {
     return hashText(digestOf(this.state))
   }
 
-  /**
-   * The state here, or the last one, trusted or not: for numbers an operator looks at, never to be
-   * served.
-   */
+  /** The current or last state, trusted or not: for diagnostics, never served. */
   get lastState(): MachineState {
     return this.#live.machine.state
   }
@@ -128,12 +120,12 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#live.room
   }
 
-  /** The members, as of the newest entry that memory holds. */
+  /** The configuration as of the newest applied entry. */
   get configuration(): Configuration {
     return this.#live.machine.applied.configuration
   }
 
-  /** For whoever looks the live database through; null in quarantine. */
+  /** The live database, for the scrub; null in quarantine. */
   get database(): KeyValueStore | null {
     return this.#quarantine === null ? (this.#live.database?.store ?? null) : null
   }
@@ -153,25 +145,22 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#fetching !== null
   }
 
-  /** Digests for other members to compare, ascending by index; none without a state. */
+  /** Digests for other members to compare, ascending by index; empty without a state. */
   get samples(): readonly DigestSample[] {
     return this.#fetching === null ? this.#live.samples.samples : []
   }
 
-  /** Takes a digest where memory stands now. */
+  /** Takes a digest at the current index. */
   sampleNow(): void {
     if (this.#fetching === null) this.#live.samples.take(this.#live.machine.state)
   }
 
-  /** Has a digest taken once memory stands there. */
+  /** Requests a digest at a future index. */
   sampleAt(index: LogIndex): void {
     if (this.#fetching === null) this.#live.samples.wish(index, this.#live.machine.state)
   }
 
-  /**
-   * Sets the state aside as damaged and begins to fetch another: from this call on nothing is
-   * served. @param reason one line
-   */
+  /** Quarantines the state as damaged and begins to fetch another. @param reason one line */
   enterQuarantine(reason: string): void {
     this.#setAside(reason, 'damaged')
   }
@@ -180,18 +169,13 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#setAside(reason, 'damaged', atLeast)
   }
 
-  /**
-   * Sets the state aside and begins to fetch the leader's: an operator decided that this one is
-   * wrong. @param reason one line
-   */
+  /** Quarantines the state by an operator and begins to fetch another. @param reason one line */
   repair(reason: string): void {
     this.#setAside(reason, 'operator')
   }
 
   /**
-   * Other members have another state: from this call on this one is kept, also over restarts, and
-   * not served.
-   *
+   * Keeps this state unserved, also over restarts, because other members have another one.
    * @param reason one line
    */
   suspect(disagreement: Disagreement, reason: string): void {
@@ -202,7 +186,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#begin({ cause: 'disagreement', disagreement, reason })
   }
 
-  /** A suspect state turned out right, or an operator says that it is: it is served again. */
+  /** Serves a suspect state again, after it was confirmed or on request of an operator. */
   trust(): void {
     if (this.#quarantine?.cause !== 'disagreement') return
     this.#quarantine = null
@@ -214,16 +198,13 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#onRoom = wake
   }
 
-  /**
-   * Calls `listener` after each batch was applied, and after a snapshot was installed. @returns
-   * stops it
-   */
+  /** Calls `listener` after each applied batch and installed snapshot. @returns unsubscribes */
   onApplied(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Calls `listener` when the state turned out not to be trusted. @returns stops it */
+  /** Calls `listener` when the state is quarantined. @returns unsubscribes */
   onQuarantine(listener: () => void): () => void {
     this.#quarantineListeners.add(listener)
     return () => this.#quarantineListeners.delete(listener)
@@ -235,7 +216,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     const settled = this.#decided(entries, session)
     this.#staging.discardObsolete(this.appliedMemory)
     this.#live.applied()
-    // Who listens reads.
+    // Listeners read the state.
     if (this.#quarantine === null) for (const listener of this.#listeners) listener()
     return settled
   }
@@ -244,8 +225,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     try {
       return this.#live.machine.apply(entries, session)
     } catch (cause) {
-      // Rules that this member does not know, or a contradiction: either way it decides nothing
-      // more.
+      // An unsupported feature level, or a contradiction: apply stops for good.
       this.#fail(cause)
       throw cause
     }
@@ -256,7 +236,7 @@ export class StoreMachine implements StateMachine<Outcome> {
   }
 
   /**
-   * Versions by revision, from disk; null for one that left meanwhile.
+   * Reads versions by revision from disk; null for one that was removed.
    * @throws StoreError `quarantined`; DatabaseError `io`
    */
   async readVersions(revisions: readonly Revision[]): Promise<readonly (Version | null)[]> {
@@ -267,14 +247,15 @@ export class StoreMachine implements StateMachine<Outcome> {
       return versions
     } catch (cause) {
       const now = this.#trusted()
-      // Another database took its place while we read: what it held is there, or is compacted.
+      // The database was replaced during the read: the new one has the versions, or they are
+      // compacted.
       if (now !== database) return this.readVersions(revisions)
       this.#broken(cause)
       throw this.#quarantine === null ? cause : quarantinedError()
     }
   }
 
-  /** What was read from disk contradicts memory: nothing more is served. */
+  /** Data on disk contradicts memory: quarantines the state. */
   damaged(what: string): StoreError {
     this.enterQuarantine(what)
     return quarantinedError()
@@ -327,7 +308,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#live.flush()
   }
 
-  /** Writes what the log allows, then closes. What is missing on disk is in the log. */
+  /** Writes what the log has on disk, then closes. The log has the rest. */
   async close(): Promise<void> {
     await this.#quarantining
     await this.#staging.leave()
@@ -335,7 +316,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     await this.#aside.settled
   }
 
-  /** null: a state is here, trusted or suspect. */
+  /** null: there is a state, trusted or suspect. */
   get #fetching(): Extract<Quarantine, { readonly atLeast: LogIndex }> | null {
     const quarantine = this.#quarantine
     return quarantine === null || quarantine.cause === 'disagreement' ? null : quarantine
@@ -401,7 +382,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     })
   }
 
-  /** Another database helps where this one is to blame, and nothing where the disk is. */
+  /** Replaces the database if it is at fault; stops if the disk is. */
   #broken(cause: unknown): void {
     if (cause instanceof DatabaseError && isDamage(cause)) this.enterQuarantine(cause.message)
     else this.#fail(cause)

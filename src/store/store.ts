@@ -34,7 +34,7 @@ export type StoreOptions = {
   readonly limits: StoreLimits
 }
 
-/** The request side of one member's state: reads from memory, writes through the log. */
+/** Read and write access to one member's state: reads from memory, writes through the log. */
 export class Store implements ObjectStore {
   readonly #options: StoreOptions
   readonly #hub: WatchHub
@@ -54,7 +54,7 @@ export class Store implements ObjectStore {
         this.#hub.applied()
         this.#tellOfLeases()
       }),
-      // Whoever follows finds out when it asks for more.
+      // Watches fail at their next read.
       machine.onQuarantine(() => this.#hub.invalidate()),
     ]
     this.#tellOfLeases()
@@ -134,7 +134,7 @@ export class Store implements ObjectStore {
     } catch (cause) {
       throw toStoreError(cause)
     }
-    // What a suspect state makes of a command is no answer.
+    // The outcome of a command on a suspect state must not be returned.
     if (fate.kind === 'applied' && machine.quarantine !== null) throw outcomeUnknownError()
     if (fate.kind === 'applied') return fate.outcome
     throw fate.kind === 'unknown' ? outcomeUnknownError() : notApplied(fate.reason)
@@ -144,31 +144,26 @@ export class Store implements ObjectStore {
     return this.#hub.open(prefix, after, interest)
   }
 
-  /** Ends all watches and waits. The machine and consensus are closed by whoever opened them. */
+  /** Ends all watches and waits. The caller closes the machine and consensus. */
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#hub.close()
     this.#waiters.close()
   }
 
-  /**
-   * A caller with more time than a quorum needs is told as early as any other that there is none.
-   */
+  /** Limits the wait for a quorum, whatever the caller's deadline. */
   #quorumDeadline(deadlineMs: number): number {
     const { clock, limits } = this.#options
     return Math.min(deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
   }
 
-  /** As the settings say, of whichever member leads. Cheap when it was told. */
+  /** Applies the lease setting on any leader. Cheap when it is unchanged. */
   #tellOfLeases(): void {
     const { consensus, machine } = this.#options
     consensus.reads.useLease(machine.lastState.settings.leaseReads === 1)
   }
 
-  /**
-   * Without a trusted state no command has an outcome that could be returned. @throws StoreError
-   * `quarantined`
-   */
+  /** Without a trusted state no outcome can be returned. @throws StoreError `quarantined` */
   #checkTrusted(): void {
     if (this.#options.machine.quarantine !== null) throw quarantinedError()
   }
@@ -199,8 +194,8 @@ class NewestView implements View {
   }
 
   /**
-   * Kept over an `await` it would tell newer objects under an older revision, and watchers miss
-   * events.
+   * A view used across an `await` would show newer objects under an older revision, and watches
+   * would miss events.
    */
   #check(): void {
     assert(this.#state.revision === this.revision, 'a view is read in the turn it was taken in')

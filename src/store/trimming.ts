@@ -15,15 +15,15 @@ export type HistoryTrimmerOptions = {
   readonly machine: StoreMachine
   readonly clock: Clock
   readonly limits: StoreLimits
-  /** A proposal of this room went wrong in a way no one expects. */
+  /** A proposal failed unexpectedly. */
   readonly onFailure: (cause: unknown) => void
 }
 
 /**
- * Lets go of history that is old enough. Age is no part of the replicated state, so every member
- * notes when it applied what, by its own monotonic clock; the leader proposes to forget what it
- * noted a whole window ago. A new leader knows only what it noted itself, so history is kept longer
- * around a change, never shorter.
+ * Trims old history. The replicated state does not record ages, so every member samples what it has
+ * applied by its own monotonic clock; the leader proposes to trim what it sampled a whole window
+ * ago. A new leader only has its own samples, so history is kept longer around a leader change,
+ * never shorter.
  */
 export class HistoryTrimmer {
   readonly #options: HistoryTrimmerOptions
@@ -65,14 +65,14 @@ export class HistoryTrimmer {
     const command = this.#trim(superseded?.revision ?? noRevision) ?? this.#expiry((silent?.index ?? 0) + 1)
     if (command === null) return
     this.#proposing = true
-    // One at a time; whatever becomes of it, the next look sees what is left to do.
+    // One at a time; whatever its outcome, the next check finds the remaining work.
     consensus
       .propose(encodeCommand(command), nowMs + proposalMsMax)
       .then((fate) => {
         this.#proposing = false
         if (fate.kind === 'applied' && command.kind === 'expire-sessions')
           this.#expiredBefore = command.before
-        // A long way behind (an idle leader's first look, a shorter window): go on at once.
+        // Continue at once when far behind (an idle leader's first check, a shorter window).
         if (fate.kind === 'applied' && command.kind === 'trim' && this.#timer !== null) {
           clock.soon(() => this.#look())
         }
@@ -86,13 +86,13 @@ export class HistoryTrimmer {
   #trim(upTo: Revision): Command | null {
     const { machine, limits } = this.#options
     const { history, settings, usage, revision: last, storageAlarm: alarm } = machine.state
-    // The same floor that apply keeps.
+    // The same floor as in apply.
     const floor = last - eventsKept(settings, { usedBytes: usage.bytes, alarm })
     const most = Math.min(upTo, floor, history.trimmed + limits.trimEventsMax)
     return most > history.trimmed ? { kind: 'trim', upTo: revision(most) } : null
   }
 
-  /** Not for each entry: every proposal is an entry too, and would ask for the next. */
+  /** Rate-limited: every proposal is an entry too, and would cause the next one. */
   #expiry(before: number): Command | null {
     const { sessions } = this.#options.machine.state
     if (sessions.size <= 1 || sessions.oldestIndex >= before || before <= this.#expiredBefore) return null
@@ -100,7 +100,7 @@ export class HistoryTrimmer {
   }
 }
 
-/** What was applied when. */
+/** A sample of the applied position. */
 type Note = { readonly atMs: number; readonly revision: Revision; readonly index: LogIndex }
 
 const proposalMsMax = 10_000

@@ -60,7 +60,7 @@ export function wantedBy(
   if (version !== '') {
     throw badRequest(
       `Orch-Consistency: Forbidden: ${shown(header)} together with resourceVersion ${shown(version)}: ` +
-        'each of them says how new the answer has to be',
+        'each of them sets the consistency of the read',
     )
   }
   return mode

@@ -11,10 +11,10 @@ import type {
 import type { Target } from './request.ts'
 
 /**
- * The part of an object that a call reads or writes; null: all of it.
+ * Returns the part of an object that a call reads or writes; null: the whole object.
  *
- * @throws ApiError `NotFound` when the kind has no such subresource, `MethodNotAllowed` when that
- * has no such verb
+ * @throws ApiError `NotFound` for an unknown subresource, `MethodNotAllowed` when it does not have
+ * the verb
  */
 export function partOf(
   definition: ResourceDefinition,
@@ -30,7 +30,7 @@ export function partOf(
 }
 
 /**
- * As what else a call shows and changes the object; null: as it is.
+ * Returns the view through which a call reads and writes the object; null: the object itself.
  *
  * @throws ApiError as `partOf`
  */
@@ -47,7 +47,7 @@ export function viewOf(
 }
 
 /**
- * What a create at that path has done to an object; null: an object is to be created.
+ * Returns the operation that a create at that path runs; null: it creates an object.
  *
  * @throws ApiError as `partOf`
  */

@@ -1,12 +1,12 @@
 import type { VerbRequest } from './verb.ts'
 
-/** Behaviours that an operator may switch off. @source spec 9.7 */
+/** Features that an operator may disable. @source spec 9.7 */
 export type RegistrySwitches = {
-  /** Pages: off, `limit` and `continue` mean nothing. */
+  /** Paging. Off: `limit` and `continue` are ignored. */
   readonly listChunking: boolean
-  /** A page says how many objects follow it. */
+  /** Pages state how many objects follow. */
   readonly remainingItemCount: boolean
-  /** Off: `fieldValidation` means nothing, and unknown or doubled fields are dropped in silence. */
+  /** Off: `fieldValidation` is ignored, and unknown or duplicate fields are dropped silently. */
   readonly fieldValidation: boolean
 }
 
@@ -16,7 +16,7 @@ export const allSwitchesOn: RegistrySwitches = Object.freeze({
   fieldValidation: true,
 })
 
-/** The request as if its query did not say what means nothing here. */
+/** Returns the request without the query parameters that are disabled. */
 export function applySwitches(request: VerbRequest, switches: RegistrySwitches): VerbRequest {
   const { listChunking, fieldValidation } = switches
   if (listChunking && fieldValidation) return request

@@ -18,11 +18,11 @@ import type { RegistrySwitches } from './switches.ts'
 import type { AccessReviewer } from '../kinds/access-reviewer.ts'
 import type { EventRows } from '../representations/table-framing.ts'
 
-/** What the verbs are made of. */
+/** Dependencies of the verbs. */
 export type VerbDependencies = {
-  /** In the version of the request. */
+  /** The store in the version of the request. */
   readonly store: ObjectStore
-  /** Objects of all kinds as they are stored. */
+  /** The store of all kinds, as stored. */
   readonly rawStore: ObjectStore
   readonly clock: Clock
   readonly random: Random
@@ -34,24 +34,24 @@ export type VerbDependencies = {
   readonly frames: EventFrames
   readonly rows: EventRows
   readonly schemas: WholeSchemas
-  /** Writers of one object that lost a race for it. */
+  /** Locks of objects whose writers lost a race. */
   readonly writers: KeyedMutex
   readonly byteBudget: ByteBudget
   readonly kindWatches: KindWatches
   /** Unset: this server cannot change the membership. */
   readonly membership?: MembershipChanges
-  /** Unset: nobody here knows what reviews ask. */
+  /** Unset: this server cannot evaluate reviews. */
   readonly reviewers?: AccessReviewer
   /**
-   * How the definition of the kind is by now. Unset: the kind is the program's own. @throws
+   * Returns the current definition of the kind. Unset: a built-in kind. @throws
    * DefinitionChangedError
    */
   readonly definitionState?: () => DefinitionState
 }
 
 /**
- * Each kind's schema with metadata, made when first needed. One per definition, so as many as the
- * catalog has.
+ * Schemas of kinds including metadata, made on first use. Bounded by the number of definitions in
+ * the catalog.
  */
 export class WholeSchemas {
   readonly #byDefinition = new WeakMap<object, ObjectSchema>()

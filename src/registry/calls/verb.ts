@@ -7,37 +7,34 @@ import type { ResourceDefinition } from '../kinds/definition.ts'
 import type { CatalogSync } from '../kinds/catalog-sync.ts'
 import type { Representation } from '../representations/representation.ts'
 
-/** What a verb was asked with, besides who and what: still raw, each verb parses what it knows. */
+/** The request of a verb besides user and deadline. Unparsed: each verb parses what it supports. */
 export type VerbRequest = {
   readonly definition: ResourceDefinition
   readonly context: RequestContext
   readonly target: Target
   /** Decoded query parameters; a name may repeat. */
   readonly query: ReadonlyMap<string, readonly string[]>
-  /** As sent; empty when there was none. Only read after authorization. */
+  /** As sent; empty when absent. Only read after authorization. */
   readonly body: Uint8Array
   /** Lower-case, without parameters; empty when the request had none. */
   readonly contentType: string
   /**
-   * The header `Orch-Consistency` of a get, list or watch, as sent. Unset: there was none; a write
-   * has no use for it.
+   * Header `Orch-Consistency` of a get, list or watch, as sent. Unset: absent; writes ignore it.
    */
   readonly consistency?: string
-  /**
-   * How the answer is wanted. A `Status` only takes its encoding. Unset: as the objects are stored.
-   */
+  /** Requested form of the response; a `Status` only takes its encoding. Unset: as stored. */
   readonly representation?: Representation
   /**
-   * Of the server's own writes: they are made only while that holds, else it is a `Conflict`.
-   * Unset: whatever it is.
+   * Precondition of the server's own writes: if it does not hold, the write fails with `Conflict`.
+   * Unset: none.
    */
   readonly onlyWhile?: OtherRevision
 }
 
-/** A request of a verb that writes. */
+/** Request of a verb that writes. */
 export type WriteRequest = VerbRequest & { readonly admission: AdmissionContext }
 
-/** What goes back to the client: bytes that are ready to send. */
+/** Response to the client: encoded bytes. */
 export type VerbResponse =
   /** An object or a `Status`. */
   | {
@@ -46,7 +43,7 @@ export type VerbResponse =
       readonly bytes: Uint8Array
       readonly isStatus?: true
     }
-  /** A list, in pieces of about 64 KiB; pulled only as fast as the client reads. */
+  /** A list in pieces of about 64 KiB, pulled only as fast as the client reads. */
   | {
       readonly kind: 'pieces'
       readonly code: 200
@@ -55,34 +52,37 @@ export type VerbResponse =
   | { readonly kind: 'watch'; readonly stream: WatchStream }
 
 /**
- * A watch, pulled by the connection that carries it. Each piece holds whole events: JSON with a
- * newline behind each, YAML documents with `---` in front, or messages of protobuf with their
- * length in front. An ERROR event may be the last one. Ends by itself at its timeout.
+ * A watch, pulled by its connection. Each piece holds whole events: JSON followed by a newline,
+ * YAML documents that begin with `---`, or protobuf messages prefixed with their length. An ERROR
+ * event may be the last one. Ends at its timeout.
  */
 export interface WatchStream {
   /**
-   * What can be sent now; empty when there is nothing (then `onMore`). null: the stream has ended.
+   * Returns the bytes to send now; empty when there is nothing to send (then call `onMore`). null: the stream
+   * has ended.
    */
   next(): Uint8Array | null | Promise<Uint8Array | null>
   /** Calls `wake` once, when `next` may have something. */
   onMore(wake: () => void): void
-  /** Closes it because it cannot go on. @returns the last event, which says why */
+  /** Closes the watch after an error. @returns the final ERROR event */
   fail(error: ApiError): Uint8Array
-  /** The client left or the server drains. */
+  /** Called when the client disconnected or the server drains. */
   close(): void
 }
 
 /** One verb, generic over kinds. Throws `ApiError`. */
 export type VerbHandler = (request: VerbRequest) => Promise<VerbResponse>
 
-/** The door of this room: the server finds the definition in the catalog and calls the verb. */
+/**
+ * The interface of this module: the server looks up the definition in the catalog and calls the
+ * verb.
+ */
 export type Registry = {
   readonly catalog: Catalog
-  /** Asked before a kind is said not to be there. null: none comes while the server runs. */
+  /** Awaited before an unknown kind is reported. null: the set of kinds is fixed. */
   readonly catalogSync: Pick<CatalogSync, 'waitUntilCurrent'> | null
   /**
-   * The object of a target as this member has it, for whoever wonders how much work it is; null:
-   * there is none.
+   * Returns the stored bytes of a target, to estimate the work of a request; null: no such object.
    */
   readonly storedBytes?: (definition: ResourceDefinition, target: Target) => Uint8Array | null
   readonly get: VerbHandler

@@ -3,12 +3,12 @@ import type { UserInfo } from '../../api/metadata/object.ts'
 
 export type AccessDecision = {
   readonly allowed: boolean
-  /** Nobody else is asked. Not allowed and not denied: nobody had anything to say. */
+  /** A denial is final. Neither allowed nor denied: no authorizer had an opinion. */
   readonly denied: boolean
   readonly reason: string
 }
 
-/** What a user may do, as far as that can be listed. */
+/** The permissions of a user, as far as they can be listed. */
 export type UserRules = {
   readonly resourceRules: readonly {
     readonly verbs: readonly string[]
@@ -21,7 +21,7 @@ export type UserRules = {
     readonly verbs: readonly string[]
     readonly nonResourceURLs: readonly string[]
   }[]
-  /** Somebody who is asked too could not tell; empty: this is all. */
+  /** Why the rules are incomplete; empty: they are complete. */
   readonly missing: string
 }
 
@@ -30,12 +30,12 @@ export type TokenReviewResult =
   | { readonly kind: 'nobody'; readonly why: string }
 
 /**
- * What this server goes by when it is asked itself, for those who ask on behalf of others.
- * `src/auth` fills it.
+ * Authentication and authorization of this server, for reviews that ask on behalf of others.
+ * Implemented by `src/auth`.
  */
 export interface AccessReviewer {
   authorize(user: UserInfo, action: Action): AccessDecision | Promise<AccessDecision>
   rulesOf(user: UserInfo, namespace: string): UserRules
-  /** @param audiences of which the token has to be meant for one; empty: for this server */
+  /** @param audiences accepted audiences of the token; empty: that of this server */
   authenticate(token: string, audiences: readonly string[]): TokenReviewResult | Promise<TokenReviewResult>
 }

@@ -11,7 +11,7 @@ import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { encode } from './encode.ts'
 import { stampCreated } from './metadata.ts'
 
-/** An object that a cluster begins with, as an operation of its first command. */
+/** Returns an initial object of a cluster as an operation of its first command. */
 export function bootstrapOperation(
   definition: ResourceDefinition,
   target: { readonly name: string; readonly namespace: string | null },
@@ -33,5 +33,5 @@ export function bootstrapOperation(
   return { kind: 'put', key, conditions: [{ kind: 'absent' }], object: encode(object) }
 }
 
-/** Such objects are there before anybody asks for anything. */
+/** Initial objects are created without a request, so without a user. */
 const nobody = Object.freeze({ name: '', uid: '', groups: [], extra: {} })

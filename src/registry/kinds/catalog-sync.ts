@@ -13,9 +13,9 @@ export type CatalogSyncOptions = {
 }
 
 /**
- * A kind may have been defined a moment ago, through another member: before somebody is told that
- * there is none, this member takes in all that was acknowledged by then. Whoever asks at the same
- * time shares one round with the leader.
+ * Makes the catalog current: a kind may just have been defined through another member. Before an
+ * unknown kind is reported, this member applies everything acknowledged so far. Concurrent callers
+ * share one round with the leader.
  */
 export class CatalogSync {
   readonly #parts: CatalogSyncOptions
@@ -28,9 +28,9 @@ export class CatalogSync {
   /**
    * Resolves once the catalog has all definitions that were acknowledged before the call.
    *
-   * @param deadlineMs of the request; a limit of our own comes first as a rule, so that discovery
+   * @param deadlineMs of the request; `unknownKindWaitMs` usually ends earlier, so that discovery
    * never hangs
-   * @throws ApiError `Timeout` without a quorum; `TooManyRequests` where too many wait already
+   * @throws ApiError `Timeout` without a quorum; `TooManyRequests` when too many requests wait
    */
   async waitUntilCurrent(deadlineMs: number): Promise<void> {
     const { store, clock, definitionsApplied, limits } = this.#parts

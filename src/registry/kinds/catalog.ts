@@ -3,17 +3,17 @@ import { placeOf } from './definition.ts'
 import type { ResourceDefinition } from './definition.ts'
 
 /**
- * All kinds this server knows, by group, version and plural: those of the program, which stay, and
- * custom ones, which are replaced as a whole while it runs. Discovery and OpenAPI read it.
+ * All kinds of this server, by group, version and plural: the built-in ones, which are fixed, and
+ * the custom ones, which are replaced as a whole at run time. Discovery and OpenAPI read it.
  */
 export class Catalog {
   readonly #builtIn: ReadonlyMap<string, ResourceDefinition>
-  /** Found when they are asked for, and listed nowhere. */
+  /** Can be looked up, but are not listed. */
   readonly #aliases: ReadonlyMap<string, ResourceDefinition>
   readonly #custom: CustomSet
   #all: { readonly version: number; readonly kinds: readonly ResourceDefinition[] } | null = null
 
-  /** @param custom as another catalog has them; unset: none yet */
+  /** @param custom shared with another catalog; unset: none yet */
   constructor(definitions: readonly ResourceDefinition[], custom = new CustomSet(definitions)) {
     this.#builtIn = byPathOf(definitions)
     this.#aliases = byPathOf(aliasesOf(definitions))
@@ -21,10 +21,7 @@ export class Catalog {
     this.#custom = custom
   }
 
-  /**
-   * Another one for each set of custom kinds, ascending: what was made of `all` with the same
-   * version is up to date.
-   */
+  /** Increases with each change of the custom kinds, to invalidate what was derived from `all`. */
   get version(): number {
     return this.#custom.version
   }
@@ -34,7 +31,7 @@ export class Catalog {
     return this.#builtIn.get(path) ?? this.#custom.byPath.get(path) ?? this.#aliases.get(path) ?? null
   }
 
-  /** As they are in this turn: the program's own in order of declaration, then the custom ones. */
+  /** The current kinds: the built-in ones in order of declaration, then the custom ones. */
   all(): readonly ResourceDefinition[] {
     if (this.#all?.version !== this.version) {
       this.#all = {
@@ -45,38 +42,35 @@ export class Catalog {
     return this.#all.kinds
   }
 
-  /** Those of the program. */
+  /** The built-in kinds. */
   builtIn(): readonly ResourceDefinition[] {
     return [...this.#builtIn.values()]
   }
 
-  /** Whether a kind of the program has its objects there. */
+  /** Whether a built-in kind has its objects there. */
   isOwnPlace(place: Place): boolean {
     return this.#custom.isTaken(place)
   }
 
   /**
-   * All kinds, and what stands for the objects of definitions of which no version is served, or
-   * none that shows objects of all versions.
+   * All kinds, plus placeholders for objects of definitions without a served version, or without
+   * one that shows objects of all versions.
    */
   withUnserved(): readonly ResourceDefinition[] {
     return [...this.all(), ...this.#custom.unserved]
   }
 
-  /**
-   * A catalog with these of the program's own kinds only, and with the same custom ones at any
-   * time.
-   */
+  /** Returns a catalog with only these built-in kinds, which shares the custom kinds. */
   narrowed(builtIn: readonly ResourceDefinition[]): Catalog {
     return new Catalog(builtIn, this.#custom)
   }
 
   /**
-   * Replaces all custom kinds, here and in what was narrowed from it.
+   * Replaces all custom kinds, in all catalogs that share them.
    *
-   * @param objects those of all definitions, each in whatever versions they are
-   * @returns those left out, because their path, or the place of their objects, is that of a kind of the program or of one
-   *   before them
+   * @param objects the kinds of all definitions, each with its versions
+   * @returns the kinds left out, because their path or storage location belongs to a built-in kind
+   * or an earlier one
    */
   setCustom(
     kinds: readonly ResourceDefinition[],
@@ -85,20 +79,18 @@ export class Catalog {
     return this.#custom.replace(kinds, objects)
   }
 
-  /**
-   * @param listener called right after each change of the custom kinds. @returns takes it off again
-   */
+  /** @param listener called after each change of the custom kinds. @returns unsubscribes it */
   onChange(listener: () => void): () => void {
     return this.#custom.onChange(listener)
   }
 }
 
-/** Where objects lie. */
+/** Location of objects in the store. */
 type Place = { readonly group: string; readonly plural: string }
 
-/** What all catalogs of one server share. */
+/** The custom kinds, shared by all catalogs of one server. */
 class CustomSet {
-  /** Paths and places that no custom kind may have. */
+  /** Paths and locations of built-in kinds, which no custom kind may have. */
   readonly #taken: ReadonlySet<string>
   readonly #listeners = new Set<() => void>()
   byPath: ReadonlyMap<string, ResourceDefinition> = new Map()
@@ -168,8 +160,8 @@ function pathOf({ group, version, plural }: ResourceDefinition): string {
 }
 
 /**
- * Versions of a kind share a place; another kind in it would read their objects as its own. No path
- * has one slash.
+ * Versions of a kind share a location; another kind there would read their objects as its own.
+ * Unlike a path, the key has a single slash.
  */
 function placeKeyOf(definition: ResourceDefinition): string {
   const { group, plural } = placeOf(definition)

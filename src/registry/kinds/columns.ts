@@ -10,7 +10,7 @@ export const nameColumn: Column = {
   cell: ({ metadata }) => metadata.name ?? '',
 }
 
-/** The last one. */
+/** The last column of nearly every kind. */
 export const ageColumn: Column = {
   name: 'Age',
   type: 'string',
@@ -34,8 +34,8 @@ export function columnsOf(definition: ResourceDefinition): readonly Column[] {
 }
 
 /**
- * What stands at `path`, where that fits into a cell; else '' . @param path names of members, from
- * the outside in
+ * Returns the value at `path` if it fits into a cell, else ''. @param path names of members,
+ * outermost first
  */
 export function cellAt(object: Parameters<Column['cell']>[0], ...path: readonly string[]): Cell {
   let value: unknown = object

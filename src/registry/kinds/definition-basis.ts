@@ -7,39 +7,33 @@ import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
 
-/**
- * The object in the store that a custom kind was made of, and as of which change of what it asks
- * for.
- */
+/** The stored object that defines a custom kind, and its generation. */
 export type DefinitionBasis = {
   readonly key: Key
   readonly uid: string
   readonly generation: number
 }
 
-/**
- * Memory has another definition than the kind was made of, or none: whoever goes by it has to look
- * the kind up again.
- */
+/** The definition of the kind changed or was deleted: the kind must be looked up again. */
 export class DefinitionChangedError extends Error {
   constructor(key: Key) {
-    super(`${key} is not as the kind was made of it`)
+    super(`${key} changed after the kind was built from it`)
     this.name = 'DefinitionChangedError'
   }
 }
 
-/** How the definition of a kind is, in this member's memory. */
+/** State of the definition of a kind in this member's memory. */
 export type DefinitionState = {
-  /** With it a write is only made by the definition as it is now. */
+  /** With this condition a write takes effect only if the definition is unchanged. */
   readonly condition: Condition
-  /** Its objects are being deleted: no more come. */
+  /** The definition is being deleted: no objects may be created. */
   readonly terminating: boolean
 }
 
-/** What memory has of the definitions that custom kinds were made of. */
+/** The definitions of custom kinds in this member's memory. */
 export class DefinitionStates {
   readonly #store: Pick<ObjectStore, 'view'>
-  /** A definition is read once per version; the entry goes with the version. */
+  /** A definition is parsed once per version; the entry lives as long as the version. */
   readonly #generations = new WeakMap<StoredObject, number>()
 
   constructor(store: Pick<ObjectStore, 'view'>) {
@@ -70,14 +64,14 @@ export function definitionTerminating(of: GroupResource): ApiError {
   return new ApiError(code, 'create not allowed while custom resource definition is terminating', details)
 }
 
-/** Unset: the kind is the program's own. */
+/** Unset: a built-in kind. */
 export function basisOf({ custom }: ResourceDefinition): DefinitionBasis | undefined {
   return custom?.basis
 }
 
 /**
- * The operations, all of which are only made while that holds: a deletion alone goes by no
- * definition.
+ * Adds the condition to the first put, so that all operations depend on it. A deletion alone does
+ * not depend on the definition.
  */
 export function withPrecondition(
   operations: readonly Operation[],

@@ -11,13 +11,12 @@ import type { AccessReviewer } from './access-reviewer.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
-/** An object of some kind: what all share is typed, the rest is JSON. */
+/** An object of any kind: the common members are typed, the rest is JSON. */
 export type AnyObject = ApiObject & JsonObject
 
 /**
- * All that generic verbs, discovery, OpenAPI and tables need to know of a kind: one frozen value in
- * one file under `src/resources`. What a hook does not state, the generic verb decides. Hooks are
- * pure.
+ * What generic verbs, discovery, OpenAPI and tables need to know about a kind: one frozen value in
+ * one file under `src/resources`. Without a hook the generic behaviour applies. Hooks are pure.
  */
 export type ResourceDefinition = {
   /** Empty: the core group. Already in the cluster's domain. */
@@ -30,120 +29,118 @@ export type ResourceDefinition = {
   readonly categories: readonly string[]
   readonly scope: 'Namespaced' | 'Cluster'
   readonly verbs: readonly Verb[]
-  /** The whole object without apiVersion, kind and metadata, which all kinds share. */
+  /** Schema without apiVersion, kind and metadata, which all kinds share. */
   readonly schema: ObjectSchema
   /**
-   * How its objects are decoded and validated. Unset: as `schema` says. Set: that tells their
-   * shape, and no rules.
+   * Schema that decodes and validates objects. Unset: `schema` does. Set: `schema` only describes
+   * the shape.
    */
   readonly structural?: CompiledSchema
-  /** Whether an object's name follows the rule; messages as upstream. */
+  /** Returns violations of the rule for names; messages as upstream. */
   readonly validateName: (name: string) => readonly string[]
-  /** Finalizers need no prefix, as upstream has it for this kind. */
+  /** Finalizers need no prefix, as upstream for this kind. */
   readonly allowsUnqualifiedFinalizers?: true
-  /** Deleting answers with the object instead of a `Status`. */
+  /** A deletion returns the object instead of a `Status`. */
   readonly deleteReturnsObject: boolean
   /** A PUT to a missing object creates it in every domain, as upstream for this kind. */
   readonly putCreates?: true
-  /** A PUT says which version it replaces, as upstream has it for this kind. */
+  /** A PUT must name the version it replaces, as upstream for this kind. */
   readonly updateNeedsVersion?: true
   /**
    * `metadata.generation` counts changes outside metadata and status; `status-too`: outside
    * metadata.
    */
   readonly tracksGeneration?: true | 'status-too'
-  /** Its objects are namespaces: one goes only when nothing is left in it. */
+  /** Its objects are namespaces: one is removed only when it is empty. */
   readonly isNamespaceKind?: true
   /**
-   * What field selectors may name besides name and namespace: dotted paths of string members, or
-   * made of them.
+   * Fields for field selectors besides name and namespace: dotted paths of string members, or
+   * computed.
    */
   readonly selectableFields?: readonly (string | SelectableField)[]
   /**
-   * Its objects are stored in another version, which is declared too; for custom kinds also: in
-   * this one, but perhaps under a schema that was another then. Unset: as they are.
+   * The storage version if it is another one, which is declared too. For custom kinds also this
+   * version, if objects may have been stored under an older schema. Unset: this version.
    */
   readonly storedAs?: StoredVersion
-  /** Still served, but clients should turn to another version. */
+  /** Deprecated: still served, but clients should use another version. */
   readonly deprecated?: Deprecation
-  /** Before the cluster decides by these rules there can be no such objects. */
+  /** Feature level below which the cluster cannot have such objects. */
   readonly sinceFeatureLevel?: number
-  /** Of its tables. Unset: name and time of creation. */
+  /** Columns of tables. Unset: name and age. */
   readonly columns?: readonly Column[]
   readonly hooks: ResourceHooks
-  /**
-   * Its objects ask something and are not stored: a create is answered with what this makes of it.
-   */
+  /** Evaluates an object that is not stored: the response to a create is the result. */
   readonly review?: (object: AnyObject, asking: ReviewContext) => AnyObject | Promise<AnyObject>
   /**
-   * Its objects are not stored: a create is one of that subresource of the object whose name they
-   * have.
+   * Its objects are not stored: a create is a create of that subresource, on the object of the same
+   * name.
    */
   readonly aliasOfSubresource?: { readonly plural: string; readonly subresource: string }
   readonly subresources: readonly SubresourceDefinition[]
   /**
-   * Other versions of it that are served but told of nowhere, for clients with names built into
-   * them. Switched on and off with it.
+   * Versions that are served but not listed in discovery, for clients with hard-coded names.
+   * Enabled together with this one.
    */
   readonly aliases?: readonly ResourceDefinition[]
-  /** Unset: the kind is the program's own. */
+  /** Unset: a built-in kind. */
   readonly custom?: CustomOrigin
 }
 
-/** A kind that an object in the store defines. */
+/** Origin of a kind that a stored object defines. */
 export type CustomOrigin = {
-  /** Of that object: when it is deleted and made again, that is another kind. */
+  /** uid of the definition: one that is deleted and created again defines another kind. */
   readonly uid: string
-  /** What its writes go by. Unset: nothing in this store defines it. */
+  /** The definition that writes depend on. Unset: no object in this store defines the kind. */
   readonly basis?: DefinitionBasis
-  /** What lists of it say they are. */
+  /** The `kind` of lists. */
   readonly listKind: string
   /**
-   * The whole schema, apiVersion, kind and metadata included, as OpenAPI 3.0 says it; null: there
-   * is none.
+   * The whole schema, including apiVersion, kind and metadata, as OpenAPI 3.0; null: none is
+   * published.
    */
   readonly published: JsonObject | null
 }
 
-/** What a list of objects says it is. */
+/** Returns the `kind` of lists. */
 export function listKindOf({ kind, custom }: Pick<ResourceDefinition, 'kind' | 'custom'>): string {
   return custom?.listKind ?? `${kind}List`
 }
 
-/** Who asks for a review, where, and who knows the answer. */
+/** User, namespace and evaluator of a review. */
 export type ReviewContext = {
   readonly user: UserInfo
-  /** null: of a cluster-scoped kind. */
+  /** null: cluster-scoped kind. */
   readonly namespace: string | null
   readonly reviewers: AccessReviewer
 }
 
-/** What a field selector compares where no member says it. */
+/** A computed value for field selectors. */
 export type SelectableField = {
   readonly name: string
-  /** Pure. What it is given was stored, so its schema holds. */
+  /** Pure. Its argument was stored, so it conforms to the schema. */
   readonly textOf: (object: AnyObject) => string
 }
 
-/** Of the same kind and plural. @source spec 9.5 items 2 and 4b */
+/** The storage version; has the same kind and plural. @source spec 9.5 items 2 and 4b */
 export type StoredVersion = {
   /** Such as `v1`. */
   readonly name: string
   /**
-   * A webhook converts objects between versions. It is not called yet: other versions than this one
-   * are refused, and an object that was stored in another version is not shown.
+   * A webhook would convert objects between versions. It is not supported: versions other than this
+   * one are refused, and objects that were stored in another version are not shown.
    */
   readonly byWebhook?: true
   /** As in `ResourceDefinition`; unset: the same. */
   readonly group?: string
   /**
-   * Pure, the one undoing the other, so that nothing is lost on the way through either version;
-   * custom kinds lose what the other version's schema lacks. Metadata stays as it is, and
-   * apiVersion is not theirs. Unset: the two versions have one shape.
+   * Pure inverse functions, so that converting in both directions loses nothing; for custom kinds,
+   * fields that the other schema lacks are lost. Metadata and apiVersion are not converted. Unset:
+   * the versions have the same shape.
    */
   readonly conversion?: {
     readonly toStored: (object: AnyObject) => AnyObject
-    /** The very object it is given where nothing changes: then its bytes are shown as they are. */
+    /** Returns its argument if nothing changes: the stored bytes are then sent as they are. */
     readonly fromStored: (object: AnyObject) => AnyObject
   }
 }
@@ -156,30 +153,30 @@ export type Deprecation =
       readonly removed: string
       readonly replacement: { readonly group: string; readonly version: string; readonly kind: string }
     }
-  /** Of custom kinds: what clients are told; nobody knows when they go. */
+  /** Custom kinds: the warning for clients. Their removal is not scheduled. */
   | { readonly words: string; readonly removed: '' }
 
-/** One column of a kind's tables, on every path: get, list and watch. */
+/** One column of a kind's tables, for get, list and watch. */
 export type Column = {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
-  /** `name`: what the object is called. Custom kinds may say others. */
+  /** `name`: the name of the object. Custom kinds may have other formats. */
   readonly format?: string
   readonly description: string
-  /** Above 0: only where a client shows all there is. Unset: 0. */
+  /** Above 0: shown by wide output only. Unset: 0. */
   readonly priority?: number
-  /** Pure. What it is given was stored, so its schema holds. */
+  /** Pure. Its argument was stored, so it conforms to the schema. */
   readonly cell: (object: AnyObject) => Cell
 }
 
 /**
- * `since` is shown as how long ago that was, at the moment somebody reads it, between the words
- * before and after; null: nobody knows.
+ * `since` is shown as an age at the time of reading, between the texts before and after; null:
+ * unknown.
  */
 export type Cell = string | number | bigint | boolean | null | AgeCell
 type AgeCell = { readonly since: string | null; readonly before?: string; readonly after?: string }
 
-/** Who writes, and when: for kinds whose objects say so. */
+/** User and time of a write, for kinds whose objects record them. */
 export type WriteContext = {
   readonly user: UserInfo
   /** RFC 3339, whole seconds. */
@@ -188,49 +185,46 @@ export type WriteContext = {
 
 export type ResourceHooks = {
   /**
-   * Defaults that follow from other members, behind those of the schema. What has them is not
-   * changed.
+   * Defaults that depend on other members, after those of the schema. Does not overwrite values.
    */
   readonly fillDefaults?: (object: AnyObject) => AnyObject
   /**
-   * Sets what the server owns: clears status on create, keeps it on update, merges write-only
-   * input.
+   * Sets the fields that the server owns: clears status on create, keeps it on update, merges
+   * write-only input.
    */
   readonly prepareForCreate?: (object: AnyObject, writing: WriteContext) => AnyObject
   readonly prepareForUpdate?: (object: AnyObject, current: AnyObject, writing: WriteContext) => AnyObject
   /**
-   * Seconds that an object gets to end in good order when it is deleted; 0: it goes at once, as
-   * without this.
+   * Returns the seconds for graceful termination; 0: removed at once, as without this hook.
    *
-   * @param asked by whoever deletes; null: what the object itself says
+   * @param asked as requested by the client; null: the default of the object
    */
   readonly gracePeriodSeconds?: (object: AnyObject, asked: number | null) => number
-  /** What else changes when `deletionTimestamp` is set. */
+  /** Further changes when `deletionTimestamp` is set. */
   readonly prepareForDelete?: (object: AnyObject) => AnyObject
   readonly validate?: (object: AnyObject, found: Findings) => void
-  /** What only a new object must not say. */
+  /** Rules that apply to new objects only. */
   readonly validateNew?: (object: AnyObject, found: Findings) => void
   readonly validateUpdate?: (object: AnyObject, current: AnyObject, found: Findings) => void
-  /**
-   * What to tell who writes a valid object; made one by one as they are taken. @param current null:
-   * it is new
-   */
+  /** Warnings about a valid object, generated lazily. @param current null: the object is new */
   readonly warnings?: (object: AnyObject, current: AnyObject | null) => Iterable<string>
-  /** Of a new object, among all others. Only for cluster-scoped kinds of which there are few. */
+  /** Validates a new object against all others. Only for cluster-scoped kinds with few objects. */
   readonly validateAmong?: (object: AnyObject, others: readonly AnyObject[], found: Findings) => void
   /**
-   * For kinds whose objects only show what is decided elsewhere: what has to be asked for there
-   * before `current` can be `object`, or be deleted (null). What is shown then is for that other
-   * place to write.
+   * For kinds whose objects reflect the membership: the changes to request before `current` can
+   * become `object`, or be deleted (null). The membership then updates the objects.
    */
   readonly membershipChanges?: (object: AnyObject | null, current: AnyObject) => readonly MembershipChange[]
-  /** Where other objects lie that go before it: it is removed only when nothing is left there. */
+  /** Locations of dependent objects: the object is removed only when they are empty. */
   readonly contains?: (object: AnyObject) => readonly { readonly group: string; readonly plural: string }[]
-  /** Something besides `metadata.finalizers` keeps an object that is being deleted. */
+  /**
+   * Whether something besides `metadata.finalizers` prevents the removal of an object that is being
+   * deleted.
+   */
   readonly blocksDeletion?: (object: AnyObject) => boolean
 }
 
-/** A path under an object. */
+/** A path below an object. */
 export type SubresourceDefinition = PartSubresource | ViewSubresource | OperationSubresource
 
 /** Reads or writes part of the object (`status`, `finalize`). */
@@ -239,7 +233,9 @@ export type PartSubresource = {
   readonly verbs: readonly PartVerb[]
   readonly body?: undefined
   readonly view?: undefined
-  /** What of the sent object counts; the rest stays as it is. */
+  /**
+   * Returns the current object with the parts of the sent object that this subresource may change.
+   */
   readonly prepareForUpdate: (object: AnyObject, current: AnyObject, writing: WriteContext) => AnyObject
   readonly validateUpdate?: (object: AnyObject, current: AnyObject, found: Findings) => void
 }
@@ -247,8 +243,7 @@ export type PartSubresource = {
 export type PartVerb = 'get' | 'update' | 'patch'
 
 /**
- * Shows part of the object as one of another kind, and takes that back (`scale`). Those are not
- * stored.
+ * Reads and writes part of the object as an object of another kind (`scale`), which is not stored.
  */
 export type ViewSubresource = {
   readonly name: string
@@ -258,34 +253,33 @@ export type ViewSubresource = {
   readonly operation?: undefined
 }
 
-/** Pure; all throw `ApiError` where the object cannot be shown like this. */
+/** Pure; all throw `ApiError` if the object cannot be represented. */
 export type ObjectView = {
   readonly show: (object: AnyObject) => AnyObject
-  /** What a patch is applied to: also of an object that does not say yet what it is to say then. */
+  /** Returns the view that a patch is applied to, also if the object lacks the fields it shows. */
   readonly patched: (object: AnyObject) => AnyObject
   /**
-   * The object with what was said in the other shape; its metadata is not the view's. @param said
-   * of the schema, and valid
+   * Returns the object changed by the view; the view's metadata is ignored. @param said valid view
    */
   readonly change: (said: AnyObject, current: AnyObject) => AnyObject
 }
 
 /**
- * Has something done to the object (`eviction`). What it is sent is of another kind, and not
- * stored. @source spec 1.4
+ * Runs an operation on the object (`eviction`). Its body is of another kind and is not stored.
+ * @source spec 1.4
  */
 export type OperationSubresource = {
   readonly name: string
   readonly verbs: readonly ['create']
   readonly body: BodyKind
   readonly view?: undefined
-  /** What is to be done for a body of that name. Pure. */
+  /** Returns the operation for a body of that name. Pure. */
   readonly operation: (body: AnyObject) => ObjectOperation
 }
 
-/** A kind of which objects are only sent. */
+/** A kind whose objects are request bodies only. */
 export type BodyKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema'> & {
-  /** Other versions of one shape with it, which a body may say as well. */
+  /** Other versions with the same shape, which a body may name too. */
   readonly otherVersions?: readonly string[]
 }
 
@@ -293,25 +287,25 @@ export type ObjectOperation =
   /** @param options of the shape `DeleteOptions` */
   | { readonly kind: 'delete'; readonly options: JsonObject }
   /**
-   * A uid and a version that the body says are those the object must have. @param change throws
-   * `ApiError` to refuse
+   * uid and resourceVersion of the body are preconditions. @param change throws `ApiError` to
+   * refuse
    */
   | { readonly kind: 'change'; readonly change: (current: AnyObject, writing: WriteContext) => AnyObject }
 
-/** Whether there are objects of it in the store. */
+/** Whether the store has objects of the kind. */
 export function isStored({ review, aliasOfSubresource }: ResourceDefinition): boolean {
   return review === undefined && aliasOfSubresource === undefined
 }
 
-/** A kind as one domain names it. */
+/** A kind with the names of one domain. */
 export type DefinitionFor = (names: Names) => ResourceDefinition
 
-/** `v1`, `storage.orch.io/v1`. */
+/** Returns `v1` or `storage.orch.io/v1`, for example. */
 export function apiVersionOf({ group, version }: Pick<ResourceDefinition, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`
 }
 
-/** Group and version in which objects of a kind are stored. */
+/** Returns the group and version in which objects of a kind are stored. */
 export function storedTypeOf({
   group,
   version,
@@ -321,13 +315,13 @@ export function storedTypeOf({
 }
 
 /**
- * Where objects of a kind lie: the same for all versions that share them, whatever their groups.
+ * Returns the location of objects in the store: the same for all versions of a kind, in any group.
  */
 export function placeOf(definition: ResourceDefinition): { readonly group: string; readonly plural: string } {
   return { group: storedTypeOf(definition).group, plural: definition.plural }
 }
 
-/** As the constructors of `api-errors.ts` want it. */
+/** Returns the resource for the constructors of `api-errors.ts`. */
 export function resourceOf(definition: ResourceDefinition): GroupResource {
   return { group: definition.group, resource: definition.plural }
 }

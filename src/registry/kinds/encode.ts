@@ -8,7 +8,7 @@ import type { Revision } from '../../store/revision.ts'
 import type { StoredObject } from '../../store/object-store.ts'
 import type { AnyObject } from './definition.ts'
 
-/** Serializes an object once, for the store and for everyone who reads it afterwards. */
+/** Serializes an object once, for the store and all later readers. */
 export function encode(object: AnyObject): EncodedObject {
   const { uid, deletionTimestamp, labels } = object.metadata
   assert(uid !== undefined && uid !== '', 'an object has a uid before it is encoded')
@@ -24,8 +24,8 @@ export function encode(object: AnyObject): EncodedObject {
 }
 
 /**
- * The bytes a client sees, for an object that is not stored: `resourceVersion` is `version`, or
- * left out.
+ * Returns the bytes for a client of an object that is not stored: with `version` as
+ * `resourceVersion`, or without one.
  */
 export function withRevision(encoded: EncodedObject, version: Revision | null): Uint8Array {
   if (version !== null) return splice(encoded.bytes, encoded.revisionOffset, encoded.revisionOffset, version)
@@ -35,12 +35,12 @@ export function withRevision(encoded: EncodedObject, version: Revision | null): 
 }
 
 /**
- * The stored bytes as of another revision: what a watcher is told when an object leaves its
+ * Returns the stored bytes with another revision, for a watch event of an object that leaves the
  * selection.
  */
 export function atRevision(stored: StoredObject, version: Revision): Uint8Array {
   const bytes = Buffer.from(stored.bytes.buffer, stored.bytes.byteOffset, stored.bytes.byteLength)
-  // A quote inside a JSON string is escaped, so the first hit is the member itself.
+  // A quote inside a JSON string is escaped, so the first match is the member itself.
   const from = bytes.indexOf(revisionMember, stored.itemOffset)
   assert(from >= 0, 'a stored object carries its resourceVersion')
   const digits = from + revisionMember.length
@@ -53,19 +53,19 @@ function splice(bytes: Uint8Array, from: number, to: number, version: Revision):
   return Buffer.concat([bytes.subarray(0, from), Buffer.from(String(version)), bytes.subarray(to)])
 }
 
-/** A stored object, parsed. The store holds only what `encodeObject` made. */
+/** Parses a stored object. The store holds only output of `encodeObject`. */
 export function parseStored(stored: Pick<StoredObject, 'bytes'>): AnyObject {
   return parseBytes(stored.bytes)
 }
 
-/** @param bytes of a stored object, or of one as it would be stored */
+/** @param bytes of a stored object, or of one in stored form */
 export function parseBytes(bytes: Uint8Array): AnyObject {
   const value = parsedJson(bytes)
   assert(isJsonObject(value['metadata']), 'a stored object has metadata')
   return value as AnyObject
 }
 
-/** @param bytes an object that this server wrote */
+/** @param bytes of an object that this server encoded */
 export function parsedJson({ buffer, byteOffset, byteLength }: Uint8Array): JsonObject {
   const value = parseOwnJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
   assert(isJsonObject(value), 'what this server writes is an object')

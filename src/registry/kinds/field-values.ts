@@ -7,9 +7,8 @@ import type { AnyObject, ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
 
 /**
- * What field selectors compare of the objects of one kind. Of an event all that can be selected by
- * is read once, however many watch, and kept as long as the store keeps the event; of anything else
- * nothing is kept.
+ * Values for field selectors of one kind. The selectable values of an event are read once for all
+ * watches and kept as long as the store keeps the event; others are not cached.
  */
 export class FieldValues {
   readonly #definition: ResourceDefinition
@@ -21,18 +20,18 @@ export class FieldValues {
     this.#definition = definition
   }
 
-  /** As the event leaves the object. */
+  /** Value after the event. */
   now(event: StoreEvent, field: string): string {
     return this.#kept(this.#now, event, event.object, field)
   }
 
-  /** As it was before; empty when it was not there. */
+  /** Value before the event; empty when there was no object. */
   before(event: StoreEvent, field: string): string {
     const { previous } = event
     return previous === null ? '' : this.#kept(this.#before, event, previous, field)
   }
 
-  /** @returns reads an object when first asked for what is in it */
+  /** @returns function that parses the object on first use */
   reader(stored: StoredObject): (field: string) => string {
     let parsed: AnyObject | null = null
     return (field) => {
@@ -41,7 +40,7 @@ export class FieldValues {
     }
   }
 
-  /** One for each field that can be selected by. */
+  /** Returns the index of a selectable field. */
   indexOf(field: string): EventIndex {
     let index = this.#indexes.get(field)
     if (index === undefined) {
@@ -87,7 +86,7 @@ export class FieldValues {
 
 type Values = ReadonlyMap<string, string>
 
-/** Of each kind one, as long as there is the kind. */
+/** One per kind, as long as the kind exists. */
 const valuesByDefinition = new WeakMap<ResourceDefinition, FieldValues>()
 
 export function fieldValuesOf(definition: ResourceDefinition): FieldValues {
@@ -99,16 +98,14 @@ export function fieldValuesOf(definition: ResourceDefinition): FieldValues {
   return values
 }
 
-/** What the key says already. @returns null: it says nothing of it */
+/** Returns the value if the key has it. @returns null: the key does not have it */
 function commonValue({ key }: StoredObject, field: string): string | null {
   if (field === 'metadata.name') return partsOf(key).name
   if (field === 'metadata.namespace') return partsOf(key).namespace
   return null
 }
 
-/**
- * The text at a dotted path; empty when there is none, but what is not said to be so is `false`.
- */
+/** Returns the text at a dotted path; empty if absent, but `false` for an absent boolean. */
 function textAt(object: AnyObject, schema: ObjectSchema, path: string): string {
   let value: Json | undefined = object
   let type: Schema | undefined = schema

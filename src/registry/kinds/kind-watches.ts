@@ -2,13 +2,13 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResourceDefinition } from './definition.ts'
 
-/** Watches told in one turn that their kind is gone; then others have theirs. */
+/** Watches ended in one turn before yielding. */
 const endedPerTurn = 100
 
 /**
- * Ends the watches of a custom kind when it is gone, as upstream does: a kind that is made again is
- * another one. Where only its definition changed they go on by the one they began with. It holds as
- * much as there are watches of custom kinds.
+ * Ends the watches of a custom kind when it is deleted, as upstream does: a kind that is created
+ * again is another kind. If only its definition changed, watches continue with the old definition.
+ * Bounded by the number of watches of custom kinds.
  */
 export class KindWatches {
   readonly #catalog: Catalog
@@ -22,8 +22,8 @@ export class KindWatches {
   }
 
   /**
-   * @param end called once, when the kind is gone; soon, where it is gone already. @returns takes
-   * the watch off again
+   * @param end called once, when the kind is deleted, or soon if it is deleted already. @returns
+   * removes the watch
    */
   add(definition: ResourceDefinition, end: () => void): () => void {
     if (definition.custom === undefined) return nothing

@@ -13,8 +13,8 @@ type Stamping = {
 }
 
 /**
- * Gives a new object what only the server gives: uid, creation time, first generation, and a name
- * where it asked for one. Drops what a client cannot say of an object that does not exist yet.
+ * Sets the metadata of a new object that only the server sets: uid, creation time, first
+ * generation, and a generated name if requested. Drops metadata that a new object cannot have.
  *
  * @param namespace of the request; null for cluster-scoped kinds
  */
@@ -28,7 +28,7 @@ export function stampCreated(object: AnyObject, namespace: string | null, parts:
     ...(namespace === null ? {} : { namespace }),
     uid: randomUid(random),
     ...(definition.tracksGeneration ? { generation: 1 } : {}),
-    // Kept so that validation finds it.
+    // Kept so that validation reports it.
     ...(!definition.tracksGeneration && generation < 0 ? { generation } : {}),
     creationTimestamp: formatTime(clock.wallMs()),
     ...ownedByClients(object.metadata),
@@ -36,7 +36,7 @@ export function stampCreated(object: AnyObject, namespace: string | null, parts:
   return { ...object, metadata }
 }
 
-/** What admission made of a new object, with what only the server gives as it was. */
+/** Returns the object after admission, with the server-set metadata restored. */
 export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObject {
   if (mutated === stamped) return mutated
   const { name, generateName: prefix, namespace, uid, generation, creationTimestamp } = stamped.metadata
@@ -53,8 +53,8 @@ export function restampCreated(mutated: AnyObject, stamped: AnyObject): AnyObjec
 }
 
 /**
- * Keeps what no update may change; counts the generation on. Of an object that is not being
- * deleted, what is said of its deletion stays as it was sent, so that validation finds it.
+ * Restores what no update may change and increments the generation. Deletion fields of an object
+ * that is not being deleted are kept as sent, so that validation reports them.
  *
  * @source apiserver `pkg/registry/rest/update.go`, BeforeUpdate
  */
@@ -82,9 +82,9 @@ export function stampUpdated(
 }
 
 /**
- * Marks an object as being deleted, or one that is so already as having less time for it.
+ * Marks an object as being deleted, or shortens the time of one that is marked already.
  *
- * @param seconds it has, from when deletion was asked for first
+ * @param seconds from the first deletion request
  */
 export function stampDeleted(object: AnyObject, seconds: number, parts: Stamping): AnyObject {
   const { generation, deletionTimestamp, deletionGracePeriodSeconds: before = 0 } = object.metadata
@@ -100,7 +100,7 @@ export function stampDeleted(object: AnyObject, seconds: number, parts: Stamping
   return { ...object, metadata }
 }
 
-/** What clients say of an object. Absent and empty mean the same, so empty is not kept. */
+/** Metadata that clients set. Absent and empty are equivalent, so empty values are dropped. */
 function ownedByClients(metadata: ObjectMeta): ObjectMeta {
   const { labels, annotations, ownerReferences, finalizers } = metadata
   return {
@@ -117,7 +117,8 @@ function hasMembers<T extends object>(map: T | undefined): map is T {
 }
 
 /**
- * Counts changes of what the object shall be: everything but metadata and, for most kinds, status.
+ * Increments the generation when the desired state changes: everything but metadata and, for most
+ * kinds, status.
  */
 function nextGeneration(
   object: AnyObject,

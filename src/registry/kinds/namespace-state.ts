@@ -9,12 +9,12 @@ import type { ReadSet } from '../shared/read-set.ts'
 
 export type NamespaceState = 'absent' | 'active' | 'terminating'
 
-/** What this member's memory knows of namespaces. */
+/** The namespaces in this member's memory. */
 export class NamespaceStates {
-  /** Namespace objects are read once per version; the entry goes with the version. */
+  /** A namespace is parsed once per version; the entry lives as long as the version. */
   readonly #known = new WeakMap<StoredObject, NamespaceState>()
 
-  /** @param reads where the evaluation notes that it rests on the namespace */
+  /** @param reads records that the evaluation depends on the namespace */
   of(namespace: string, reads: Pick<ReadSet, 'getOther'>): NamespaceState {
     if (namespace.includes('/')) return 'absent'
     const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name: namespace })
@@ -29,7 +29,7 @@ export class NamespaceStates {
   }
 }
 
-/** Why nothing can be created in a namespace of that state. */
+/** Returns why objects cannot be created in a namespace of that state. */
 export function namespaceRefusal(
   state: Exclude<NamespaceState, 'active'>,
   of: { readonly definition: ResourceDefinition; readonly namespace: string; readonly name: string },

@@ -112,7 +112,7 @@ export class ObjectWatch implements WatchStream {
     return this.#parts.framing.error(error)
   }
 
-  /** Reads events until some of them match this watch, or there are none left. */
+  /** Reads events until some of them match this watch, or no events are left. */
   #pull(): Uint8Array | null | Promise<Uint8Array | null> {
     const cursor = this.#cursor
     if (cursor === null) return this.#quiet(null)

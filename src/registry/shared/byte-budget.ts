@@ -25,7 +25,7 @@ export class ByteBudget {
   }
 
   release(bytes: number): void {
-    assert(bytes <= this.#bytes, 'no more is released than was acquired')
+    assert(bytes <= this.#bytes, 'only acquired bytes are released')
     this.#bytes -= bytes
   }
 }

@@ -31,7 +31,7 @@ import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
 /**
- * Answers 201 with the stored object, or with the answered review.
+ * Creates an object: 201 with the stored object, or with the evaluated review.
  *
  * @throws ApiError
  * @source spec 2.1, 4.2, 4.9
@@ -80,9 +80,8 @@ function decodeNew(
 }
 
 /**
- * The uid, the time and the generated name of a new object. All evaluations of a request share
- * them, so that nothing is asked twice about the same object; only a generated name that is taken
- * is replaced.
+ * uid, time and generated name of a new object. All evaluations of a request share them, so that
+ * external services see the same object; only a generated name that is taken is replaced.
  */
 export class Stamps {
   readonly #parts: VerbDependencies
@@ -104,12 +103,12 @@ export class Stamps {
     return this.#stamped
   }
 
-  /** The name was drawn by the server. */
+  /** Whether the server generated the name. */
   get isGenerated(): boolean {
     return this.#prefix !== null
   }
 
-  /** @returns null: to be tried again */
+  /** @returns null: retry */
   onLost(lost: Condition): null {
     if (lost.kind === 'absent' && this.isGenerated) this.#stamped = null
     return null
@@ -123,13 +122,13 @@ export class Stamps {
 }
 
 export type Creation = {
-  /** Decoded, with defaults. */
+  /** The decoded object with defaults. */
   readonly sent: AnyObject
   readonly stamps: Stamps
   readonly dryRun: boolean
 }
 
-/** One evaluation. @throws ApiError */
+/** Drafts one evaluation. @throws ApiError */
 export function draftCreate(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -162,7 +161,7 @@ function planCreate(
 ): Plan {
   const { definition, target } = request
   const { namespace } = target
-  // Once more: admission and other turns lie between.
+  // Checked again, as admission may have yielded.
   refuseTerminating(parts, definition)
   const name = object.metadata.name ?? ''
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
@@ -197,7 +196,7 @@ function checkLevel({ sinceFeatureLevel = 1, plural }: ResourceDefinition, reads
   throw serviceUnavailable(`${begin}: upgrade every member first`)
 }
 
-/** Saves the log a command that is known to lose. @throws ApiError `AlreadyExists` */
+/** Avoids appending a command that is known to fail. @throws ApiError `AlreadyExists` */
 function refuseExisting(definition: ResourceDefinition, key: Key, reads: ReadSet): void {
   const existing = reads.get(key)
   if (existing === null) return

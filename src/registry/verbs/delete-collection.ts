@@ -19,11 +19,11 @@ import type { Selection } from '../reading/selection.ts'
 import { fromStore, isOutcomeUnknown, outcomeUnknown, statesOutcome } from '../shared/store-error-mapping.ts'
 
 /**
- * Deletes what a list with the same parameters shows, each object on its own and a bounded number
- * at a time. Without an exact version and a token that is what is there now; objects that come
- * while it runs may stay, and one that someone else deleted meanwhile is as good as deleted.
+ * Deletes the objects that a list with the same parameters returns, each separately and a bounded
+ * number concurrently. Without an exact version or a token those are the current objects; objects
+ * created concurrently may remain, and one that another client deletes counts as deleted.
  *
- * @throws ApiError the first failure; what was deleted before it stays deleted
+ * @throws ApiError the first failure; objects deleted before it stay deleted
  */
 export async function removeCollection(
   parts: VerbDependencies,
@@ -52,7 +52,7 @@ export async function removeCollection(
   return statusResponse(200, deletedCollectionStatus(resourceOf(definition)))
 }
 
-/** What is there while it runs, a slice at a time. @param limit null: all */
+/** Deletes the current objects slice by slice. @param limit null: all */
 async function removeNewest(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -79,11 +79,13 @@ async function removeNewest(
 
 type Removal = {
   readonly options: DeleteOptions
-  /** So many objects so far. */
+  /** Number of objects deleted so far. */
   deleted: number
 }
 
-/** Together, so that they share log writes; the first failure is told once all have ended. */
+/**
+ * Concurrently, so that they share log writes; the first failure is reported once all have ended.
+ */
 async function removeAll(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -96,12 +98,12 @@ async function removeAll(
     result.status === 'rejected' ? [result.reason as unknown] : [],
   )
   removal.deleted += results.length - failures.length
-  // One of which nobody knows says more than one that did nothing.
+  // An unknown outcome takes precedence over a failure without effect.
   const failure = failures.find(isOutcomeUnknown) ?? failures[0]
   if (failure !== undefined) throw partlyDeleted(removal.deleted, failure)
 }
 
-/** What was said of one object must not be read as said of the whole collection. */
+/** The error of one object must not look like that of the whole collection. */
 function partlyDeleted(deleted: number, cause: unknown): unknown {
   if (deleted === 0 || !(cause instanceof ApiError) || !statesOutcome(cause)) return cause
   const details = { ...cause.details, causes: [outcomeUnknown] }
@@ -118,7 +120,7 @@ async function removeOne(
   const { namespace, name } = partsOf(stored.key)
   const target = { namespace: namespace === '' ? null : namespace, name, subresource: null }
   try {
-    // Admission sees each deletion as a request of its own.
+    // Admission treats each deletion as a request of its own.
     const admission = new AdmissionContext(request.context, parts)
     await removeWith(parts, { ...request, target, admission }, options)
   } catch (cause) {

@@ -26,8 +26,8 @@ import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
 /**
- * Removes an object, or marks it where finalizers hold it or it has a grace period. 200 when it is
- * gone, with a `Status` or the object; 202 with the object while it remains.
+ * Deletes an object, or marks it if finalizers or a grace period keep it. 200 with a `Status` or
+ * the object when it is gone; 202 with the object while it remains.
  *
  * @throws ApiError
  * @source spec 3.1
@@ -41,7 +41,7 @@ export async function remove(parts: VerbDependencies, request: WriteRequest): Pr
   return answer
 }
 
-/** @param request its body and query were read already */
+/** @param request its body and query were parsed already */
 export function removeWith(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -61,7 +61,7 @@ export function removeWith(
   })
 }
 
-/** One evaluation of a deletion. @throws ApiError */
+/** Drafts one evaluation of a deletion. @throws ApiError */
 export function draftDelete(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -77,7 +77,7 @@ export function draftDelete(
     operation: 'DELETE',
     object: current,
     current,
-    // Admission decides whether the object is deleted, not what it is.
+    // Admission may refuse the deletion, but not change the object.
     reshape: () => current,
     plan: () => planDelete(parts, request, options, { current, stored }),
   }

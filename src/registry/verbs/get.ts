@@ -9,10 +9,7 @@ import { keyOfTarget } from '../calls/request.ts'
 import { partOf, viewOf } from '../calls/subresource.ts'
 import { showView } from './view-subresource.ts'
 
-/**
- * Answers with the stored bytes; nothing is parsed or copied, but for what is shown as another
- * kind.
- */
+/** Returns the stored bytes; only views are parsed and copied. */
 export async function get(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, target, context } = request
   const view = viewOf(definition, target, 'get')

@@ -13,7 +13,7 @@ import { selectionOf } from '../reading/selection.ts'
 import type { RegistrySwitches } from '../calls/switches.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
-/** Spec 4.8. All pages of a list show one revision; a page needs nothing kept on any member. */
+/** All pages of a list show one revision; members keep no state between pages. @source spec 4.8 */
 export async function list(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
@@ -59,8 +59,8 @@ function listMetadata({ revision, next }: ListPage, { remainingItemCount }: Regi
 }
 
 /**
- * A definition may call its lists anything, so clients cannot tell from a list's kind what its
- * items are, as they do with the program's own kinds: `FooList` has items `Foo`.
+ * A definition may choose any list kind, so clients cannot derive the kind of the items from it, as
+ * they do for built-in kinds: `FooList` has items `Foo`.
  */
 function hasTypedItems({ custom }: ResourceDefinition): boolean {
   return custom !== undefined

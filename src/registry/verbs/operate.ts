@@ -24,16 +24,16 @@ import { validateBody } from '../writing/validate-write.ts'
 import { planAdmitted, runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
-/** Whether a create operates on an object that exists instead of making one. */
+/** Whether a create operates on an existing object instead of creating one. */
 export function isOperation({ definition, target }: VerbRequest): boolean {
   return target.subresource !== null || definition.aliasOfSubresource !== undefined
 }
 
 /**
- * Operates on an object as a body of another kind asks: 201 with a `Status` once it is done. The
- * object is that of the path, or for a kind that stands for such a subresource the one whose name
- * the body has. Admission sees the creation of the body; the change of the object that follows is
- * not admitted again, as upstream.
+ * Runs an operation on an object, requested by a body of another kind: 201 with a `Status` once it
+ * is done. The object is that of the path or, for a kind that is an alias of a subresource, the one
+ * with the name of the body. Admission sees the creation of the body; the following change of the
+ * object is not admitted again, as upstream.
  *
  * @throws ApiError
  * @source spec 1.4; core `pkg/registry/core/pod/storage`
@@ -73,8 +73,8 @@ function operationAt({ definition, target }: VerbRequest): OperationSubresource 
 }
 
 /**
- * The request for the subresource that the kind stands for. @throws ApiError `BadRequest` for an
- * object without a name
+ * Returns the request for the subresource that the kind is an alias of. @throws ApiError
+ * `BadRequest` for a body without a name
  */
 function operatedObject(
   parts: VerbDependencies,
@@ -91,7 +91,7 @@ function operatedObject(
 
 type Task = {
   readonly operation: OperationSubresource
-  /** The request for the object that is operated on. */
+  /** The request for the target object. */
   readonly on: WriteRequest
   readonly options: WriteOptions
 }
@@ -106,7 +106,7 @@ function draftBody(parts: VerbDependencies, task: Task, body: AnyObject, reads: 
   }
 }
 
-/** What the operation does to its object. */
+/** Drafts what the operation does to its object. */
 function draftOperation(
   parts: VerbDependencies,
   { operation, on, options }: Task,
@@ -123,7 +123,7 @@ function draftOperation(
     case 'change': {
       const change = (current: AnyObject): AnyObject => {
         checkPreconditions(on, body.metadata, current)
-        // As with the words of clients: defaults are added to new parts too.
+        // As for request bodies, defaults are added to new parts.
         return filled(parts, on.definition, what.change(current, on.admission.writing))
       }
       const subresource = wholeObject(on.definition)
@@ -140,13 +140,11 @@ function draftOperation(
 }
 
 function filled(parts: VerbDependencies, definition: ResourceDefinition, object: AnyObject): AnyObject {
-  // Defaults are added, nothing is taken away: it is of the type it was.
+  // Adding defaults does not change the type.
   return applyDefaults(parts.schemas.of(definition), object) as AnyObject
 }
 
-/**
- * All of the object may be changed, and all its rules hold but those for what clients may change.
- */
+/** The whole object may be changed, subject to all rules except those for client updates. */
 function wholeObject({ hooks }: ResourceDefinition): PartSubresource {
   return {
     ...{ name: '', verbs: [] },

@@ -26,8 +26,8 @@ import { changeThroughView, showView } from './view-subresource.ts'
 import { runWrite } from '../writing/write-pipeline.ts'
 
 /**
- * Changes an object by a patch. A patch that names no resourceVersion is applied again to whatever
- * won a race, a bounded number of times.
+ * Patches an object. A patch without a resourceVersion is applied again to the winner of a lost
+ * race, a bounded number of times.
  *
  * @throws ApiError
  * @source spec 4.3
@@ -61,13 +61,13 @@ export async function patch(parts: VerbDependencies, request: WriteRequest): Pro
 }
 
 const formats: readonly PatchFormat[] = ['json-patch', 'merge-patch', 'strategic-merge-patch']
-/** Who defines a kind says nowhere how its lists merge. @source spec 4.3 */
+/** Definitions have no strategic merge rules for lists. @source spec 4.3 */
 const formatsOfCustomKinds: readonly PatchFormat[] = ['json-patch', 'merge-patch']
 
 type Apply = (current: AnyObject) => Json
 type ReadPatch = {
   readonly apply: Apply
-  /** What the patch itself says amiss, in words. */
+  /** Warnings about the patch itself. */
   readonly found: readonly string[]
 }
 
@@ -77,7 +77,7 @@ type PatchReading = {
   readonly valuesMax: number
 }
 
-/** The patch as a function; the body is read once, whatever races follow. */
+/** Returns the patch as a function; the body is parsed once, regardless of retries. */
 function readPatch(
   parts: VerbDependencies,
   request: WriteRequest,
@@ -91,7 +91,7 @@ function readPatch(
   request.context.received?.(patch)
   const found = (): readonly string[] => {
     const doubled = duplicateFieldWarnings(text, validation)
-    // The paths of a JSON patch are those of the patch, not of the object.
+    // Paths in a JSON patch refer to the patch, not to the object.
     if (format !== 'json-patch') return doubled
     return [...unknownInJsonPatch(patch).map(unknownFieldWords), ...doubled].map(
       (words) => `json patch ${words}`,
@@ -118,14 +118,14 @@ function changed(
   shaping: ShapeOptions,
 ): AnyObject {
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
-  // Operations reach deeper than any body: each adds where the one before has ended.
+  // Operations can nest deeper than any body: each adds where the previous one ended.
   checkBuilt(patched, current)
   const object = shape(parts, kind, checkType(patched, kind), shaping)
   checkNames(object, target)
   return object
 }
 
-/** A patch may be evaluated several times; what it warns of is told once. */
+/** A patch may be evaluated several times; each warning is sent once. */
 function onceEach(warn: (text: string) => void): (text: string) => void {
   const told = new Set<string>()
   return (text) => {

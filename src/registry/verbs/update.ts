@@ -14,8 +14,8 @@ import { runWrite } from '../writing/write-pipeline.ts'
 import type { Draft } from '../writing/write-pipeline.ts'
 
 /**
- * Replaces an object: 200, or 201 where a missing one may be created. A body with a resourceVersion
- * replaces only that version; without one, or with "0", it replaces whatever is there.
+ * Replaces an object: 200, or 201 if a missing one may be created. A body with a resourceVersion
+ * replaces only that version; without one, or with "0", it replaces any version.
  *
  * @throws ApiError
  * @source spec 4.2
@@ -54,7 +54,7 @@ export async function update(parts: VerbDependencies, request: WriteRequest): Pr
   return view === null ? answer : showView(view, answer)
 }
 
-/** A body that names a version or a uid means an object that existed. @throws ApiError */
+/** A body with a version or a uid refers to an existing object. @throws ApiError */
 function checkCreatable(parts: VerbDependencies, request: WriteRequest, sent: AnyObject): void {
   const { definition, target } = request
   const resource = resourceOf(definition)

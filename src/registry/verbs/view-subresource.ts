@@ -5,21 +5,21 @@ import type { Rewrite } from '../writing/rewrite.ts'
 import { revision } from '../../store/revision.ts'
 import { validateBody } from '../writing/validate-write.ts'
 
-/** What was asked of an object, answered in the shape of another kind. */
+/** Converts a response with an object to the kind of the view. */
 export function showView({ view }: ViewSubresource, answer: VerbResponse): VerbResponse {
   if (answer.kind !== 'document' || answer.isStatus === true) return answer
   const shown = view.show(parseBytes(answer.bytes))
   const { resourceVersion } = shown.metadata
-  // What a dry run would have written has none.
+  // The object of a dry run has no resourceVersion.
   const version = resourceVersion ? revision(Number(resourceVersion)) : null
   return { ...answer, bytes: withRevision(encode(shown), version) }
 }
 
 /**
- * The change of an object that somebody says in the shape of another kind. What that says of the
- * object's identity and version are conditions; all other metadata is the object's.
+ * Returns the change that an update of a view makes to the object. Identity and version in the view
+ * are preconditions; other metadata comes from the object.
  *
- * @param say what is said, of the schema, when the object is that
+ * @param say returns the updated view for the current one
  */
 export function changeThroughView(
   { body, view }: ViewSubresource,

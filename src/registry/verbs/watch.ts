@@ -18,8 +18,8 @@ import { inRevisionOrder } from '../reading/revision-order.ts'
 import type { StoredObject, WatchCursor } from '../../store/object-store.ts'
 
 /**
- * Spec 4.8.4. Nothing is sent before the start is known to be within the history, so a start that
- * is too old is a plain 410.
+ * Nothing is sent before the start is known to be within the history, so a start that is too old is
+ * a plain 410. @source spec 4.8.4
  */
 export async function watch(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, context } = request
@@ -31,8 +31,8 @@ export async function watch(parts: VerbDependencies, request: VerbRequest): Prom
     wanted.kind === 'exact'
       ? startFrom(parts, context, take())
       : await readState(parts, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
-  // As they were written: who is cut off in the midst goes on behind what it was told last, and
-  // misses nothing.
+  // In order of revision: a client that is disconnected can resume after the last event and misses
+  // nothing.
   const initial = await initialOf(parts, selection, start)
   const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
   const stream = new ObjectWatch({
@@ -67,14 +67,14 @@ function framingOf(
 }
 
 type Start = {
-  /** What was there, in no order that matters. */
+  /** The existing objects, unordered. */
   readonly there: readonly StoredObject[]
-  /** null: `after` is still to come. */
+  /** null: the revision `after` does not exist yet. */
   readonly cursor: WatchCursor | null
   readonly after: number
 }
 
-/** Synchronous, so that no change falls between the objects and the cursor. */
+/** Synchronous, so that no change is missed between the objects and the cursor. */
 function startOf(
   parts: VerbDependencies,
   selection: Selection,
@@ -101,15 +101,12 @@ function startOf(
   }
 }
 
-/**
- * A version that does not exist yet is waited for inside the stream: until then nothing is read,
- * and nothing proven.
- */
+/** A future version is awaited inside the stream: nothing is read or proven before. */
 function startFrom(parts: VerbDependencies, context: RequestContext, start: Start): Start {
   return start.cursor === null ? start : provenAt(parts, context, start, start.after)
 }
 
-/** Nobody else closes the cursor before the watch that goes on from it is there. */
+/** Closes the cursor on errors, as no watch owns it yet. */
 async function initialOf(
   parts: VerbDependencies,
   selection: Selection,
@@ -123,10 +120,10 @@ async function initialOf(
   }
 }
 
-/** Spread, so that the watches of a restart do not all end in the same second. */
+/** Randomized, so that the watches after a restart do not all end in the same second. */
 function randomTimeoutMs(parts: VerbDependencies): number {
   const { watchTimeoutMsMin } = parts.limits
-  // In whole seconds: timers of one length share a list, and ten thousand lists cost more than
+  // In whole seconds: Node keeps one list per timer duration, and ten thousand lists cost more than
   // their timers.
   return watchTimeoutMsMin + 1000 * parts.random.below(Math.ceil(watchTimeoutMsMin / 1000))
 }

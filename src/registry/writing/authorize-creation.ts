@@ -5,8 +5,8 @@ import { resourceOf } from '../kinds/definition.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 
 /**
- * Asks whether the caller may create the object that an update would create. Authorization has only
- * seen the update.
+ * Checks whether the caller may create the object that an update would create. Authorization has
+ * only checked the update.
  *
  * @throws ApiError `Forbidden`
  * @source apiserver `pkg/endpoints/handlers/create.go`, withAuthorization
@@ -17,7 +17,7 @@ export async function authorizeCreation(
 ): Promise<void> {
   const { definition, target, admission } = request
   if (reviewers === undefined) {
-    throw serviceUnavailable('this server cannot tell who may create objects: create it with POST')
+    throw serviceUnavailable('this server cannot authorize the creation: create it with POST')
   }
   const { group, version, plural } = definition
   const { user } = admission.request

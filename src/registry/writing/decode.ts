@@ -23,24 +23,24 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { Target } from '../calls/request.ts'
 import { yieldToEventLoop } from '../shared/yield-budget.ts'
 
-/** What an object can be of. */
+/** The kind of a decoded object. */
 export type DecodedKind = Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'schema' | 'structural'> & {
   readonly hooks?: Pick<ResourceHooks, 'fillDefaults'>
-  /** Versions of one shape with it, which a body may say too. */
+  /** Other versions with the same shape, which a body may name too. */
   readonly otherVersions?: readonly string[]
 }
 
 export type DecodeOptions = {
-  /** Unset: that of the path. */
+  /** Unset: the kind of the path. */
   readonly kind?: DecodedKind
-  /** Values that the body may have. Unset: those of any body. */
+  /** Maximum number of values in the body. Unset: the general limit. */
   readonly valuesMax?: number
 }
 
 /**
- * The object that a body says, of the types its kind has, with defaults.
+ * Decodes the object in a body, with the types of its kind and with defaults.
  *
- * @throws ApiError `UnsupportedMediaType`; `BadRequest` for what is no such object
+ * @throws ApiError `UnsupportedMediaType`; `BadRequest` for a malformed object
  */
 export function decodeObject(
   parts: VerbDependencies,
@@ -61,33 +61,33 @@ export function decodeObject(
     const doubled = validation === 'Ignore' ? [] : found()
     return shape(parts, kind, typed, { validation, found: doubled, fractions, warn })
   }
-  // Reading a long body takes a turn, and so does giving it the types of its kind.
+  // For a long body, yield between parsing and conforming.
   if (request.body.byteLength <= parts.limits.writeTurnBytes) return shaped()
   return yieldToEventLoop(parts.clock).then(shaped)
 }
 
 export type Body = {
   readonly value: JsonObject
-  /** Finds members that stand there twice, in words. */
+  /** Returns warnings about duplicate members. */
   readonly found: () => readonly string[]
-  /** Of JSON; other formats do not tell such numbers from others. */
+  /** JSON only: other formats distinguish such numbers themselves. */
   readonly fractions: Fractions
 }
 
 export type ReadBodyOptions = {
-  /** Of what the body shall be: a protobuf message means nothing without. */
+  /** Schema of the body, needed to decode protobuf. */
   readonly schema: ObjectSchema
-  /** Unset: those of any body. */
+  /** Unset: the general limit. */
   readonly valuesMax?: number
-  /** Unset: all there are. */
+  /** Unset: all formats. */
   readonly known?: readonly Encoding[]
 }
 
 const ALL_FORMATS = ['json', 'yaml', 'protobuf'] as const
-/** Of what has no messages. */
+/** Formats of kinds without protobuf. */
 const TEXT_FORMATS = ['json', 'yaml'] as const
 
-/** A body in any accepted media type. */
+/** Parses a body in any accepted media type. */
 export function readBody(request: VerbRequest, reading: ReadBodyOptions): Body {
   const body = parseBody(request, reading)
   request.context.received?.(body.value)
@@ -112,7 +112,7 @@ function parseBody(request: VerbRequest, { schema, valuesMax, known = ALL_FORMAT
   return { ...parseSpelledObject(text), found: () => duplicateFields(text).map(duplicateFieldWords) }
 }
 
-/** @param text well-formed JSON @returns words */
+/** @param text well-formed JSON @returns warnings */
 export function duplicateFieldWarnings(text: string, validation: FieldValidation): readonly string[] {
   return validation === 'Ignore' ? [] : duplicateFields(text).map(duplicateFieldWords)
 }
@@ -124,18 +124,17 @@ export function bodyText(body: Uint8Array): string {
 
 export type ShapeOptions = {
   readonly validation: FieldValidation
-  /** What the body was found to say amiss, in words. */
+  /** Warnings from parsing the body. */
   readonly found: readonly string[]
-  /** Of the body, where the object is one. */
+  /** Fractions of the body, if the object is one. */
   readonly fractions?: Fractions
   readonly warn: (text: string) => void
 }
 
 /**
- * Gives an object its kind's types, reports members that stand there twice or that the kind does
- * not have, and fills in defaults.
+ * Conforms an object to its kind, reports duplicate and unknown members, and adds defaults.
  *
- * @param object carries kind and apiVersion
+ * @param object has kind and apiVersion
  */
 export function shape(
   parts: VerbDependencies,
@@ -152,20 +151,17 @@ export function shape(
   for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
   const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
   const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
-  // Conforming to a schema with metadata is the check.
+  // Conforming to a schema with metadata checks the type.
   const typed = whole as AnyObject
   return kind.hooks?.fillDefaults?.(typed) ?? typed
 }
 
-/**
- * The object that admission changed, with its kind's types and defaults; fields that the kind does
- * not have are dropped.
- */
+/** Returns the object after admission, conformed and with defaults; unknown fields are dropped. */
 export function reshapeObject(parts: VerbDependencies, kind: DecodedKind, object: AnyObject): AnyObject {
   return shape(parts, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
 }
 
-/** Absent kind and version are those of the path, as upstream takes them. */
+/** Absent kind and version default to those of the path, as upstream. */
 export function checkType(object: JsonObject, definition: DecodedKind): JsonObject {
   const { group, otherVersions = [] } = definition
   const apiVersion = apiVersionOf(definition)

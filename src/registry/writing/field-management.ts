@@ -2,10 +2,10 @@ import type { ObjectMeta } from '../../api/metadata/object.ts'
 import type { AnyObject } from '../kinds/definition.ts'
 
 /**
- * Who manages which fields of an object, `metadata.managedFields`. Nothing is tracked yet: what
- * clients say of managed fields is dropped, and what an object has stays.
+ * Sets `metadata.managedFields`. Nothing is tracked yet: managed fields in requests are dropped,
+ * and those of the object stay.
  *
- * @param object as it will be stored but for its managed fields
+ * @param object to be stored, except for its managed fields
  * @param current null: the object is new
  * @source spec 4.10
  */
@@ -20,8 +20,8 @@ export function manageFields(object: AnyObject, current: AnyObject | null): AnyO
 type Draft = { -readonly [Name in keyof ObjectMeta]: ObjectMeta[Name] }
 
 /**
- * The object that a JSON patch is applied to. Clients clear the managed fields by replacing the
- * member, and a JSON patch can only replace what is there.
+ * Returns the object that a JSON patch is applied to. Clients clear managed fields by replacing the
+ * member, and a JSON patch can only replace an existing member.
  */
 export function withManagedFields(current: AnyObject): AnyObject {
   const { metadata } = current

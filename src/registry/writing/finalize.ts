@@ -8,7 +8,7 @@ import type { AnyObject, ResourceDefinition } from '../kinds/definition.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { storedKinds } from '../kinds/stored-kinds.ts'
 
-/** Whether anything keeps an object that is being deleted. @source spec 3.1 */
+/** Whether finalizers or the kind keep an object that is being deleted. @source spec 3.1 */
 export function hasFinalizers(definition: ResourceDefinition, object: AnyObject): boolean {
   const { finalizers } = object.metadata
   return (
@@ -17,9 +17,9 @@ export function hasFinalizers(definition: ResourceDefinition, object: AnyObject)
 }
 
 /**
- * Deletion was asked for and nothing holds it back: the next write removes the object. Time to end
- * in good order is not counted here: who runs the object says that it has ended, by deleting it
- * with none.
+ * Whether the object is being deleted and nothing keeps it: the next write removes it. The grace
+ * period does not count here: the component that runs the object ends it by a deletion without
+ * grace period.
  */
 export function isFullyFinalized(definition: ResourceDefinition, object: AnyObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
@@ -28,10 +28,9 @@ export function isFullyFinalized(definition: ResourceDefinition, object: AnyObje
 }
 
 /**
- * Seconds that an object has to end in good order once it is deleted like this. Another deletion
- * can only shorten them.
+ * Returns the grace period of a deletion in seconds. A later deletion can only shorten it.
  *
- * @param asked by whoever deletes; null: they leave it to the object
+ * @param asked as requested by the client; null: the default of the object
  * @source apiserver `pkg/registry/rest/delete.go`, BeforeDelete
  */
 export function graceSeconds(
@@ -47,11 +46,11 @@ export function graceSeconds(
   return Math.min(wanted ?? deletionGracePeriodSeconds, deletionGracePeriodSeconds)
 }
 
-/** Longer than anybody waits, and the time at which it is over can still be written. */
+/** Long enough for any use, and the end is still a valid timestamp. */
 const graceSecondsMax = 2 ** 31 - 1
 
 /**
- * What must hold when an object is removed. What holds others goes last: nothing may be left in it.
+ * Returns the conditions for the removal of an object. A container of other objects must be empty.
  */
 export function removalConditions(
   parts: VerbDependencies,
@@ -60,7 +59,7 @@ export function removalConditions(
   current: Revision,
 ): readonly Condition[] {
   const unchanged: Condition = { kind: 'revision-is', revision: current }
-  // What lies where the program has a kind of its own by now is that kind's.
+  // A location taken over by a built-in kind is not checked.
   const places = (definition.hooks.contains?.(object) ?? []).filter((one) => !parts.catalog.isOwnPlace(one))
   if (places.length > 0) {
     const prefixes = places.map((place) => prefixOf({ ...place, namespace: null }))
@@ -73,7 +72,7 @@ export function removalConditions(
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }
 
-/** A removal that lost: only content that is left is worth telling, all else is tried again. */
+/** Returns the error of a lost removal: remaining content is reported, anything else is retried. */
 export function removalError(definition: ResourceDefinition, name: string, lost: Condition): ApiError | null {
   if (lost.kind !== 'prefix-empty') return null
   const words =

@@ -6,17 +6,17 @@ import { listIndex, mapKey, member } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
 import type { ObjectSchema, Schema } from '../../api/schema/schema.ts'
 
-/** The field of an object that takes most of its bytes. */
+/** The field of an object that has most of its bytes. */
 export type LargestField = { readonly path: Path; readonly bytes: number }
 
-/** Each step measures the value once more. More steps: the field that was reached. */
+/** Each step measures the value again. When spent: the field reached so far. */
 const stepsMax = 8
 
 /**
- * Finds the field that makes an object large: from the root to the largest child, as long as that
- * takes more than half of the bytes. Takes time linear in the size of the object.
+ * Finds the field that makes an object large: descends to the largest child as long as it has more
+ * than half of the bytes. Linear in the size of the object.
  *
- * @param schema tells members from keys of maps
+ * @param schema distinguishes members from map keys
  */
 export function largestField(object: JsonObject, schema: ObjectSchema): LargestField | null {
   let found: LargestField | null = null

@@ -22,11 +22,11 @@ import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import type { RequestContext } from '../calls/request.ts'
 
 /**
- * Options of a deletion, from the body where there is one, else from the query; a dry run may be
- * asked for in either, because deleting by mistake is worse. Propagation is checked and changes
- * nothing: upstream holds the object by the finalizer `foregroundDeletion` or `orphan` until its
- * garbage collector is through with the dependents. Here nothing collects dependents: none is
- * waited for, all are left, and a finalizer nobody removes would hold for ever.
+ * Reads the options of a deletion from the body if there is one, else from the query; either may
+ * request a dry run, because deleting by mistake is worse. Propagation is validated but has no
+ * effect: upstream keeps the object by the finalizer `foregroundDeletion` or `orphan` until its
+ * garbage collector has processed the dependents. There is no garbage collector here, so such a
+ * finalizer would never be removed.
  *
  * @throws ApiError `BadRequest`
  */
@@ -71,7 +71,7 @@ function fromBody(names: Names, request: VerbRequest): DeleteOptions {
 }
 
 /**
- * Options have a version of their own. Older clients name that of the resource instead.
+ * DeleteOptions have their own version. Older clients send that of the resource.
  *
  * @throws ApiError `BadRequest`
  * @source apiserver `pkg/endpoints/handlers/delete.go`
@@ -114,7 +114,7 @@ export function deleteOptionsOf(value: JsonObject): DeleteOptions {
   }
 }
 
-/** @param orphan the older word for it; null: not said @throws ApiError `BadRequest` */
+/** @param orphan the deprecated parameter; null: absent @throws ApiError `BadRequest` */
 function propagationOf(policy: string, orphan: boolean | null): Propagation | null {
   const known = PROPAGATIONS.find((name) => name === policy)
   if (policy !== '' && known === undefined) throw unsupported('propagationPolicy', policy, PROPAGATIONS)

@@ -36,15 +36,13 @@ export type RetryOptions = {
 
 /**
  * Evaluates a write optimistically on local memory and proposes the result. Apply decides whether
- * its conditions hold; after a lost race the write is evaluated again. A refusal, a dry run or
- * "nothing changed" has no conditions that apply could check and may rest on memory that is behind.
- * It counts only after a read barrier, and stands if what the evaluation read is unchanged there;
- * else it is evaluated once more. A lost race is as good as a barrier: this member has applied the
- * point where it was decided.
+ * its conditions hold; after a lost race the write is evaluated again. A refusal, a dry run or "no
+ * change" has no conditions that apply could check and may be based on stale memory. It is
+ * confirmed after a read barrier: it stands if what the evaluation read is unchanged, else it is
+ * evaluated again. A lost race serves as a barrier: this member has applied the decision.
  *
- * Membership changes are requested only after a barrier too, and once everything else of the
- * request holds; they have no conditions of their own. An error that follows says which of them
- * were made.
+ * Membership changes are requested only after a barrier and once everything else of the request
+ * holds; they have no conditions of their own. A later error lists those that were made.
  *
  * @throws ApiError
  */
@@ -63,7 +61,7 @@ export async function retryOnConflict(
   }
 }
 
-/** What is left to do of a request, and the membership changes that were made for it. */
+/** Remaining work of a request, and the membership changes made for it. */
 type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
 /** Retries after a lost race, serialized by the key. */

@@ -1,12 +1,14 @@
 import { logIndex } from '../../../raft/index.ts'
 import type { LogIndex } from '../../../raft/index.ts'
 
-/** Each database is named after the log index its state began with: 0 for a member's first. */
+/**
+ * Returns the name of a database: the log index at which its state began, 0 for a member's first.
+ */
 export function databaseName(index: LogIndex): string {
   return `db-${index}`
 }
 
-/** @returns null when it is not the name of one */
+/** @returns null when it is not the name of a database */
 export function indexOfDatabase(name: string): LogIndex | null {
   const digits = /^db-(0|[1-9][0-9]{0,15})$/.exec(name)?.[1]
   if (digits === undefined) return null

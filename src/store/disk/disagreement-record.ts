@@ -5,19 +5,19 @@ import type { KeyValueChange, KeyValueStore } from './key-value-store.ts'
 import { disagreementKey } from './machine-keys.ts'
 
 /*
- * That other members have another state. The record lies in the database of the state it is about, so that no later
- * start serves it, and outside of its digest, as it is about this member alone:
+ * Records that other members have another state. The record is in the database of the disputed
+ * state, so that no later start serves it, and not part of its digest, as it is local:
  *
  *   0      16
  *   | hash | kind 1 | reason, UTF-8 |     the hash covers everything after it
  */
 
-/** One line for the operator comes with it. */
+/** Includes one line for the operator. */
 export type DisagreementRecord = { readonly disagreement: Disagreement; readonly reason: string }
 
 const kindNumber = { outvoted: 0, undecided: 1 } as const satisfies Record<Disagreement, number>
 
-/** @param record null: there is none any more */
+/** @param record null: removes the record */
 export function disagreementChange(record: DisagreementRecord | null): KeyValueChange {
   if (record === null) return { kind: 'delete', key: disagreementKey }
   const reason = Buffer.from(record.reason, 'utf8')

@@ -1,56 +1,54 @@
 /*
- * What this room asks of a database: ordered keys, atomic durable batches, pictures that hold
- * still. Each implementation passes the suite in test/conformance/key-value-store.ts.
+ * The database interface of the store: ordered keys, atomic durable batches, consistent snapshots.
+ * Each implementation passes the suite in test/conformance/key-value-store.ts.
  */
 
-/** Several databases side by side, told apart by name: a live one, and one being staged. */
+/** Several databases, distinguished by name: a live one, and one being staged. */
 export interface KeyValueDatabases {
-  /** Names of all that were opened and not destroyed, in no order. */
+  /** Returns the names of all databases that were opened and not destroyed, unordered. */
   list(): Promise<readonly string[]>
   /**
-   * Opens or creates. One opening per name at a time.
-   * @throws DatabaseError `damaged` when what is there is to blame, `io` when the disk is
+   * Opens or creates a database. A name can be open once at a time.
+   * @throws DatabaseError `damaged` when the database is at fault, `io` when the disk is
    */
   open(name: string): Promise<KeyValueStore>
-  /** Removes a closed one for good; does nothing when there is none. */
+  /** Removes a closed database permanently; does nothing when it does not exist. */
   destroy(name: string): Promise<void>
   /**
-   * Notes beside a database, open or not, that it is not to be trusted; durable on return. The note
-   * is gone once `setAside` has returned.
+   * Marks a database, open or closed, as quarantined; durable on return. `quarantine` removes the
+   * mark.
    *
    * @param reason one line
    */
   markQuarantined(name: string, reason: string): Promise<void>
-  /** The reasons noted, by name, of databases that are there or not. */
+  /** Returns the reasons of the marks by database name, whether or not the database exists. */
   quarantineMarks(): Promise<ReadonlyMap<string, string>>
   /**
-   * Keeps a closed one, whole or not, out of `list` for good, durable on return: for whoever wants
-   * to look at it. Takes the place of the one set aside before; does nothing when there is none.
+   * Moves a closed database out of `list` permanently and keeps it for inspection; durable on
+   * return. Replaces the previously quarantined one; does nothing when it does not exist.
    */
   quarantine(name: string): Promise<void>
   /**
-   * Removes what is set aside. @returns null when nothing is @throws DatabaseError `io` naming what
-   * is left
+   * Removes the quarantined database. @returns null when there is none @throws DatabaseError `io`
+   * naming the remaining path
    */
   discardQuarantined(): Promise<Discarded | null>
 }
 
-/** What was removed, for whoever wonders where it went. */
+/** What was removed, for logging. */
 export type Discarded = { readonly path: string; readonly bytes: number }
 
 export interface KeyValueStore {
-  /**
-   * The newest values, null where there is none. The caller may keep them and does not change them.
-   */
+  /** Returns the newest values, null for absent keys. The caller may keep but not modify them. */
   getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]>
   /**
-   * All changes or none, durable on return; later changes of a key win over earlier ones. Batches
-   * take effect in the order of the calls. After a failure nothing more may be written.
+   * Writes all changes or none, durable on return; later changes of a key win over earlier ones.
+   * Batches take effect in the order of the calls. After a failure, no more may be written.
    */
   write(changes: readonly KeyValueChange[]): Promise<void>
-  /** The database as it is now, whatever is written afterwards. */
+  /** Returns the current contents, unaffected by later writes. */
   snapshot(): KeyValueSnapshot
-  /** Ends what is under way. Snapshots and ranges are of no use afterwards. */
+  /** Waits for operations in progress and closes. Snapshots and ranges become unusable. */
   close(): Promise<void>
 }
 
@@ -61,16 +59,16 @@ export type KeyValueChange =
 export type KeyValuePair = readonly [key: Uint8Array, value: Uint8Array]
 
 export interface KeyValueSnapshot {
-  /** Pairs with `from` <= key < `to`, ascending by bytes. */
+  /** Returns pairs with `from` <= key < `to`, ascending by bytes. */
   range(from: Uint8Array, to: Uint8Array): KeyValueRange
   close(): Promise<void>
 }
 
 export interface KeyValueRange {
-  /** Some of the next pairs: about 256 KiB, but at least one. Empty at the end. */
+  /** Returns some of the next pairs: about 256 KiB, but at least one. Empty at the end. */
   next(): Promise<readonly KeyValuePair[]>
   close(): Promise<void>
 }
 
-/** What `KeyValueRange.next` returns at once, about. */
+/** Approximate bytes that `KeyValueRange.next` returns at a time. */
 export const rangeBytesMax = 256 * 1024

@@ -16,12 +16,12 @@ import { databaseErrorOf, writeErrorOf } from './database-error.ts'
 import { checkTables } from './tables/check-tables.ts'
 
 /**
- * LevelDB databases, one directory each, under one directory that belongs to this process alone
- * (our own lock sees to that: LevelDB's is lost when one process opens a database twice).
+ * LevelDB databases, one directory each, below a directory that belongs to this process alone. Our
+ * own lock ensures that: LevelDB's lock is lost when a process opens a database twice.
  */
 export class LevelKeyValueDatabases implements KeyValueDatabases {
   readonly #directory: string
-  /** Tables of these were looked at; what was written since is this process's own. */
+  /** Databases whose tables were checked; later writes are this process's own. */
   readonly #checked = new Set<string>()
 
   /** @param directory need not exist */
@@ -46,20 +46,20 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     try {
       await restrictToOwner(this.#directory)
       await this.#check(name)
-      // Not earlier: it opens by itself as soon as it is made.
+      // Created late, because it opens itself as soon as it is created.
       const level = new Level<Uint8Array, Uint8Array>(join(this.#directory, name), {
         keyEncoding: 'view',
         valueEncoding: 'view',
         // Memory before a table is written: large, because every value is written once and read
         // rarely.
         writeBufferSize: 16 * 1024 * 1024,
-        // Values are read in key order at start and one by one behind that; memory holds what is
-        // hot.
+        // Values are read in key order at start and one by one afterwards; memory holds the hot
+        // ones.
         cacheSize: 4 * 1024 * 1024,
         maxFileSize: 8 * 1024 * 1024,
       })
       await level.open()
-      // LevelDB makes its own files durable, not its place among the other databases.
+      // LevelDB syncs its own files, but not its directory entry.
       await syncDirectory(this.#directory)
       return new LevelKeyValueStore(level)
     } catch (cause) {
@@ -67,16 +67,14 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     }
   }
 
-  /** Once: a start opens its database twice. */
+  /** Once per database, as a start opens it twice. */
   async #check(name: string): Promise<void> {
     if (this.#checked.has(name)) return
     await checkTables(join(this.#directory, name))
     this.#checked.add(name)
   }
 
-  /**
-   * Renamed first: a crash in the middle must not leave half a database under a name that counts.
-   */
+  /** Renamed first: a crash must not leave half a database under a valid name. */
   async destroy(name: string): Promise<void> {
     const path = join(this.#directory, name)
     const removed = path + removedSuffix
@@ -90,7 +88,8 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
   }
 
   /**
-   * A file beside the database. That it is there says all: of an empty one only the reason is lost.
+   * Creates a file next to the database. Its existence is the mark: an empty one only lacks the
+   * reason.
    */
   async markQuarantined(name: string, reason: string): Promise<void> {
     try {
@@ -127,7 +126,7 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
     return new DatabaseError('io', `${what}: ${remedy}`, { cause })
   }
 
-  /** The note goes last: without it the database must be durably out of sight. */
+  /** The mark is removed last: before, the renaming of the database must be durable. */
   async quarantine(name: string): Promise<void> {
     const path = join(this.#directory, name)
     try {
@@ -155,7 +154,7 @@ export class LevelKeyValueDatabases implements KeyValueDatabases {
       return { path, bytes }
     } catch (cause) {
       if (isMissing(cause)) return null
-      const remedy = 'remove it by hand, nobody needs it'
+      const remedy = 'remove it by hand, it is not needed'
       throw new DatabaseError('io', `${path} cannot be removed (${codeOf(cause)}): ${remedy}`, { cause })
     }
   }
@@ -181,8 +180,7 @@ class LevelKeyValueStore implements KeyValueStore {
   async write(changes: readonly KeyValueChange[]): Promise<void> {
     if (this.#broken !== null) throw writeErrorOf(this.#broken)
     try {
-      // One call for each change costs a third of what a list of them does, which is copied twice
-      // on its way.
+      // One call per change costs a third of one call with a list, which is copied twice.
       const batch = this.#level.batch()
       for (const change of changes) {
         if (change.kind === 'put') batch.put(change.key, change.value)
@@ -227,16 +225,16 @@ class LevelKeyValueStore implements KeyValueStore {
   }
 }
 
-/** Bytes bound a reading first; this keeps small values from making large arrays. */
+/** Bytes limit a read first; this keeps small values from producing large arrays. */
 const rangePairsMax = 2000
 
-/** What is left of a database whose removal did not end. */
+/** Suffix of a database whose removal did not complete. */
 const removedSuffix = '.removed'
 
-/** Notes of databases that are not to be trusted. */
+/** Suffix of quarantine marks. */
 const condemnedSuffix = '.condemned'
 
-/** What could not be trusted, for whoever wants to look at it. */
+/** Directory of the quarantined database, kept for inspection. */
 const asideName = 'set-aside'
 
 function isMissing(cause: unknown): boolean {
@@ -247,7 +245,7 @@ function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
 }
 
-/** Of all files there. */
+/** Sums the sizes of all files. */
 async function bytesUnder(directory: string): Promise<number> {
   let bytes = 0
   for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -257,7 +255,7 @@ async function bytesUnder(directory: string): Promise<number> {
   return bytes
 }
 
-/** Every Secret lies in it, and LevelDB's own files are as open as the process lets them be. */
+/** Contains every Secret, and LevelDB creates its files with the default mode of the process. */
 async function restrictToOwner(directory: string): Promise<void> {
   await makeDirectories(directory)
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)

@@ -16,20 +16,20 @@ export type Database = { readonly name: string; readonly store: KeyValueStore }
 export type LiveDatabaseOptions = {
   readonly home: KeyValueDatabases
   readonly limits: StoreLimits
-  /** Where the recovered log begins: no database behind it can be brought up to date. */
+  /** First index of the recovered log: a database behind it cannot catch up. */
   readonly logBase: SnapshotMeta
-  /** Where it ends: the database never passed it, unless the log lost entries. */
+  /** Last index of the log: a database beyond it means that the log lost entries. */
   readonly logLast: LogIndex
   /** See `loadState`. */
   readonly featureLevelMax: number
 }
 
-/**
- * What a start found. `damaged`: why the database that was there is set aside; null: it was as it
- * should be.
- */
+/** Result of opening. `damaged`: why the existing database was quarantined; null: it was intact. */
 export type LiveDatabase = {
-  /** Whole, proven and in memory; null: none is, and the log alone cannot make one. */
+  /**
+   * The verified state and its database; null: none is usable, and the log alone cannot rebuild
+   * one.
+   */
   readonly open: {
     readonly database: Database
     readonly state: MachineState
@@ -37,21 +37,20 @@ export type LiveDatabase = {
     readonly disagreement: DisagreementRecord | null
   } | null
   readonly damaged: string | null
-  /** There was none, though the log has entries: it makes one. */
+  /** There was no database although the log has entries: it is rebuilt from the log. */
   readonly missing: boolean
 }
 
 /**
- * Opens the database that is furthest among those not beyond the log's base, proves it whole and
- * reads it into memory; removes leftovers of others. One beyond the base was staged and never
- * became the state, because the log record that says so is the commit point. One at or below it may
- * have been staged and passed over, since entries overtook it: then the live one is further by now.
+ * Opens the newest database that is not beyond the log's base, verifies it and loads it into
+ * memory; removes leftovers. One beyond the base was staged and never became the state, because the
+ * log record is the commit point. One at or below it may have been staged and overtaken by entries:
+ * then the live one is newer.
  *
- * What cannot be trusted, or was condemned by a process that ended before it had set it aside, is
- * set aside and never read again. A log that still has its first entry makes another.
+ * A damaged database, or one marked as quarantined by a process that ended too early, is quarantined
+ * and never read again. A log that still has its first entry rebuilds the state.
  *
- * @throws DatabaseError `beyond-log`, `unsupported`, and `io` where the disk refuses for reasons of
- * its own
+ * @throws DatabaseError `beyond-log`, `unsupported`, and `io` when the disk is at fault
  */
 export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<LiveDatabase> {
   const { home, logBase } = options
@@ -62,7 +61,7 @@ export async function openLiveDatabase(options: LiveDatabaseOptions): Promise<Li
     await home.quarantine(name)
   }
   for (const [name, reason] of await home.quarantineMarks()) {
-    damaged ??= `database ${name} was condemned before this start: ${reason === '' ? 'no reason noted' : reason}`
+    damaged ??= `database ${name} was quarantined before this start: ${reason === '' ? 'no reason noted' : reason}`
     await home.quarantine(name)
   }
   for (const name of await home.list()) {
@@ -121,30 +120,28 @@ async function openWhole(
   }
 }
 
-/**
- * @returns why the database cannot be trusted @throws whatever else `cause` is, as its operator
- * reads it
- */
+/** @returns why the database is not trusted @throws any other error, unchanged or with a remedy */
 function condemned(name: string, cause: unknown): string {
   if (!(cause instanceof DatabaseError)) throw cause
   const { code, message } = cause
   if (isDamage(cause)) return `database ${name}: ${message}`
-  // The log has what was promised; an older database would only be behind it.
+  // The log has all promises; an older database would only be stale.
   const remedy =
     code === 'io'
-      ? ': look at the disk and at who may use it; where other members are, remove the directory of databases, never the log, ' +
+      ? ': check the disk and its permissions; if there are other members, remove the directory of databases, never the log, ' +
         'and their state is fetched'
       : ''
   throw new DatabaseError(code, `database ${name}: ${message}${remedy}`, { cause })
 }
 
-/** Whether the database is to blame, so that another one helps. */
+/** Whether the database is at fault, so that another one helps. */
 export function isDamage({ code }: DatabaseError): boolean {
   return code === 'damaged' || code === 'digest' || code === 'behind-log'
 }
 
 /**
- * How far a database is; -1 for one without a head, which was never whole. @throws DatabaseError
+ * Returns the applied index of a database; -1 without a head, which is incomplete. @throws
+ * DatabaseError
  */
 async function appliedIn(home: KeyValueDatabases, name: string): Promise<number> {
   const store = await home.open(name)

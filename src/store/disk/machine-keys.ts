@@ -3,18 +3,18 @@ import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 
 /*
- * Where the state lies in the database. Numbers are highest byte first, so that byte order is number order.
+ * Keys of the state in the database. Numbers are big-endian, so that keys sort by number.
  *
  *   0      1                9
- *   | 0x01 |                          the head: everything there is one of; see `stored-head.ts`
- *   | 0x02 | session       |          what one proposing process was told; see `machine/sessions.ts`
- *   | 0x03 | revision      |          one version and the event that made it; see `machine/version.ts`
- *   | 0x04 |                          of this member alone; see `disagreement-record.ts`
+ *   | 0x01 |                     the head: all singular values; see `stored-head.ts`
+ *   | 0x02 | session       |     outcomes of one proposer; see `machine/proposer-sessions.ts`
+ *   | 0x03 | revision      |     one version and its event; see `machine/object-version.ts`
+ *   | 0x04 |                     local to this member; see `disagreement-record.ts`
  *
- * Versions are the bulk. New ones always have the highest key and the first to go have about the
- * lowest, so tables hardly overlap and compaction is cheap. There is no index from key to revision on disk:
- * memory has one of all objects, and it is rebuilt by reading the versions in order, which a start
- * does anyway to verify them.
+ * Versions are the bulk. New ones always have the highest key and those removed first about the
+ * lowest, so tables hardly overlap and compaction is cheap. The index from key to revision exists
+ * in memory only. It is rebuilt by reading the versions in order, which a start does anyway to
+ * verify them.
  */
 
 export const headKey = Uint8Array.of(1)

@@ -9,7 +9,7 @@ import type {
   KeyValueStore,
 } from './key-value-store.ts'
 
-/** Databases that live as long as the process: `--in-memory`, and the reference for the others. */
+/** Databases in memory, for `--in-memory` and as the reference implementation. */
 export class MemoryKeyValueDatabases implements KeyValueDatabases {
   readonly #contents = new Map<string, Map<string, KeyValuePair>>()
   readonly #condemned = new Map<string, string>()
@@ -27,7 +27,7 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
     return new MemoryKeyValueStore(content, () => this.#open.delete(name))
   }
 
-  /** What another process would find if this one ended now. */
+  /** Returns what another process would find if this one ended now. */
   clone(): MemoryKeyValueDatabases {
     const copy = new MemoryKeyValueDatabases()
     for (const [name, content] of this.#contents) copy.#contents.set(name, new Map(content))
@@ -49,7 +49,7 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
   }
 
   async quarantine(name: string): Promise<void> {
-    // Nobody outside could look at it.
+    // Memory cannot be inspected after the process ended.
     await this.destroy(name)
     this.#condemned.delete(name)
   }
@@ -59,11 +59,9 @@ export class MemoryKeyValueDatabases implements KeyValueDatabases {
   }
 }
 
-/**
- * Keeps the values it is given, without copying: in memory, versions of the state live only once.
- */
+/** Keeps values without copying, so that versions of the state exist once. */
 class MemoryKeyValueStore implements KeyValueStore {
-  /** By key as text, one UTF-16 unit for each byte, so that text order is byte order. */
+  /** By key as text, one UTF-16 unit per byte, so that text order is byte order. */
   readonly #content: Map<string, KeyValuePair>
   readonly #closed: () => void
   #isClosed = false
@@ -86,10 +84,7 @@ class MemoryKeyValueStore implements KeyValueStore {
     }
   }
 
-  /**
-   * Costs a copy of the table, not of the values: only snapshots for other members and starts need
-   * it.
-   */
+  /** Copies the table but not the values: only starts and snapshots for other members need it. */
   snapshot(): KeyValueSnapshot {
     assert(!this.#isClosed, 'an open database is read')
     return memorySnapshot(this.#content)
@@ -102,7 +97,7 @@ class MemoryKeyValueStore implements KeyValueStore {
   }
 }
 
-/** A picture of `content` as it is now, by key as `textOf` gives it. */
+/** Returns a snapshot of `content`, by key as `textOf` returns it. */
 export function memorySnapshot(content: ReadonlyMap<string, KeyValuePair>): KeyValueSnapshot {
   const sorted = [...content].sort(([a], [b]) => (a < b ? -1 : 1))
   return {
@@ -128,7 +123,7 @@ function memoryRange(pairs: readonly KeyValuePair[]): KeyValueRange {
   }
 }
 
-/** One UTF-16 unit for each byte, so that text order is byte order. */
+/** One UTF-16 unit per byte, so that text order is byte order. */
 export function textOf(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
 }

@@ -4,7 +4,7 @@ import type { KeyValueDatabases } from './key-value-store.ts'
 
 /**
  * Whether there is a database that began beyond the known base of a damaged log. The record that
- * made it the live one may be in the damage, so it can neither be used nor be removed as a
+ * made it the live one may be in the damaged part, so it can neither be used nor be removed as a
  * leftover.
  */
 export async function hasNewerDatabase(home: KeyValueDatabases, base: LogIndex): Promise<boolean> {

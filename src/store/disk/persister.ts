@@ -16,20 +16,20 @@ export type PersisterOptions = {
   readonly store: KeyValueStore
   readonly clock: Clock
   readonly limits: StoreLimits
-  /** A batch is durable: the database stands at `applied`, with every version up to `revision`. */
+  /** A batch is durable: the database is at `applied`, with every version up to `revision`. */
   readonly onDisk: (applied: SnapshotMeta, revision: Revision) => void
-  /** The disk refused: nothing will be written any more. */
+  /** The disk refused a write: nothing will be written anymore. */
   readonly onFailure: (cause: unknown) => void
 }
 
 /**
- * Lets the database follow memory, in batches that each hold a whole prefix of the log:
+ * Writes the changes of memory to the database, in batches that each hold a prefix of the log:
  *
  *   apply ──> open ──seal──> sealed, sealed ──log has it──> writing ──> on disk
  *
- * What is open is still changing with memory. Sealing takes a picture of it, of the small parts of the
- * state and of the digest, at the index where memory stands; that picture is written once this
- * member's own log has everything up to there on disk.
+ * The open batch changes with memory. Sealing copies it, the singular values and the digest at the
+ * applied index; the sealed batch is written once this member's log has everything up to there on
+ * disk.
  */
 export class Persister {
   readonly #options: PersisterOptions
@@ -47,12 +47,12 @@ export class Persister {
     this.#sealedIndex = options.machine.state.appliedIndex
   }
 
-  /** Applied and not on disk. */
+  /** Bytes that are applied and not on disk. */
   get backlogBytes(): number {
     return this.#options.machine.changedBytes + this.#sealedBytes + this.#writingBytes
   }
 
-  /** Memory moved on. */
+  /** Called after memory has applied entries. */
   applied(): void {
     if (this.#stopped) return
     const { machine, limits, clock } = this.#options
@@ -63,7 +63,7 @@ export class Persister {
     }
     this.#timer ??= clock.after(limits.batchGatherMs, () => {
       this.#timer = null
-      // While the disk is busy changes gather on: the next batch is the larger.
+      // While the disk is busy changes accumulate: the next batch is larger.
       if (this.#writing === null && this.#sealed.length === 0) this.#seal()
       this.#write()
     })
@@ -74,7 +74,7 @@ export class Persister {
     this.#write()
   }
 
-  /** Writes all that the log allows now. */
+  /** Writes everything that the log has on disk now. */
   async flush(): Promise<void> {
     if (this.#stopped) return
     this.#seal()
@@ -82,7 +82,7 @@ export class Persister {
     while (this.#writing !== null) await this.#writing
   }
 
-  /** Ends after the write under way; the rest is left to the log. */
+  /** Stops after the write in progress; the log has the rest. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -101,7 +101,7 @@ export class Persister {
     for (const version of made) {
       changes.push({ kind: 'put', key: versionKey(version.revision), value: recordOf(version) })
     }
-    // Behind the puts: a version may have come and gone within one batch.
+    // After the puts: a version may be created and removed within one batch.
     for (const version of gone) changes.push({ kind: 'delete', key: versionKey(version) })
     for (const [session, record] of state.sessions.takeChanges()) {
       const key = sessionKey(session)
@@ -137,7 +137,7 @@ export class Persister {
     this.#writingBytes = 0
     this.#options.onDisk(cut.applied, cut.revision)
     this.#write()
-    // What gathered meanwhile may wait for a timer that came while the disk was busy.
+    // Changes that accumulated may wait for a timer that fired while the disk was busy.
     if (
       this.#writing === null &&
       !this.#stopped &&
@@ -148,7 +148,7 @@ export class Persister {
   }
 }
 
-/** A prefix of the log, ready to be written. */
+/** Changes up to a log index, ready to be written. */
 type SealedBatch = {
   readonly applied: SnapshotMeta
   readonly revision: Revision

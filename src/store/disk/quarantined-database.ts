@@ -5,11 +5,11 @@ import type { Discarded, KeyValueDatabases } from './key-value-store.ts'
 export type QuarantinedDatabaseEvent =
   ({ readonly kind: 'removed' } & Discarded) | { readonly kind: 'left'; readonly cause: string }
 
-/** The database that was set aside: kept until what took its place is durable, then removed. */
+/** The quarantined database: kept until its replacement is durable, then removed. */
 export class QuarantinedDatabase {
   readonly #home: Pick<KeyValueDatabases, 'discardQuarantined'>
   readonly #tell: (news: QuarantinedDatabaseEvent) => void
-  /** null: nothing is waited for. */
+  /** null: no replacement is awaited. */
   #until: LogIndex | null = null
   #removal: Promise<void> = Promise.resolve()
 
@@ -21,25 +21,27 @@ export class QuarantinedDatabase {
     this.#tell = tell
   }
 
-  /** The log makes another: by `last` that one holds whatever the old one may have held. */
+  /**
+   * The log rebuilds the state: at `last` the replacement has everything the old one may have had.
+   */
   keepUntil(last: LogIndex): void {
     this.#until = last
   }
 
-  /** A trusted database is durable up to there. */
+  /** The trusted database is durable up to the index. */
   durable(index: LogIndex): void {
     if (this.#until === null || index < this.#until) return
     void this.remove()
   }
 
-  /** Never fails: what is left over is removed another time. */
+  /** Never fails: leftovers are removed later. */
   remove(): Promise<void> {
     this.#until = null
     this.#removal = this.#removal.then(() => this.#remove())
     return this.#removal
   }
 
-  /** No removal is under way: something may take its place. */
+  /** Resolves when no removal is in progress. */
   get settled(): Promise<void> {
     return this.#removal
   }

@@ -2,8 +2,8 @@ import { DatabaseError } from '../store-errors.ts'
 import { hash128, hashBytes, newHash, readHash, sameHash } from '../machine/hash.ts'
 
 /**
- * Holds a stored version or session against its own hash, which it begins with and which covers the
- * rest.
+ * Checks a stored version or session against its own hash, which it begins with and which covers
+ * the rest.
  *
  * @throws DatabaseError `damaged`
  */

@@ -19,10 +19,10 @@ import { headKey, revisionOf, sessionOf, sessionRange, versionRange } from './ma
 import { decodeStoredHead } from './stored-head.ts'
 
 /**
- * Reads the whole state into memory, and proves on the way that it is what was written: each value
- * by its own hash, all of them together by the digest stored with the last batch.
+ * Reads the whole state into memory and verifies it: each value by its own hash, all of them
+ * together by the digest stored with the last batch.
  *
- * @param featureLevelMax the newest rules this member may decide by
+ * @param featureLevelMax the highest feature level of this member
  * @returns the empty state for an empty database
  * @throws DatabaseError `damaged`, `digest`, `unsupported`, `io`
  */
@@ -50,7 +50,7 @@ export async function loadState(
   }
 }
 
-/** Versions without a head were half a snapshot, or lost their head: nothing to build on. */
+/** Versions without a head are an incomplete snapshot, or the head was lost: not usable. */
 async function requireEmpty(snapshot: KeyValueSnapshot): Promise<void> {
   const range = snapshot.range(versionRange.from, versionRange.to)
   const pairs = await range.next()
@@ -77,8 +77,9 @@ function stateOf(head: Head): MachineState {
 }
 
 /**
- * In ascending order of revision, so that each version meets the one it replaced. Those at or below
- * `trimmed` have no event any more: they are still current, or leave with their successor's.
+ * Loads versions in ascending order of revision, so that each follows the one it replaced. Those at
+ * or below `trimmed` have no event anymore: they are still current, or are removed with their
+ * successor's event.
  */
 async function loadVersions(
   snapshot: KeyValueSnapshot,

@@ -3,17 +3,19 @@ import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from '../m
 import type { KeyValuePair } from './key-value-store.ts'
 
 /*
- * A snapshot as a stream: the stored head first, then all pairs in key order, then the end. Each frame
- * proves itself; the digest in the head proves that none is missing.
+ * A snapshot as a stream: the stored head first, then all pairs in key order, then the end. Each
+ * frame has a hash; the digest in the head proves that the stream is complete.
  *
  *   0        4      20     21
- *   | length | hash | kind | payload ... |      the length counts everything; the hash covers what follows it
+ *   | length | hash | kind | payload ... |
+ *
+ * The length counts the whole frame; the hash covers everything after it.
  *
  *   head    | "orch-snapshot" | format 1 | stored head |
  *   pairs   | key bytes 1 | key | value bytes 4 | value | ...
  *   end     | number of pairs, 8 |
  *
- * Numbers are lowest byte first.
+ * Numbers are little-endian.
  */
 
 export type SnapshotFrame =
@@ -26,7 +28,7 @@ const kindAt = 4 + hashBytes
 const payloadAt = kindAt + 1
 const kindNumber = { head: 0, pairs: 1, end: 2 } as const satisfies Record<SnapshotFrame['kind'], number>
 
-/** A frame holds one value of any size, or several small ones; above this it cannot be one. */
+/** A frame holds one value of any size, or several small ones; a longer frame is malformed. */
 const frameBytesMax = 16 * 1024 * 1024
 
 export function encodeFrame(frame: SnapshotFrame): Uint8Array {
@@ -44,7 +46,7 @@ export function encodeFrame(frame: SnapshotFrame): Uint8Array {
   return bytes
 }
 
-/** Cuts a stream into frames, wherever its chunks were cut. */
+/** Splits a stream into frames, independent of chunk boundaries. */
 export class FrameParser {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -54,7 +56,7 @@ export class FrameParser {
   }
 
   /**
-   * The frames that are complete now. Their bytes are views of what came in.
+   * Returns the frames that are complete. Their bytes are views of the chunks.
    * @throws DatabaseError `damaged`, `unsupported`
    */
   push(chunk: Uint8Array): SnapshotFrame[] {

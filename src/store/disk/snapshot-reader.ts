@@ -10,18 +10,17 @@ import { decodeStoredHead } from './stored-head.ts'
 export type SnapshotReaderOptions = {
   readonly limits: StoreLimits
   /**
-   * Whether the state may still be given away. Asked before the end is: without that nobody
-   * installs it.
+   * Whether the state may still be sent. Checked before the end frame: a receiver installs nothing
+   * without it.
    */
   readonly mayGive: () => boolean
-  /** What was read is not what was written, or could not be read. */
+  /** Called when data is damaged or cannot be read. */
   readonly onDamage: (cause: unknown) => void
 }
 
 /**
- * Streams the durable state as it was when the stream was opened, however much is written
- * meanwhile. Each value is held against its own hash on the way, so that damage is found where it
- * is; the receiver verifies the whole.
+ * Streams the durable state as of the opening, unaffected by later writes. Each value is checked
+ * against its own hash, so that damage is found here; the receiver verifies the whole.
  */
 export class SnapshotReader implements SnapshotSource {
   readonly snapshot: SnapshotMeta
@@ -47,7 +46,7 @@ export class SnapshotReader implements SnapshotSource {
       throw cause
     }
     await picture.close()
-    // A young database is none that is broken.
+    // A new database is not a damaged one.
     throw new DatabaseError('io', 'there is no durable state to send yet')
   }
 

@@ -12,22 +12,22 @@ import { decodeStoredHead } from './stored-head.ts'
 
 export type SnapshotStageOptions = {
   readonly home: KeyValueDatabases
-  /** Of a database that does not exist yet. */
+  /** Name of a database that does not exist yet. */
   readonly name: string
   readonly limits: StoreLimits
   readonly snapshot: SnapshotMeta
   /** See `loadState`. */
   readonly featureLevelMax: number
-  /** The sender's state is of rules or of a format that this member does not know. */
+  /** The state has a feature level or a format that this member does not support. */
   readonly onTooNew: (cause: DatabaseError) => void
 }
 
 /**
- * Takes another member's state into a database of its own, aside from the live one. It counts only once
- * all of it is there, was read back from disk, and has the digest the sender wrote:
+ * Receives another member's state into a separate database. It becomes usable only once it is
+ * complete, was read back from disk, and has the digest that the sender wrote:
  *
  *   receiving ──finish──> staged ──take──> the live state
- *       └──abort, damage──> discarded <──discard──┘        (or left on disk, when the process ends)
+ *       └──abort, damage──> discarded <──discard──┘     (or left on disk, when the process ends)
  */
 export class SnapshotStage implements SnapshotSink {
   readonly snapshot: SnapshotMeta
@@ -52,7 +52,7 @@ export class SnapshotStage implements SnapshotSink {
     this.snapshot = options.snapshot
   }
 
-  /** @throws DatabaseError `damaged`, `unsupported`, `io`; the stage is of no use then */
+  /** @throws DatabaseError `damaged`, `unsupported`, `io`; the stage is unusable then */
   chunk(bytes: Uint8Array): Promise<void> {
     return this.#known(async () => {
       for (const frame of this.#parser.push(bytes)) this.#take(frame)
@@ -88,11 +88,11 @@ export class SnapshotStage implements SnapshotSink {
   }
 
   abort(): void {
-    // Nobody waits: a leftover is removed at the next staging or start.
+    // Not awaited: a leftover is removed at the next staging or start.
     this.discard().catch(() => undefined)
   }
 
-  /** The verified state and its database, which belong to the caller from here on. */
+  /** Returns the verified state and its database, now owned by the caller. */
   take(): { readonly state: MachineState; readonly store: KeyValueStore } {
     const taken = {
       state: present(this.#state, 'a snapshot is staged before it is installed'),
@@ -102,18 +102,15 @@ export class SnapshotStage implements SnapshotSink {
     return taken
   }
 
-  /**
-   * Removes what was staged; does nothing after `take`. Resolves when it is gone, whoever asked
-   * first.
-   */
+  /** Removes the staged database; does nothing after `take`. Concurrent calls resolve together. */
   discard(): Promise<void> {
     this.#discarded ??= this.#discard()
     return this.#discarded
   }
 
   /**
-   * Closes what was staged and leaves it on disk. The log may name it by now, or in the moment
-   * before it ends: only the next start can tell, and removes it when it does not.
+   * Closes the staged database and leaves it on disk. The log may refer to it already: only the
+   * next start can tell, and removes it otherwise.
    */
   async leave(): Promise<void> {
     const store = this.#store

@@ -6,7 +6,7 @@ import type { KeyValueStore } from './key-value-store.ts'
 import { versionKey } from './machine-keys.ts'
 
 /**
- * Versions by revision, from disk; null for one that is not there (any more). Each is checked.
+ * Reads versions by revision from disk, verified; null for one that is absent or was removed.
  * @throws DatabaseError `damaged`, `io`
  */
 export async function readVersions(

@@ -1,7 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import { DatabaseError } from '../store-errors.ts'
 
-/** Writes the small records of the state: numbers lowest byte first, lengths before contents. */
+/** Writes small records of the state: little-endian numbers and length-prefixed contents. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafe(512)
   #length = 0
@@ -38,7 +38,7 @@ export class ByteWriter {
     this.#length += value.byteLength
   }
 
-  /** A copy of exactly what was written; the writer starts anew. */
+  /** Returns a copy of what was written and resets the writer. */
   take(): Uint8Array {
     const taken = Buffer.allocUnsafeSlow(this.#length)
     this.#buffer.copy(taken, 0, 0, this.#length)
@@ -80,7 +80,7 @@ export class ByteReader {
   number(): number {
     const value = this.#buffer.readDoubleLE(this.#advance(8))
     if (!Number.isSafeInteger(value) || value < 0)
-      throw new DatabaseError('damaged', 'a stored number is none')
+      throw new DatabaseError('damaged', 'a stored number is invalid')
     return value
   }
 

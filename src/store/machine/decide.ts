@@ -9,11 +9,11 @@ import type { ObjectTable } from './object-table.ts'
 export type Refusal = Extract<Outcome, { readonly kind: 'refused' }>
 
 /**
- * Whether all operations of one command may take effect. Later ones see what earlier ones would
- * have done. Changes nothing.
+ * Checks whether all operations of one command may take effect. Later ones see the effects of
+ * earlier ones. Changes nothing.
  *
  * @param last the revision before the command; operation i gets the (i + 1)th after it
- * @returns null: all of them may
+ * @returns null: all may take effect
  */
 export function refusalOf(
   objects: ObjectTable,
@@ -27,16 +27,16 @@ export function refusalOf(
       const current = picture.get(operation.key)?.revision ?? noRevision
       return { kind: 'refused', operation: at, condition: lost, current }
     }
-    // What the only operation does, nobody sees.
+    // Nothing depends on the effects of a single operation.
     if (operations.length > 1) picture.perform(operation, revision(last + at + 1))
   }
   return null
 }
 
-/** What conditions look at of an object. */
+/** The properties of an object that conditions check. */
 type Seen = { readonly revision: Revision; readonly uid: string; readonly terminating: boolean }
 
-/** The objects as the operations so far would have left them. */
+/** Overlay of the objects with the effects of the operations so far. */
 class PendingWrites {
   readonly #objects: ObjectTable
   /** null: deleted. */
@@ -73,7 +73,7 @@ function lostCondition(picture: PendingWrites, operation: Operation): Condition 
   for (const condition of operation.conditions) {
     if (!holds(picture, seen, condition)) return condition
   }
-  // Nothing can be deleted that is not there, whether or not the command says so.
+  // An absent object cannot be deleted, whatever the conditions.
   return operation.kind === 'delete' && seen === null ? { kind: 'exists' } : null
 }
 

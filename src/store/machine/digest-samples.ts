@@ -3,7 +3,7 @@ import { digestOf } from './digest.ts'
 import { hashText } from './hash.ts'
 import type { MachineState } from './state.ts'
 
-/** The fingerprint of the state at one index; equal on all members at equal indexes and levels. */
+/** Digest of the state at one index; equal on all members at equal indexes and feature levels. */
 export type DigestSample = {
   readonly index: LogIndex
   readonly featureLevel: number
@@ -13,16 +13,17 @@ export type DigestSample = {
 
 export type DigestSamplesLimits = {
   /**
-   * A sample is taken at every multiple of this, so that members compare though they never rest.
+   * A sample is taken at every multiple of this, so that members can compare even under constant
+   * load.
    */
   readonly sampleEntries: number
-  /** Samples kept. When full: the oldest goes. */
+  /** Samples kept. When full: the oldest is dropped. */
   readonly samplesMax: number
-  /** Indexes to come that somebody named. When full: another is not noted. */
+  /** Requested future indexes. When full: further requests are ignored. */
   readonly sampleWishesMax: number
 }
 
-/** Fingerprints of the state along the log, at indexes that other members sample too. */
+/** Digests of the state along the log, at indexes that other members sample too. */
 export class DigestSamples {
   readonly #limits: DigestSamplesLimits
   #samples: DigestSample[] = []
@@ -37,14 +38,14 @@ export class DigestSamples {
     return this.#samples
   }
 
-  /** One entry was applied. */
+  /** Called after each applied entry. */
   applied(state: MachineState): void {
     const { appliedIndex } = state
     const isDue = appliedIndex % this.#limits.sampleEntries === 0
     if (this.#wished.delete(appliedIndex) || isDue) this.take(state)
   }
 
-  /** A sample where the state stands now. */
+  /** Takes a sample at the current index. */
   take(state: MachineState): void {
     const index = state.appliedIndex
     if (this.#samples.at(-1)?.index === index) return
@@ -53,7 +54,7 @@ export class DigestSamples {
     if (this.#samples.length > this.#limits.samplesMax) this.#samples.shift()
   }
 
-  /** A sample will be taken there, if the state has not passed it. */
+  /** Requests a sample at an index, unless the state has passed it. */
   wish(index: LogIndex, state: MachineState): void {
     if (index <= state.appliedIndex || this.#wished.size >= this.#limits.sampleWishesMax) return
     this.#wished.add(index)

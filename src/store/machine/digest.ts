@@ -20,9 +20,9 @@ export function headOf(state: MachineState): Head {
 }
 
 /**
- * Fingerprint of the whole state: equal on all members that applied the same entries, however they
- * were cut into batches and wherever they came from. The sum over all readable versions is kept up
- * to date by `Machine`; what is small is hashed anew.
+ * Returns the digest of the whole state: equal on all members that applied the same entries,
+ * regardless of batching and snapshots. The sum over all readable versions is maintained by
+ * `Machine`; the small rest is hashed here.
  */
 export function digestOf(state: MachineState): Hash128 {
   const digest = hash128(encodeHead(headOf(state)), 0, newHash())

@@ -11,22 +11,22 @@ import type { Scope } from './scope.ts'
 import { hashOf, recordBytes, versionOverheadBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
 
-/** What memory knows of every event in the window, wherever the versions themselves are. */
+/** What memory knows about every event in the window, even if its versions are on disk. */
 export type EventRecord = {
   readonly revision: Revision
   readonly key: Key
   readonly kind: Version['kind']
-  /** The version before; 0 when there was none. */
+  /** The replaced version; 0 for a new object. */
   readonly previous: Revision
   readonly lastOfCommand: boolean
   /** null: the versions are on disk only. */
   readonly event: StoreEvent | null
 }
 
-/** A key whose object was deleted within the window, perhaps more than once. */
+/** A key whose object was deleted within the window, possibly repeatedly. */
 export type KeyDeletions = {
   readonly key: Key
-  /** Of the deletions, ascending; at least one. */
+  /** Revisions of the deletions, ascending; at least one. */
   readonly revisions: readonly Revision[]
 }
 
@@ -35,31 +35,31 @@ export type KeyDeletions = {
  *
  *        trimmed              inMemory               last
  *   ───────┼──────────────────────┼────────────────────┤
- *   gone   │ noted; versions on   │ noted, and ready   │
- *          │ disk                 │ as values          │
+ *   gone   │ recorded; versions   │ recorded, and kept │
+ *          │ on disk              │ as values          │
  *
- * A note takes about 50 bytes in typed arrays, so the whole window is searched without touching a
- * disk. A version leaves (memory, disk and digest) when its successor's event is trimmed; a deletion's
- * last version has none and leaves with its own.
+ * A record takes about 50 bytes in typed arrays, so the whole window is searched in memory. A
+ * version is removed (from memory, disk and digest) when its successor's event is trimmed; the last
+ * version of a deletion is removed with its own event.
  */
 export class History {
   #segments: Segment[] = []
   #trimmed: Revision
   #last: Revision
-  /** Events above it are ready as values. */
+  /** Events above it are kept as values. */
   #inMemory: Revision
   #heldBytes = 0
-  /** About 150 bytes for each key; it goes when the last of its deletions is forgotten. */
+  /** About 150 bytes per key; removed when its last deletion is trimmed. */
   readonly #departures = new KeyOrder<{ readonly key: Key; readonly revisions: Revision[] }>()
 
-  /** Empty, as if everything up to `trimmed` had been forgotten. */
+  /** An empty history that is trimmed up to the given revision. */
   constructor(trimmed: Revision) {
     this.#trimmed = trimmed
     this.#last = trimmed
     this.#inMemory = trimmed
   }
 
-  /** Events at and below are forgotten; the state at this revision can still be read. */
+  /** Events at and below are discarded; the state at this revision can still be read. */
   get trimmed(): Revision {
     return this.#trimmed
   }
@@ -72,12 +72,12 @@ export class History {
     return this.#inMemory
   }
 
-  /** Bytes of versions that only the ready events keep alive. */
+  /** Bytes of versions that are kept only by events in memory. */
   get heldBytes(): number {
     return this.#heldBytes
   }
 
-  /** @param old the version it replaced, when there was one */
+  /** @param old the replaced version, if any */
   append(version: Version, old: Version | null): void {
     assert(version.revision === this.#last + 1, 'every revision has one event')
     assert((old?.revision ?? noRevision) === version.previous, 'an event knows the version before it')
@@ -124,32 +124,33 @@ export class History {
     }
   }
 
-  /** The version that the event replaced; 0 when there was none. */
+  /** Returns the version that the event replaced; 0 for a new object. */
   previousOf(at: Revision): Revision {
     assert(at > this.#trimmed && at <= this.#last, 'the event is in the window')
     return revision(this.#segmentOf(at).previous[at % segmentEvents] ?? 0)
   }
 
-  /** Deletions of one key. */
+  /** Returns the deletions of one key. */
   deletionsOf(key: Key): KeyDeletions | null {
     return this.#departures.get(key)
   }
 
   /**
-   * Keys under `prefix` behind the key `after` that were deleted within the window, in key order.
+   * Yields the keys under `prefix` after the key `after` that were deleted within the window, in
+   * key order.
    */
   deletedKeys(prefix: KeyPrefix, after: Key | null): Generator<KeyDeletions, void> {
     return this.#departures.walk(prefix, after)
   }
 
-  /** Whether this is where a command ended, so that a reader may stop behind it. */
+  /** Whether a command ended here, so that a reader may stop after it. */
   endsCommand(at: Revision): boolean {
     return ((this.#segmentOf(at).kinds[at % segmentEvents] ?? 0) & lastFlag) !== 0
   }
 
   /**
-   * The first event of `scope` above `after` and at most at `upTo`. Compares numbers only, until
-   * one is probably right: a million events take a few milliseconds.
+   * Returns the first event of `scope` above `after` and at most at `upTo`. Compares numbers first:
+   * a million events take a few milliseconds.
    */
   seek(scope: Scope, after: Revision, upTo: Revision): Revision | null {
     assert(after >= this.#trimmed && upTo <= this.#last, 'the events are in the window')
@@ -169,11 +170,11 @@ export class History {
   }
 
   /**
-   * Forgets events up to `upTo`.
-   * @param leaving called with each version that nobody can read any more
+   * Discards events up to `upTo`.
+   * @param leaving called with each version that becomes unreadable
    * @param freed called for each event with the bytes of the versions that leave with it, all of
    * one key
-   * @returns what those versions contributed to the digest
+   * @returns their contribution to the digest
    */
   trim(
     upTo: Revision,
@@ -204,8 +205,8 @@ export class History {
   }
 
   /**
-   * Lets go of the oldest ready events until the bounds are kept.
-   * @param onDisk only versions up to here can be read back, so only they are let go of
+   * Drops the oldest events from memory until the bounds are met.
+   * @param onDisk only versions up to here can be read back, so only they are dropped
    */
   shrink(onDisk: Revision, bounds: { readonly events: number; readonly bytes: number }): void {
     while (
@@ -225,7 +226,7 @@ export class History {
     else known.revisions.push(at)
   }
 
-  /** The oldest deletion of `key`. */
+  /** Removes the oldest deletion of `key`. */
   #forgetDeparture(key: Key): void {
     const departure = present(this.#departures.get(key), 'a deletion in the window is known by its key')
     departure.revisions.shift()
@@ -247,7 +248,7 @@ export class History {
   }
 }
 
-/** Consecutive events, by slot = revision modulo their number. */
+/** Consecutive events, by slot = revision modulo the segment size. */
 type Segment = {
   /** Revision of slot 0. */
   readonly base: number
@@ -256,9 +257,9 @@ type Segment = {
   readonly kinds: Uint8Array
   readonly resources: Uint32Array
   readonly namespaces: Uint32Array
-  /** Four lanes each: what leaves the digest together with the event. */
+  /** Four lanes each: the hashes that leave the digest with the event. */
   readonly sums: Uint32Array
-  /** Of the same versions' records. */
+  /** Bytes of the records of those versions. */
   readonly bytes: Uint32Array
   readonly events: (StoreEvent | null | undefined)[]
 }
@@ -295,7 +296,7 @@ function leavingBytes(version: Version, old: Version | null): number {
   return (old === null ? 0 : recordBytes(old)) + (version.kind === 'deleted' ? recordBytes(version) : 0)
 }
 
-/** The version an event replaced has no other home; neither has a deletion's last one. */
+/** A replaced version is referenced by its event only; so is the last version of a deletion. */
 function heldBy(event: StoreEvent): number {
   const previous = event.previous === null ? 0 : event.previous.bytes.byteLength + versionOverheadBytes
   return event.kind === 'deleted' ? previous + event.object.bytes.byteLength + versionOverheadBytes : previous

@@ -1,32 +1,33 @@
 import { featureLevelMax as newest, programVersion } from '../../version.ts'
 import { DatabaseError } from '../store-errors.ts'
 
-/** From here on the size of objects and the storage quota are decided at apply. */
+/** Since this level object sizes and the storage quota are checked at apply. */
 export const storageRulesLevel = 2
 
 /**
- * From here on apply shows the members as objects, and a configuration may say whom a member
+ * Since this level apply maintains Member objects, and a configuration may record whom a member
  * replaces and since when.
  */
 export const memberObjectsLevel = 3
 
 /**
- * From here on a write may rest on the version of another object, so kinds may be defined by
- * objects.
+ * Since this level a write may depend on the version of another object, so objects may define
+ * kinds.
  */
 export const customKindsLevel = 3
 
 /**
- * From here on a committed command that cannot be decoded does nothing. So a command that a later
- * level adds may be proposed only once the cluster is at that level: an earlier program would pass
- * it over.
+ * Since this level a committed command that cannot be decoded has no effect. So a command that a
+ * later level adds may be proposed only once the cluster is at that level: an earlier program would
+ * skip it.
  */
 export const unreadableCommandsLevel = 3
 
 /**
- * This member may not decide by the cluster's rules, so it must not decide at all.
+ * The error of a member that does not support the feature level of the cluster: it must not apply
+ * anything.
  *
- * @param featureLevelMax what it may decide by: less than `newest` where its operator holds it back
+ * @param featureLevelMax its highest level: less than `newest` if its operator limits it
  */
 export function tooNew(level: number, featureLevelMax: number): DatabaseError {
   const remedy =

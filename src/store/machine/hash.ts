@@ -1,7 +1,7 @@
 /** 128 bits as four lanes. Mutable, so that hot paths allocate nothing. */
 export type Hash128 = Uint32Array
 
-/** Bytes of a hash where it is stored. */
+/** Bytes of a stored hash. */
 export const hashBytes = 16
 
 export function newHash(): Hash128 {
@@ -9,7 +9,8 @@ export function newHash(): Hash128 {
 }
 
 /**
- * Hashes `bytes` from `from` on into `out`. Sees rot, not malice: an adversary could construct a collision.
+ * Hashes `bytes` from `from` on into `out`. Detects random damage; an adversary could construct a
+ * collision.
  *
  * @source Appleby, MurmurHash3 for x86, 128 bits; the last block is padded with zeros instead of
  *   being mixed byte by byte, so values differ from the reference.
@@ -29,7 +30,7 @@ export function hash128(bytes: Uint8Array, from: number, out: Hash128): Hash128 
   return out
 }
 
-/** Sum of hashes, lane by lane: the order of adding does not matter, and adding can be undone. */
+/** Adds hashes lane by lane: commutative and reversible. */
 export function addHash(sum: Hash128, hash: Hash128): void {
   for (let lane = 0; lane < 4; lane++) sum[lane] = laneOf(sum, lane) + laneOf(hash, lane)
 }
@@ -58,7 +59,7 @@ export function hashText(hash: Hash128): string {
   return [...hash].map((lane) => lane.toString(16).padStart(8, '0')).join('')
 }
 
-// Scratch space of this thread; no function here is entered twice at a time.
+// Scratch space of this thread; the functions here are not reentrant.
 const lanes = new Int32Array(4)
 const tail = new Uint8Array(16)
 const tailView = new DataView(tail.buffer)
@@ -87,7 +88,7 @@ function finish(length: number, out: Hash128): void {
   for (let lane = 0; lane < 4; lane++) out[lane] = lanes[lane] ?? 0
 }
 
-/** Lets every lane depend on all others. */
+/** Mixes all lanes. */
 function spread(): void {
   const first = ((lanes[0] ?? 0) + (lanes[1] ?? 0) + (lanes[2] ?? 0) + (lanes[3] ?? 0)) | 0
   lanes[0] = first

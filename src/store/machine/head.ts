@@ -8,7 +8,7 @@ import type { Revision } from '../revision.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
 import { storageRulesLevel } from './feature-level.ts'
 
-/** What there is only one of: everything of the state but versions and sessions. */
+/** The singular parts of the state: everything but versions and sessions. */
 export type Head = {
   readonly appliedIndex: LogIndex
   readonly appliedTerm: Term
@@ -25,20 +25,20 @@ export type Head = {
 }
 
 /**
- * The format follows the feature level, so that a state of level 1 has the bytes it always had, and
- * a program that knows only level 1 says of any other that it is too new.
+ * The format depends on the feature level, so that a state of level 1 keeps its bytes, and a
+ * program that only supports level 1 rejects any other as too new.
  */
 const formats = { first: 1, withStorage: 2 } as const
 /**
- * Of a stored configuration. `added`: what is known of members that were added follows each of
- * them. It is left out where nobody was, so that such a configuration has the bytes it always had.
+ * Flags of a stored configuration. `added`: details of added members follow each of them. Omitted
+ * if no member was added, so that such a configuration keeps its bytes.
  */
 const flag = { autoLeave: 1, added: 2 } as const
-/** Of the head, from feature level 2 on. */
+/** Flags of the head, since feature level 2. */
 const headFlag = { alarm: 1, leaseReads: 2 } as const
 const writer = new ByteWriter()
 
-/** Equal heads have equal bytes: every field in a fixed order, records by ascending name. */
+/** Equal heads have equal bytes: fields in a fixed order, records by ascending name. */
 export function encodeHead(head: Head): Uint8Array {
   const hasStorage = head.featureLevel >= storageRulesLevel
   writer.u8(hasStorage ? formats.withStorage : formats.first)

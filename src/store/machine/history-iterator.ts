@@ -4,13 +4,13 @@ import type { Revision } from '../revision.ts'
 import type { KeyDeletions, History } from './event-history.ts'
 import type { MachineState } from './state.ts'
 
-/** A version: itself where memory has it, otherwise the revision under which the disk has it. */
+/** A version: itself if memory has it, otherwise its revision on disk. */
 export type VersionRef = StoredObject | Revision
 
 /**
- * The version of `key` that was the newest at the revision `at`: what is there now, or what the
- * first of the events since replaced. Each event names the version before it, so only those of this
- * very key are looked at.
+ * Returns the version of `key` that was the newest at the revision `at`: the current one, or the
+ * one that the first event since replaced. Each event refers to the previous version, so only
+ * events of this key are visited.
  *
  * @param at within the window
  * @returns null: there was none
@@ -20,17 +20,16 @@ export function versionAt(state: MachineState, key: Key, at: Revision): VersionR
 }
 
 /**
- * The state at a revision of the past in key order: what is there now and what was deleted within
- * the window, merged. Good as long as nothing is applied: not over an `await`, behind which another
- * one goes on from `last`.
+ * Iterates over the state at a past revision in key order: merges current objects with those
+ * deleted within the window. Valid until something is applied, so not across an `await`; another
+ * iterator continues from `last`.
  *
- * Over a whole list it looks at each object once and at most at each event since: as much as the
- * newest list costs, and what was written meanwhile.
+ * Over a whole list it visits each object once and each event since at most once.
  */
 export class HistoryIterator {
-  /** The last key that was looked at. */
+  /** The last key that was visited. */
   last: Key | null
-  /** Nothing is behind it. */
+  /** Whether the end was reached. */
   ended = false
   readonly #undoing: VersionLookup
   readonly #objects: Iterator<StoredObject, void>
@@ -48,9 +47,9 @@ export class HistoryIterator {
   }
 
   /**
-   * The next ones.
-   * @param most at most so many
-   * @param stepsMax stops behind so many keys and events, with fewer
+   * Returns the next versions.
+   * @param most maximum number
+   * @param stepsMax maximum number of visited keys and events
    */
   take(most: number, stepsMax: number): VersionRef[] {
     const places: VersionRef[] = []
@@ -73,7 +72,7 @@ export class HistoryIterator {
   }
 }
 
-/** Finds versions of one revision, and counts the events it had to look at. */
+/** Finds versions at one revision, and counts the visited events. */
 class VersionLookup {
   steps = 0
   readonly #history: History
@@ -90,12 +89,12 @@ class VersionLookup {
       const place = this.#replacedSince(current.revision)
       if (place !== null) return place
     }
-    // What was there then, if anything, ended with the first deletion since.
+    // The object at that revision ended with the first deletion since.
     const deletion = departure === null ? null : firstBehind(departure.revisions, this.#at)
     return deletion === null ? null : this.#replacedSince(deletion)
   }
 
-  /** Goes from event to event of one object back to the first one since. null: that created it. */
+  /** Follows the events of one object back to the first one since. null: that one created it. */
   #replacedSince(newest: Revision): VersionRef | null {
     let event = newest
     for (let previous = this.#history.previousOf(event); ; previous = this.#history.previousOf(event)) {
@@ -107,7 +106,7 @@ class VersionLookup {
   }
 }
 
-/** The first revision above `at` of those ascending. */
+/** Returns the first revision above `at` in ascending order. */
 function firstBehind(revisions: readonly Revision[], at: Revision): Revision | null {
   let low = 0
   let high = revisions.length

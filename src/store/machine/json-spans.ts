@@ -1,16 +1,12 @@
 /*
- * An object of JSON taken apart without reading its values: what is put back is, to the digit, what
- * stood there. `JSON.parse` rounds whole numbers beyond 2^53, and what the machine writes must not
- * say less than what it was given.
+ * Splits a JSON object without parsing its values, so that they are written back exactly.
+ * `JSON.parse` would round whole numbers beyond 2^53.
  */
 
-/** The members of an object, in order: the name, and its value as it is written. */
+/** The members of an object in order: name, and the text of its value. */
 export type JsonSpans = ReadonlyMap<string, string>
 
-/**
- * @param text valid JSON without blanks between its parts, as stored. @returns empty when it is no
- * object
- */
+/** @param text valid JSON without whitespace, as stored. @returns empty when it is not an object */
 export function spansOf(text: string): Map<string, string> {
   const spans = new Map<string, string>()
   if (!text.startsWith('{') || text === '{}') return spans
@@ -18,7 +14,7 @@ export function spansOf(text: string): Map<string, string> {
     const colon = endOfString(text, at)
     const end = endOfValue(text, colon + 1)
     spans.set(JSON.parse(text.slice(at, colon)) as string, text.slice(colon + 1, end))
-    // Behind a comma, or behind the last brace.
+    // After a comma or the last brace.
     at = end + 1
   }
   return spans
@@ -28,7 +24,7 @@ export function textOfSpans(spans: JsonSpans): string {
   return `{${[...spans].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`
 }
 
-/** @returns where the text goes on behind the string that begins at `from` */
+/** @returns the position after the string that begins at `from` */
 function endOfString(text: string, from: number): number {
   for (let at = from; ;) {
     const quote = text.indexOf('"', at + 1)

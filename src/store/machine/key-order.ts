@@ -2,15 +2,16 @@ import { present } from '../../../base/assert.ts'
 import type { Key, KeyPrefix } from '../key.ts'
 
 /**
- * Things with a key each, in the order of their keys.
+ * Items in the order of their keys.
  *
- * They lie in sorted chunks, as in a B+ tree of two levels: a search takes about 18 comparisons
- * among 200,000, an insertion moves at most one chunk of pointers. Keys compare by UTF-16 code
- * units, the same on every member.
+ * Stored in sorted chunks, as in a B+ tree of two levels: a search takes about 18 comparisons among
+ * 200,000, an insertion moves at most one chunk of pointers. Keys compare by UTF-16 code units, the
+ * same on every member.
  */
 export class KeyOrder<T extends { readonly key: Key }> {
   /**
-   * None is empty, unless it is the only one. Every key of a chunk is below every key of the next.
+   * No chunk is empty, unless it is the only one. Every key of a chunk is below every key of the
+   * next.
    */
   readonly #chunks: T[][] = [[]]
 
@@ -20,7 +21,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     return found?.key === key ? found : null
   }
 
-  /** In place of what had its key. */
+  /** Replaces the item with the same key. */
   set(item: T): void {
     const place = this.#seek(item.key)
     const chunk = this.#chunk(place.chunk)
@@ -32,7 +33,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     if (chunk.length > chunkItemsMax) this.#split(place.chunk)
   }
 
-  /** Nothing happens when it is not there. */
+  /** Does nothing when the key is absent. */
   delete(key: Key): void {
     const place = this.#seek(key)
     const chunk = this.#chunk(place.chunk)
@@ -42,8 +43,8 @@ export class KeyOrder<T extends { readonly key: Key }> {
   }
 
   /**
-   * Those under `prefix` behind the key `after`, in order.
-   * @param limit at most so many; null for all
+   * Returns items under `prefix` after the key `after`, in order.
+   * @param limit maximum number; null for all
    */
   list(
     prefix: KeyPrefix | '',
@@ -67,7 +68,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     return { items, more: false }
   }
 
-  /** As `list`, one by one. Good as long as nothing changes: not over an `await`. */
+  /** As `list`, lazily. Valid until something changes: not across an `await`. */
   *walk(prefix: KeyPrefix | '', after: Key | null): Generator<T, void> {
     const end = this.#end(prefix)
     const start = this.#start(prefix, after)
@@ -80,7 +81,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     }
   }
 
-  /** Adds up whole chunks, so it costs little even for many. */
+  /** Sums whole chunks, so it is cheap even for many. */
   count(prefix: KeyPrefix | ''): number {
     const start = this.#seek(prefix)
     const end = this.#end(prefix)
@@ -90,7 +91,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     return count
   }
 
-  /** The first under `prefix` that `accept` wants. */
+  /** Returns the first item under `prefix` that `accept` accepts. */
   first(prefix: string, accept: (item: T) => boolean): T | null {
     const start = this.#seek(prefix)
     let slot = start.slot
@@ -106,11 +107,14 @@ export class KeyOrder<T extends { readonly key: Key }> {
     return null
   }
 
-  /** Where `key` is, or would be put. The slot may be behind the last of its chunk. */
+  /**
+   * Returns the position of `key`, or its insertion point. The slot may be after the last of its
+   * chunk.
+   */
   #seek(key: string): Place {
     let low = 0
     let high = this.#chunks.length - 1
-    // The last chunk whose first key is not above `key`.
+    // Finds the last chunk whose first key is not above `key`.
     while (low < high) {
       const middle = (low + high + 1) >>> 1
       if (keyAt(this.#chunk(middle), 0) <= key) low = middle
@@ -134,7 +138,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     return found?.key === after ? { chunk: place.chunk, slot: place.slot + 1 } : place
   }
 
-  /** Behind the last key under `prefix`. */
+  /** Returns the position after the last key under `prefix`. */
   #end(prefix: string): Place {
     if (prefix === '') {
       const last = this.#chunks.length - 1
@@ -146,7 +150,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
 
   #split(at: number): void {
     const chunk = this.#chunk(at)
-    // Cut near the end when keys came in ascending order, so that loading leaves full chunks.
+    // Split near the end when keys arrive in ascending order, so that loading leaves full chunks.
     this.#chunks.splice(
       at + 1,
       0,
@@ -154,9 +158,7 @@ export class KeyOrder<T extends { readonly key: Key }> {
     )
   }
 
-  /**
-   * Joins a chunk that became small with the one behind or before it, so that no chunk is empty.
-   */
+  /** Merges a small chunk with a neighbour, so that no chunk is empty. */
   #merge(at: number): void {
     if (this.#chunk(at).length > chunkItemsMax >>> 3 || this.#chunks.length === 1) return
     const left = at + 1 < this.#chunks.length ? at : at - 1

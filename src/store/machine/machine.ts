@@ -17,12 +17,12 @@ import { beginsAlarm, endsAlarm, eventsKept, firstQuota, sizeRefusalOf } from '.
 import { deletedVersion, hashOf, putVersion, recordOf } from './object-version.ts'
 import type { Version, VersionPlace } from './object-version.ts'
 
-/** What changed since the changes were last taken, for the database to follow. */
+/** Changes since the last call of `takeChanges`, for the database. */
 export type VersionChanges = {
   readonly made: readonly Version[]
-  /** Versions nobody can read any more. Some may be in `made` too. */
+  /** Versions that became unreadable. Some may be in `made` too. */
   readonly gone: readonly Revision[]
-  /** Of the records in `made`. */
+  /** Bytes of the records in `made`. */
   readonly bytes: number
 }
 
@@ -39,8 +39,8 @@ export class Machine {
   readonly #featureLevelMax: number
 
   /**
-   * @param featureLevelMax the newest rules this member may decide by
-   * @param samples told of each entry; null: nobody compares this state with others
+   * @param featureLevelMax the highest feature level of this member
+   * @param samples called after each entry; null: the state is not compared with others
    */
   constructor(state: MachineState, featureLevelMax = newestLevel, samples: DigestSamples | null = null) {
     this.state = state
@@ -48,7 +48,7 @@ export class Machine {
     this.#samples = samples
   }
 
-  /** Where the state stands in the log. */
+  /** Position of the state in the log. */
   get applied(): SnapshotMeta {
     const { appliedIndex, appliedTerm, configuration } = this.state
     return { index: appliedIndex, term: appliedTerm, configuration }
@@ -59,10 +59,10 @@ export class Machine {
   }
 
   /**
-   * In order, each once; those at or below the applied index were applied before and do nothing.
-   * @returns the fate of each command that `session` made
-   * @throws DatabaseError `unsupported` before an entry behind which other rules hold than this
-   * member may decide by
+   * Applies entries in order, each once; those at or below the applied index are skipped.
+   * @returns the outcome of each command of `session`
+   * @throws DatabaseError `unsupported` before an entry that raises the feature level beyond this
+   * member's
    */
   apply(entries: readonly Entry[], session: number): SettledProposal<Outcome>[] {
     const settled: SettledProposal<Outcome>[] = []
@@ -71,12 +71,12 @@ export class Machine {
       assert(entry.index === this.state.appliedIndex + 1, 'entries are applied without gaps')
       assert(entry.term >= this.state.appliedTerm, 'terms never go back')
       const proposal = entry.kind === 'command' ? this.#read(entry) : null
-      // First, because commands ask what index they are at.
+      // First, because commands use the current index.
       this.state.appliedIndex = entry.index
       this.state.appliedTerm = entry.term
       if (entry.kind === 'configuration') this.state.configuration = entry.configuration
-      // With each new leader too: a state that was restored or recovered has members of another
-      // life.
+      // Also with each new leader: a restored or recovered state has members of another
+      // incarnation.
       if (entry.kind !== 'command') this.#showMembers(0)
       if (proposal !== null) this.#command(proposal, session, settled)
       this.#samples?.applied(this.state)
@@ -92,7 +92,9 @@ export class Machine {
     return changes
   }
 
-  /** Before anything changes: what this member cannot decide must leave no trace in its state. */
+  /**
+   * Before any change: a command that this member cannot apply must leave no trace in its state.
+   */
   #read(entry: Extract<Entry, { readonly kind: 'command' }>): Proposal {
     const envelope = decodeEnvelope(entry.data)
     const command = this.#decode(envelope.payload)
@@ -103,8 +105,8 @@ export class Machine {
   }
 
   /**
-   * A leader proposes nothing that it cannot decode. Should such a command be committed all the
-   * same, it does nothing, on every member alike: else none of them would ever come past it.
+   * A leader proposes no command that it cannot decode. Should one be committed nevertheless, it
+   * has no effect on any member: otherwise none of them could pass it.
    * @returns null: it cannot be decoded
    */
   #decode(payload: Uint8Array): Command | null {
@@ -117,7 +119,7 @@ export class Machine {
     }
   }
 
-  /** The feature level that a command makes the cluster's; 0 when it changes none. */
+  /** Returns the feature level that a command raises the cluster to; 0 when it does not. */
   #levelBehind(command: Command | null): number {
     if (command === null) return 0
     if (command.kind === 'raise-feature-level') return command.level
@@ -131,7 +133,7 @@ export class Machine {
     sessions.heard(session, acknowledgedBelow, index)
     const known = sessions.outcomeOf(session, sequence)
     if (known === 'settled') return
-    // A second try of what was decided has that outcome, whatever its own term.
+    // A retry of an applied command has its first outcome, regardless of its term.
     const outcome = known ?? (proposal.isVoid ? null : this.#perform(command))
     if (known === null && outcome !== null) sessions.settle(session, sequence, outcome)
     if (session !== ownSession) return
@@ -160,8 +162,8 @@ export class Machine {
   }
 
   /**
-   * Conditions come first: whoever lost a race shall learn that. A write that the quota refuses
-   * raises the alarm where little room is left; that refuses those after it too.
+   * Conditions come first, so that a lost race is reported as such. A write that the quota refuses
+   * raises the alarm when little space is left, which then refuses later writes too.
    */
   #refusal(operations: readonly Operation[]): Outcome | null {
     const { state } = this
@@ -226,7 +228,7 @@ export class Machine {
 
   #bootstrap(command: Extract<Command, { readonly kind: 'bootstrap' }>): Outcome {
     if (this.state.identity !== null) return nothing
-    // Of conditions only: what a cluster begins with is its founder's business, whatever its size.
+    // Checks conditions only: the quota does not apply to the initial objects.
     const refusal = refusalOf(this.state.objects, command.operations, this.state.revision)
     if (refusal !== null) return refusal
     const outcome = this.#write(command.operations)
@@ -237,7 +239,7 @@ export class Machine {
     return outcome
   }
 
-  /** A log that has an entry about its members tells more than whoever proposed this knew. */
+  /** A configuration entry in the log has precedence over what the founder knew. */
   #found(founding: Founding | undefined): void {
     const { state } = this
     if (founding !== undefined && state.configuration.members.length === 0) {
@@ -246,7 +248,7 @@ export class Machine {
     this.#showMembers(founding?.atMs ?? 0)
   }
 
-  /** Members are no client's writes: neither conditions nor the quota hold them back. */
+  /** Member objects are not subject to conditions or the quota. */
   #showMembers(atMs: number): void {
     const { objects, configuration, identity, featureLevel } = this.state
     if (identity === null || featureLevel < memberObjectsLevel) return
@@ -262,9 +264,7 @@ export class Machine {
     return noRevisions
   }
 
-  /**
-   * What a command does not say of the quota stays; before there are rules for it there is none.
-   */
+  /** A quota that the command omits is unchanged; before its feature level there is none. */
   #set(settings: Settings): void {
     const { state } = this
     const told = settings.storageBytesMax ?? state.settings.storageBytesMax ?? firstQuota(state.usage.bytes)
@@ -276,9 +276,8 @@ export class Machine {
   }
 
   /**
-   * The floor in events holds even against a proposer that forgot it. The window, which is time
-   * that was promised to readers, holds even while the storage is full; who cannot wait for it sets
-   * a shorter one.
+   * Keeps the minimum number of events even if the proposer ignored it. The history window was
+   * promised to readers and holds even while the storage is full; an operator may shorten it.
    */
   #trim(upTo: Revision): Outcome {
     const { history, settings, usage, storageAlarm: alarm } = this.state
@@ -312,13 +311,13 @@ export class Machine {
   }
 }
 
-/** A command and who proposed it. */
+/** A command and its proposer. */
 type Proposal = {
   readonly index: LogIndex
   readonly envelope: Envelope
   /** null: it cannot be decoded. */
   readonly command: Command | null
-  /** Made for another term than its entry's: it has no effect, unless it had one before. */
+  /** Proposed in another term than its entry's: it has no effect, unless it was applied before. */
   readonly isVoid: boolean
 }
 

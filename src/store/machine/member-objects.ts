@@ -8,21 +8,18 @@ import { spansOf, textOfSpans } from './json-spans.ts'
 import type { JsonSpans } from './json-spans.ts'
 
 /*
- * Members as objects: what a configuration says of them, made and kept by apply itself. Everyone
- * has to make the same bytes, so whatever changes here needs a feature level of its own.
+ * Member objects, created and updated by apply from the configuration. All members must produce the
+ * same bytes, so any change here needs a feature level.
  */
 
 export type Membership = {
   readonly configuration: Configuration
   readonly identity: ClusterIdentity
-  /**
-   * Wall-clock ms that whoever proposed this step said; 0: nobody did. Of members that do not say
-   * their own.
-   */
+  /** Wall-clock ms in the proposal, for members without a time of their own; 0: unknown. */
   readonly atMs: number
 }
 
-/** Of all member objects. */
+/** Prefix of all Member objects. */
 export function memberPrefix(apiDomain: ClusterIdentity['apiDomain']): KeyPrefix {
   return prefixOf({ group: groupOf(apiDomain), plural, namespace: null })
 }
@@ -31,17 +28,17 @@ export function memberKey(apiDomain: ClusterIdentity['apiDomain'], name: string)
   return keyOf({ group: groupOf(apiDomain), plural, namespace: '', name })
 }
 
-/** Of either domain: there are none of the other one. */
+/** In either API domain: a cluster has objects of one of them. */
 export function isMemberKey(key: Key): boolean {
   return /^cluster\.(?:orch|k8s)\.io\/members\//.test(key)
 }
 
 /**
- * What has to happen to the objects so that they show the configuration: one for each member, named
- * like it. What others wrote (labels, how the member is doing) stays. An object without an id
- * announces a member that has yet to join; one of that name makes it real.
+ * Returns the operations that make the objects match the configuration: one object per member, with
+ * its name. Fields written by others (labels, status) are kept. An object without an id announces a
+ * member that has yet to join; a member of that name adopts it.
  *
- * @param shownNow all member objects there are, in key order
+ * @param shownNow all Member objects, in key order
  */
 export function memberOperations(
   shownNow: readonly { readonly key: Key; readonly bytes: Uint8Array }[],
@@ -92,7 +89,7 @@ function created(key: Key, member: MemberInfo, { configuration, identity, atMs }
   return put(key, withMember(head, member, configuration))
 }
 
-/** The object with what the configuration knows; of its status, how it is doing stays. */
+/** Returns the object with the data of the configuration; the rest of the status is kept. */
 function withMember(object: JsonSpans, member: MemberInfo, configuration: Configuration): JsonSpans {
   const replaced = configuration.members.find(({ id }) => id === member.replaces)
   const spec = {
@@ -111,7 +108,7 @@ function withMember(object: JsonSpans, member: MemberInfo, configuration: Config
 
 const roleWord = { voter: 'Voter', learner: 'Learner' } as const
 
-/** Whether it is well is for the leader to say; before that, it is not known to be. */
+/** The leader reports the health; until then it is unknown. */
 function phaseOf(phase: unknown, { id, role, wantedRole }: MemberInfo, configuration: Configuration): string {
   const { voters, votersOutgoing, learnersNext } = configuration
   const leaves = votersOutgoing?.includes(id) === true && !voters.includes(id) && !learnersNext.includes(id)
@@ -125,15 +122,14 @@ function put(key: Key, object: JsonSpans): Operation {
 }
 
 /**
- * As the API's own encoder writes objects. @param object kind, apiVersion and metadata first, in
- * that order
+ * Encodes objects as the API does. @param object kind, apiVersion and metadata first, in that order
  */
 function encode(object: JsonSpans): EncodedObject {
   const { uid, labels, deletionTimestamp } = recordOf(object.get('metadata'))
   const head = `{"kind":${object.get('kind') ?? ''},"apiVersion":${object.get('apiVersion') ?? ''},`
   const text = textOfSpans(object)
   assert(text.startsWith(head), 'kind and apiVersion come first')
-  // Only scalars stand before it, and inside of a string its quotes would be escaped.
+  // Only scalars precede it, and quotes inside a string would be escaped.
   const revisionAt = text.indexOf(emptyRevision, head.length) + emptyRevision.length - 1
   assert(revisionAt > head.length, 'metadata has a resourceVersion')
   return {
@@ -148,22 +144,22 @@ function encode(object: JsonSpans): EncodedObject {
 
 const emptyRevision = '"resourceVersion":""'
 
-/** A stored object, with its revision taken out: apply puts the next one in. */
+/** Parses a stored object and removes its revision: apply inserts the next one. */
 function parse(bytes: Uint8Array): JsonSpans {
   const object = spansOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
   const metadata = spansOf(object.get('metadata') ?? '').set('resourceVersion', '""')
   return object.set('metadata', textOfSpans(metadata))
 }
 
-/** @param text of JSON. @returns what it says, to look at; `{}` when it is no object */
+/** @param text JSON. @returns the parsed object; `{}` when it is not an object */
 function recordOf(text: string | undefined): JsonRecord {
   const value: unknown = text === undefined ? null : JSON.parse(text)
   return typeof value === 'object' && value !== null ? (value as JsonRecord) : {}
 }
 
 /**
- * The same for ever: of the cluster's id and the member's. @source RFC 9562 section 5.8: version 8,
- * variant 10
+ * Returns a permanent uid, derived from the cluster ID and the member ID. @source RFC 9562 section
+ * 5.8: version 8, variant 10
  */
 function uidOf(clusterId: string, { id }: MemberInfo): string {
   const bytes = Buffer.alloc(16)
@@ -174,7 +170,7 @@ function uidOf(clusterId: string, { id }: MemberInfo): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** Whole seconds, UTC. null: nobody knows, or it is no year that objects can say. */
+/** Whole seconds, UTC. null: unknown, or outside the years that objects can represent. */
 function timeOf(ms: number): string | null {
   return ms > 0 && ms < yearTenThousandMs ? `${new Date(ms).toISOString().slice(0, 19)}Z` : null
 }

@@ -3,7 +3,7 @@ import type { Key, KeyPrefix } from '../key.ts'
 import { KeyOrder } from './key-order.ts'
 import type { Version } from './object-version.ts'
 
-/** The newest version of every object: found by key at once, walked in key order by prefix. */
+/** The newest version of every object: looked up by key, iterated in key order by prefix. */
 export class ObjectTable {
   readonly #byKey = new Map<Key, Version>()
   readonly #order = new KeyOrder<Version>()
@@ -27,8 +27,8 @@ export class ObjectTable {
   }
 
   /**
-   * Objects under `prefix` behind the key `after`, in key order.
-   * @param limit at most so many; null for all
+   * Returns objects under `prefix` after the key `after`, in key order.
+   * @param limit maximum number; null for all
    */
   list(
     prefix: KeyPrefix | '',
@@ -39,17 +39,17 @@ export class ObjectTable {
     return { objects: items, more }
   }
 
-  /** As `list`, one by one. Good as long as nothing is applied: not over an `await`. */
+  /** As `list`, lazily. Valid until something is applied: not across an `await`. */
   walk(prefix: KeyPrefix, after: Key | null): Generator<Version, void> {
     return this.#order.walk(prefix, after)
   }
 
-  /** Cheap even for many. */
+  /** Cheap even for many objects. */
   count(prefix: KeyPrefix | ''): number {
     return this.#order.count(prefix)
   }
 
-  /** The first object under `prefix` that `accept` wants. */
+  /** Returns the first object under `prefix` that `accept` accepts. */
   first(prefix: string, accept: (version: Version) => boolean): Version | null {
     return this.#order.first(prefix, accept)
   }

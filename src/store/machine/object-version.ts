@@ -9,10 +9,10 @@ import { hash128, hashBytes, newHash, readHash, sameHash, writeHash } from './ha
 import type { Hash128 } from './hash.ts'
 
 /**
- * One version of one object, and the event that made it: both have the same revision, so one record
- * tells both. A deletion makes a last version, which says when it happened.
+ * One version of one object, and the event that created it: both have the same revision and share
+ * a record. A deletion creates a last version.
  *
- * The record, as it lies on disk; in memory `bytes` is its last part, so nothing is copied on the way:
+ * The stored record; in memory `bytes` is a view of its last part, so nothing is copied:
  *
  *   0     16    17     18          20          22             26           30
  *   | hash | kind | flags | key bytes | uid bytes | label bytes | item offset | revision offset
@@ -23,16 +23,16 @@ import type { Hash128 } from './hash.ts'
  */
 export type Version = StoredObject & {
   readonly kind: 'created' | 'updated' | 'deleted'
-  /** The version it replaced; 0 for `created`. */
+  /** The replaced version; 0 for `created`. */
   readonly previous: Revision
   readonly revisionOffset: number
-  /** The last event of its command: readers of events stop only behind such ones. */
+  /** Whether it is the last event of its command: readers of events stop only after such ones. */
   readonly lastOfCommand: boolean
-  /** The record begins so many bytes before `bytes`. */
+  /** Length of the record before `bytes`. */
   readonly headerBytes: number
 }
 
-/** Where a version stands in the history. */
+/** Position of a version in the history. */
 export type VersionPlace = {
   readonly key: Key
   readonly revision: Revision
@@ -40,7 +40,7 @@ export type VersionPlace = {
   readonly lastOfCommand: boolean
 }
 
-/** The version a put makes: the command's bytes with the revision spliced in. */
+/** Returns the version that a put creates: the command's bytes with the revision inserted. */
 export function putVersion(place: VersionPlace, object: EncodedObject): Version {
   return build({
     place,
@@ -55,7 +55,7 @@ export function putVersion(place: VersionPlace, object: EncodedObject): Version 
   })
 }
 
-/** The last version a deletion makes: what was there, under the deletion's revision. */
+/** Returns the version that a deletion creates: the last contents under the deletion's revision. */
 export function deletedVersion(place: VersionPlace, last: Version): Version {
   assert(place.previous === last.revision, 'a deletion follows the version it deletes')
   return build({
@@ -71,7 +71,7 @@ export function deletedVersion(place: VersionPlace, last: Version): Version {
   })
 }
 
-/** The same object where history begins anew: nothing is known before it. */
+/** Returns the same object for a new history without predecessors. */
 export function movedVersion(version: Version, at: Revision): Version {
   return build({
     place: { key: version.key, revision: at, previous: revisionOf(0), lastOfCommand: true },
@@ -86,13 +86,13 @@ export function movedVersion(version: Version, at: Revision): Version {
   })
 }
 
-/** The whole record, a view on the memory that `bytes` is part of. */
+/** The whole record, a view of the memory that contains `bytes`. */
 export function recordOf(version: Version): Uint8Array {
   const { bytes, headerBytes } = version
   return new Uint8Array(bytes.buffer, bytes.byteOffset - headerBytes, headerBytes + bytes.byteLength)
 }
 
-/** How long the record of `putVersion` is, without making it. */
+/** Returns the length of the record of `putVersion`. */
 export function putRecordBytes(key: Key, object: EncodedObject, at: Revision): number {
   const labels = object.labels === null ? 0 : Buffer.byteLength(JSON.stringify(object.labels))
   const names = Buffer.byteLength(key) + Buffer.byteLength(object.uid)
@@ -103,20 +103,20 @@ export function recordBytes({ headerBytes, bytes }: Version): number {
   return headerBytes + bytes.byteLength
 }
 
-/** The record's hash, into `out`. */
+/** Copies the record's hash to `out`. */
 export function hashOf(version: Version, out: Hash128): Hash128 {
   return readHash(recordOf(version), 0, out)
 }
 
 /**
- * Memory a version takes besides its bytes, about: a typed array, its buffer, the version itself, a
- * key and a uid string, and their slots in the tables.
+ * Approximate memory of a version besides its bytes: a typed array, its buffer, the version itself,
+ * key and uid strings, and their table slots.
  */
 export const versionOverheadBytes = 500
 
 /**
- * Reads a record that lies on disk.
- * @throws DatabaseError `damaged` when it does not pass its check or is not the one expected
+ * Decodes a stored record.
+ * @throws DatabaseError `damaged` when its hash is wrong or it is not the expected version
  */
 export function decodeVersion(record: Uint8Array, expected: Revision): Version {
   const damaged = (what: string): DatabaseError =>
@@ -140,7 +140,7 @@ export function decodeVersion(record: Uint8Array, expected: Revision): Version {
   const previous = buffer.readDoubleLE(42)
   if (!Number.isSafeInteger(previous) || previous < 0) throw damaged('it follows no version')
   const labels = bytesAt === labelsAt ? null : parseLabels(buffer.toString('utf8', labelsAt, bytesAt))
-  if (labels === 'none') throw damaged('its labels are none')
+  if (labels === 'none') throw damaged('its labels are invalid')
   return {
     key: buffer.toString('utf8', keyAt, uidAt) as Key,
     revision: expected,
@@ -166,7 +166,7 @@ type Parts = {
   readonly source: Uint8Array
   readonly itemOffset: number
   readonly revisionOffset: number
-  /** Digits of an older revision that give way. */
+  /** Number of digits of an older revision that are replaced. */
   readonly digitsReplaced: number
 }
 
@@ -178,7 +178,7 @@ function build(parts: Parts): Version {
   const labelsBytes = labels === '' ? 0 : Buffer.byteLength(labels)
   const headerBytes = fixedBytes + keyBytes + uidBytes + labelsBytes
   const length = headerBytes + source.byteLength + digits.length - digitsReplaced
-  // Not from the pool: a version may live for years and would keep its neighbours alive.
+  // Not pooled: a version may live for years and would keep its neighbours alive.
   const record = Buffer.allocUnsafeSlow(length)
   record.writeUInt8(kinds.indexOf(parts.kind), 16)
   record.writeUInt8((parts.terminating ? terminatingFlag : 0) | (place.lastOfCommand ? lastFlag : 0), 17)
@@ -215,10 +215,10 @@ function build(parts: Parts): Version {
 function parseLabels(text: string): Readonly<Record<string, string>> | 'none' {
   try {
     const value: unknown = JSON.parse(text)
-    // Its hash was checked, so an object is the labels that were written.
+    // The hash was verified, so an object has the labels that were written.
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, string>>
   } catch {
-    // No JSON at all.
+    // Not JSON.
   }
   return 'none'
 }

@@ -11,7 +11,7 @@ const outcomeNumber = {
   done: 0,
   refused: 1,
   nothing: 2,
-  // From feature level 2 on.
+  // Since feature level 2.
   'too-large': 3,
   'over-quota': 4,
 } as const satisfies Record<Outcome['kind'], number>

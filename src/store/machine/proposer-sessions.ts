@@ -9,24 +9,23 @@ import type { Hash128 } from './hash.ts'
 import { readOutcome, writeOutcome } from './outcome-codec.ts'
 
 /**
- * What each proposing process was told: a command that arrives twice has one effect, and its second
- * try gets the first one's answer. Kept until the process acknowledges, or is not heard of for
- * long.
+ * Outcomes of the commands of each proposing process, so that a retried command takes effect once
+ * and gets the first outcome. Kept until the process acknowledges them or is idle for long.
  *
  * @source Raft thesis §6.3
  */
 export class Sessions {
   readonly #sessions = new Map<number, Session>()
-  /** Their records are older than they are. */
+  /** Sessions whose records must be encoded again. */
   readonly #stale = new Set<Session>()
-  /** Changed since the last `takeChanges`; null: forgotten. */
+  /** Changed since the last `takeChanges`; null: removed. */
   #changed = new Map<number, Session | null>()
-  /** Sum of the hashes of all records, for those not stale. */
+  /** Sum of the hashes of the records that are not stale. */
   readonly #sum = newHash()
 
   /**
-   * Takes note of a command of `session` at `index`.
-   * @param acknowledgedBelow outcomes of lower sequences are needed no more
+   * Records a command of `session` at `index`.
+   * @param acknowledgedBelow outcomes of lower sequences are no longer needed
    */
   heard(id: number, acknowledgedBelow: number, index: LogIndex): void {
     let session = this.#sessions.get(id)
@@ -46,7 +45,7 @@ export class Sessions {
   }
 
   /**
-   * @returns null when it was not decided yet, `settled` when its proposer needs no answer any more
+   * @returns null when it was not applied yet, `settled` when its proposer needs no outcome anymore
    */
   outcomeOf(id: number, sequence: number): Outcome | 'settled' | null {
     const session = this.#sessions.get(id)
@@ -55,10 +54,10 @@ export class Sessions {
     return session.outcomes.get(sequence) ?? null
   }
 
-  /** After `heard`. */
+  /** Called after `heard`. */
   settle(id: number, sequence: number, outcome: Outcome): void {
     const session = this.#sessions.get(id)
-    assert(session !== undefined, 'a session that settles was heard')
+    assert(session !== undefined, 'a session that settles is known')
     if (session.outcomes.size >= outcomesMax) {
       const [oldest] = session.outcomes.keys()
       if (oldest !== undefined) session.outcomes.delete(oldest)
@@ -66,7 +65,7 @@ export class Sessions {
     session.outcomes.set(sequence, outcome)
   }
 
-  /** Forgets sessions last heard of below `before`. @returns how many */
+  /** Removes sessions without a command since `before`. @returns their number */
   expire(before: number): number {
     let expired = 0
     for (const session of this.#sessions.values()) {
@@ -84,7 +83,7 @@ export class Sessions {
     addHash(sum, this.#sum)
   }
 
-  /** Records changed since the last call, by session; null: forgotten. */
+  /** Returns the records changed since the last call, by session; null: removed. */
   takeChanges(): ReadonlyMap<number, Uint8Array | null> {
     const records = new Map<number, Uint8Array | null>()
     for (const [id, session] of this.#changed)
@@ -100,12 +99,15 @@ export class Sessions {
     addHash(this.#sum, readHash(record, 0, scratch))
   }
 
-  /** How many sessions are known. */
+  /** Number of sessions. */
   get size(): number {
     return this.#sessions.size
   }
 
-  /** Where the session silent for longest was last heard; infinite when there is none. */
+  /**
+   * Index of the newest command of the session that is idle for longest; infinite when there is
+   * none.
+   */
   get oldestIndex(): number {
     let oldest = Number.POSITIVE_INFINITY
     for (const session of this.#sessions.values()) oldest = Math.min(oldest, session.lastIndex)
@@ -144,23 +146,21 @@ export class Sessions {
 
 type Session = {
   readonly id: number
-  /**
-   * Of its newest command. Different for all sessions, so which one is the oldest is never a tie.
-   */
+  /** Index of its newest command. Unique per session, so the oldest one is unambiguous. */
   lastIndex: LogIndex
   acknowledgedBelow: number
-  /** By sequence, in the order they were decided. */
+  /** By sequence, in the order of apply. */
   readonly outcomes: Map<number, Outcome>
-  /** As last encoded; its hash is part of the sum. */
+  /** Last encoding; its hash is part of the sum. */
   record: Uint8Array | null
 }
 
 /**
- * Processes that proposed lately; see `sessionIdleMs`. When full: the one silent for longest is
- * forgotten.
+ * Processes that proposed recently; see `sessionIdleMs`. When full: the one idle for longest is
+ * removed.
  */
 const sessionsMax = 4096
-/** More than any process keeps in flight. When full: the oldest outcome is forgotten. */
+/** More than any process keeps in flight. When full: the oldest outcome is removed. */
 const outcomesMax = 65_536
 
 const scratch = newHash()
@@ -177,7 +177,7 @@ function encode(session: Session): Uint8Array {
     writer.number(sequence)
     writeOutcome(writer, outcome)
   }
-  // The id counts too, although it is the record's key and not part of it.
+  // Includes the id, which is the record's key and not part of it.
   writer.number(session.id)
   const record = writer.take()
   writeHash(hash128(record, hashBytes, computed), record, 0)

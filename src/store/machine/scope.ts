@@ -1,10 +1,10 @@
 /**
- * What a prefix selects, with a number to compare first: events of one resource or namespace are
- * found without looking at the keys of all others.
+ * The events under a prefix, with a hash to compare first: events of one resource or namespace are
+ * found without comparing the keys of all others.
  */
 export type Scope = {
   readonly prefix: string
-  /** `all`: only the text decides. */
+  /** `all`: compare the text only. */
   readonly level: 'all' | 'resource' | 'namespace'
   readonly hash: number
 }
@@ -18,7 +18,7 @@ export function scopeOf(prefix: string): Scope {
 }
 
 /**
- * Of the parts of a key up to its second and its third slash.
+ * Hashes of a key's parts up to its second and its third slash.
  * @source Fowler, Noll, Vo: FNV-1a, 32 bits, over UTF-16 code units
  */
 export function scopeHashes(key: string): { readonly resource: number; readonly namespace: number } {
@@ -36,7 +36,7 @@ export function scopeHashes(key: string): { readonly resource: number; readonly 
   return { resource, namespace: 0 }
 }
 
-/** The prefixes whose watchers an event concerns: its resource's and its namespace's. */
+/** Returns the prefixes of watches that an event concerns: its resource and its namespace. */
 export function prefixesOf(key: string): readonly [resource: string, namespace: string] {
   const second = key.indexOf('/', key.indexOf('/') + 1)
   const third = key.indexOf('/', second + 1)

@@ -10,9 +10,9 @@ import { ObjectTable } from './object-table.ts'
 import { Sessions } from './proposer-sessions.ts'
 import { StorageUsage } from './storage-usage.ts'
 
-/** The replicated state, all of it, as one record. Only `Machine` writes to it. */
+/** The whole replicated state as one record. Only `Machine` writes to it. */
 export type MachineState = {
-  /** The last entry whose effects are here. */
+  /** Index of the last applied entry. */
   appliedIndex: LogIndex
   appliedTerm: Term
   /** In effect at `appliedIndex`. */
@@ -20,23 +20,23 @@ export type MachineState = {
   revision: Revision
   identity: ClusterIdentity | null
   settings: Settings
-  /** Which rules apply; raised by command once every member knows them. */
+  /** Level of the rules that apply; raised by command once every member supports them. */
   featureLevel: number
   readonly objects: ObjectTable
   readonly history: History
   readonly sessions: Sessions
-  /** Sum of the hashes of all versions that can still be read. */
+  /** Sum of the hashes of all readable versions. */
   readonly versionsSum: Hash128
-  /** Their bytes. Follows from them, so no database stores it. */
+  /** Their bytes. Derived from them, so not stored. */
   readonly usage: StorageUsage
   /**
-   * Usage is near the quota: it passed it or a write would have, and has not fallen well below it
-   * since.
+   * Usage reached the quota, or a write would have exceeded it, and usage has not fallen well below
+   * it since.
    */
   storageAlarm: boolean
 }
 
-/** In effect until the first command of the cluster says otherwise. */
+/** Settings until the first command of the cluster. */
 export const initialSettings: Settings = Object.freeze({
   historyWindowMs: 5 * 60 * 1000,
   historyEventsMin: 1000,

@@ -8,7 +8,7 @@ import { putRecordBytes } from './object-version.ts'
 
 export type SizeRefusal = Extract<Outcome, { readonly kind: 'too-large' | 'over-quota' }>
 
-/** What sizes are decided by. Of the replicated state, or of what one member has applied of it. */
+/** Inputs of the size rules: from the replicated state, or from what one member has applied. */
 export type Fill = {
   readonly settings: Pick<Settings, 'objectBytesMax' | 'storageBytesMax'>
   /** See `StorageUsage`. */
@@ -18,41 +18,38 @@ export type Fill = {
   readonly revision: Revision
 }
 
-/** What a put replaces, as far as sizes go. */
+/** The sizes of the object that a put replaces. */
 export type Replaced = Pick<StoredObject, 'uid' | 'bytes' | 'revision' | 'terminating'>
 
 /**
- * The quota of a cluster that was never told one. Five minutes of history at full write rate (4,400
- * records of 1.5 KB a second: 2 GB) fit several times beside the objects.
+ * Default quota. Five minutes of history at full write rate (4,400 records of 1.5 KB a second: 2
+ * GB) fit several times in addition to the objects.
  */
 export const storageBytesDefault = 8 * 1024 * 1024 * 1024
 
-/**
- * What being deleted may add to an object, all in all: times, a phase, conditions that tell how it
- * goes.
- */
+/** Total bytes that being deleted may add to an object: times, a phase, conditions. */
 const deletionGrowthBytesMax = 4096
 
 /**
- * Up to here goes what makes room in the end, but adds a version to the history first. A bound of
- * its own, or objects that lose a byte at a time would add history without end. Large enough that,
- * once the history of a full storage is forgotten, each object can become smaller again: half of
- * the smallest quota is more than twice the largest object.
+ * Returns the limit for writes that make room in the end, but first add a version to the history.
+ * It bounds the history of objects that lose a byte at a time. Once the history of a full storage
+ * is trimmed, each object can become smaller again: half of the smallest quota is more than twice
+ * the largest object.
  */
 export function ceilingOf(storageBytesMax: number): number {
   return storageBytesMax + Math.floor(storageBytesMax / 2)
 }
 
 /**
- * What a put is to a full storage:
+ * Classifies a put for a full storage:
  *
- * - `begins-deletion`: the first to say that the object is being deleted. Allowed however full the storage is, as
- *   deletions are, or nothing could ever be deleted that something holds. Once for each object, so bounded by what
- *   there is.
- * - `makes-room`: the object gets smaller, or is being deleted and hardly grows. Allowed up to the ceiling.
- * - `grows`: all else. Allowed up to the quota.
+ * - `begins-deletion`: sets the deletion timestamp. Always allowed, as deletions are, or objects
+ *   with finalizers could never be deleted. Once per object, so bounded.
+ * - `makes-room`: shrinks the object, or hardly grows one that is being deleted. Allowed up to the
+ *   ceiling.
+ * - `grows`: anything else. Allowed up to the quota.
  *
- * @param old what it replaces; null: nothing
+ * @param old the replaced object; null: there is none
  */
 export function putKind(
   old: Replaced | null,
@@ -66,9 +63,9 @@ export function putKind(
 }
 
 /**
- * Who leads and who is well has to be told in a full storage too, to the ceiling: it may be why the
- * storage is full. Only what changes an object of a member, and makes it a little larger at most.
- * Before feature level 3 there are none.
+ * The state of the leader and the members must be recorded in a full storage, too, up to the
+ * ceiling: it may explain why the storage is full. Applies to small changes of Member objects,
+ * which exist since feature level 3.
  */
 function tellsOfMember(key: Key, old: Replaced | null, object: EncodedObject): boolean {
   if (old?.uid !== object.uid || !isMemberKey(key)) return false
@@ -79,8 +76,9 @@ function tellsOfMember(key: Key, old: Replaced | null, object: EncodedObject): b
 const memberGrowthBytesMax = 1024
 
 /**
- * Whether sizes let all operations of one command take effect. Changes nothing. A key that an
- * earlier operation of the command wrote to counts as new: what makes room comes alone.
+ * Checks whether the size rules let all operations of one command take effect. Changes nothing. A
+ * key that an earlier operation of the command wrote counts as new: a write that makes room is the
+ * only one on its key.
  *
  * @returns null: they do
  */
@@ -116,26 +114,25 @@ export function sizeRefusalOf(
 }
 
 /**
- * Beyond it an alarm begins, however it came to that: what makes room may have done it, or a
- * smaller quota.
+ * Whether usage begins an alarm, whatever caused it: a write that makes room, or a smaller quota.
  */
 export function beginsAlarm(usedBytes: number, storageBytesMax: number): boolean {
   return usedBytes > storageBytesMax
 }
 
 /**
- * An alarm ends below nine tenths of the quota, so that it does not come and go with every write.
- * Nor does a refusal begin one there: it says that one write is large, not that the storage is
- * full.
+ * Whether usage ends an alarm: below nine tenths of the quota, so that the alarm does not toggle
+ * with every write. A refusal below that begins no alarm either: it means that one write is large,
+ * not that the storage is full.
  */
 export function endsAlarm(usedBytes: number, storageBytesMax: number): boolean {
   return usedBytes * 10 < storageBytesMax * 9
 }
 
 /**
- * How many events of history stay whatever their age. None in a full storage, and none where the
- * largest object would find no room: no events may come that would make those at the floor old, and
- * their space would never come back.
+ * Returns how many events are kept whatever their age: none in a full storage, or if the largest
+ * object would not fit. Otherwise no new events could age the oldest ones, and their space would
+ * never be freed.
  */
 export function eventsKept(
   settings: Settings,
@@ -146,20 +143,23 @@ export function eventsKept(
   return isTight ? 0 : historyEventsMin
 }
 
-/** The quota that begins with the rules: nobody is refused right away who was not before. */
+/**
+ * Returns the initial quota: large enough that no write is refused at once that was accepted
+ * before.
+ */
 export function firstQuota(usedBytes: number): number {
   return Math.max(storageBytesDefault, 2 * usedBytes)
 }
 
 /**
- * How large an object may be that was there before. The limit may have been larger once; and what a
- * deletion adds, it adds to the limit, not to what was added already.
+ * Returns the maximum size of an existing object. The limit may have been larger before; the growth
+ * by a deletion is allowed above the limit once, not above earlier growth.
  */
 function shrunkMax({ objectBytesMax }: Fill['settings'], old: Replaced): number {
   return Math.max(objectBytesMax + deletionGrowthBytesMax, bytesOf(old))
 }
 
-/** As a command would carry it: without the digits of the revision. */
+/** Bytes as in a command: without the digits of the revision. */
 function bytesOf({ bytes, revision: at }: Replaced): number {
   return bytes.byteLength - String(at).length
 }

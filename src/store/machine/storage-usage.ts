@@ -2,40 +2,34 @@ import type { Key } from '../key.ts'
 import { recordBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
 
-/** What one resource takes. */
+/** Usage of one resource. */
 export type ResourceUsage = {
   /** `configmaps`, or with its group `leases.coordination.k8s.io`. */
   readonly resource: string
-  /** Of its current objects and of their history. */
+  /** Bytes of its current objects and of their history. */
   readonly bytes: number
   readonly objects: number
 }
 
-/** What one resource takes in one namespace. */
+/** Usage of one resource in one namespace. */
 export type PlaceUsage = ResourceUsage & {
-  /** null: the resource has none. */
+  /** null: cluster-scoped resource. */
   readonly namespace: string | null
 }
 
-/** So many places are told at most. */
+/** Maximum number of reported places. */
 const placesTold = 10
 
 /**
- * Bytes of all versions that can still be read, as their records lie on disk: current objects and
- * the history that is kept, deletions included. A deletion adds its last version, and space comes
- * back only as history is trimmed. Equal on all members at equal indexes, however their databases
- * are laid out.
+ * Bytes of all readable versions as stored: current objects and the kept history, deletions
+ * included. A deletion adds a version, and space is freed only as history is trimmed. Equal on all
+ * members at equal indexes, whatever the layout of their databases.
  */
 export class StorageUsage {
   #bytes = 0
-  /**
-   * By the part of a key before its name; at most as many as there are objects and events in
-   * history.
-   */
+  /** By the key prefix before the name; bounded by the objects and events in history. */
   readonly #byPlace = new Map<string, Amount>()
-  /**
-   * Both are asked for with every refusal, and refusals come in crowds; null: not known any more.
-   */
+  /** Cached, as every refusal needs them and refusals come in bursts; null: outdated. */
   #largestPlaces: readonly PlaceUsage[] | null = null
   #resources: readonly ResourceUsage[] | null = null
 
@@ -43,18 +37,18 @@ export class StorageUsage {
     return this.#bytes
   }
 
-  /** @param old the object's version before; null: there was no such object */
+  /** @param old the replaced version; null: there was no object */
   made(version: Version, old: Version | null): void {
     const objects = version.kind === 'deleted' ? -1 : old === null ? 1 : 0
     this.#add(version.key, recordBytes(version), objects)
   }
 
-  /** @param bytes of versions of `key` that nobody can read any more */
+  /** @param bytes of versions of `key` that became unreadable */
   freed(key: Key, bytes: number): void {
     if (bytes > 0) this.#add(key, -bytes, 0)
   }
 
-  /** Those that take most, at most `count`, the largest first. */
+  /** Returns the largest resources, at most `count`, in descending order. */
   largest(count: number): readonly ResourceUsage[] {
     this.#resources ??= this.#sumsOfResources()
     return this.#resources.slice(0, count)
@@ -74,7 +68,7 @@ export class StorageUsage {
     return top(byResource, Infinity).map(([name, amount]) => ({ resource: spelled(name), ...amount }))
   }
 
-  /** The namespaces of resources that take most, ten at most, the largest first. */
+  /** Returns the ten largest namespaces of resources, in descending order. */
   largestPlaces(): readonly PlaceUsage[] {
     this.#largestPlaces ??= top(this.#byPlace, placesTold).map(([place, amount]) => {
       const slash = place.lastIndexOf('/')
@@ -103,7 +97,7 @@ export class StorageUsage {
 
 type Amount = { bytes: number; objects: number }
 
-/** One walk over all of them: there may be many, and few are wanted. Equal ones by name. */
+/** One pass: there may be many entries, and few are wanted. Ties are ordered by name. */
 function top(amounts: ReadonlyMap<string, Amount>, count: number): readonly [string, Amount][] {
   const before = ([a, one]: [string, Amount], [b, other]: [string, Amount]): boolean =>
     one.bytes > other.bytes || (one.bytes === other.bytes && a < b)

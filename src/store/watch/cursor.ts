@@ -10,32 +10,32 @@ import { revision } from '../revision.ts'
 import type { Revision } from '../revision.ts'
 import type { StoreMachine } from '../store-machine.ts'
 
-/** The hub's side of a cursor. */
+/** The interface of the hub for its cursors. */
 export interface CursorHost {
   /** Wakes the cursor once, when an event of its scope is applied. */
   wait(cursor: Cursor): void
   /** Wakes the cursor soon. */
   wake(cursor: Cursor): void
   forget(cursor: Cursor): void
-  /** Everything up to here was offered to all that waited. */
+  /** All waiting cursors were checked for events up to here. */
   readonly seen: Revision
-  /** Grows when what was told so far cannot be trusted: no cursor goes on across that. */
+  /** Incremented when the state is quarantined: cursors of an earlier era fail. */
   readonly era: number
 }
 
 export type CursorOptions = {
   readonly machine: StoreMachine
   readonly home: CursorHost
-  /** Of a resource, or of a namespace in one. */
+  /** Prefix of a resource, or of a namespace in one. */
   readonly prefix: KeyPrefix
   readonly after: Revision
-  /** What it is woken for; null: all under the prefix. */
+  /** The events that wake it; null: all under the prefix. */
   readonly interest: WatchInterest | null
-  /** Versions read from disk at once. */
+  /** Versions read from disk at a time. */
   readonly diskVersionsMax: number
 }
 
-/** One reader's place in the event log. Holds no events: they stay in the log until it asks. */
+/** One reader's position in the event log. Holds no events: they stay in the log until read. */
 export class Cursor implements WatchCursor {
   readonly scope: Scope
   readonly #options: CursorOptions
@@ -56,7 +56,7 @@ export class Cursor implements WatchCursor {
   }
 
   get revision(): Revision {
-    // Whoever waits was offered everything the hub has seen, and wanted none of it.
+    // No event up to `seen` matched a waiting cursor.
     const { seen } = this.#options.home
     return this.#state === 'waiting' && seen > this.#position ? seen : this.#position
   }
@@ -85,7 +85,7 @@ export class Cursor implements WatchCursor {
     if (this.#state === 'woken' || this.#state === 'waiting') return
     const { home, machine } = this.#options
     if (home.era !== this.#era) {
-      // Whoever asks for more is told.
+      // The next read reports the error.
       this.#state = 'woken'
       return home.wake(this)
     }
@@ -105,14 +105,14 @@ export class Cursor implements WatchCursor {
     return this.#options.interest
   }
 
-  /** By the hub: there is something at `first`, and nothing of interest before it. */
+  /** Called by the hub: the first matching event is at `first`. */
   found(first: number): void {
     if (this.#state !== 'waiting') return
     this.#state = 'woken'
     if (first - 1 > this.#position) this.#position = revision(first - 1)
   }
 
-  /** By the hub: now. */
+  /** Called by the hub: runs the wake-up. */
   ring(): void {
     if (this.#state !== 'woken') return
     this.#state = 'idle'
@@ -127,14 +127,14 @@ export class Cursor implements WatchCursor {
   }
 
   /**
-   * A place in a history that others do not share means nothing in theirs.
+   * A position in a history that other members do not share is meaningless in theirs.
    * @throws StoreError `quarantined`
    */
   #checkEra(): void {
     if (this.#options.home.era !== this.#era) throw quarantinedError()
   }
 
-  /** Stops waiting, without losing what waiting has told. */
+  /** Stops waiting, and keeps the progress made while waiting. */
   #leave(): void {
     if (this.#state !== 'waiting') {
       if (this.#state === 'woken') this.#state = 'idle'
@@ -146,8 +146,8 @@ export class Cursor implements WatchCursor {
   }
 
   /**
-   * Takes events of this scope into `events` as long as they are in memory; whole commands, so that
-   * a reader never sees half of one.
+   * Adds events of this scope to `events` as long as they are in memory; whole commands, so that a
+   * reader never sees half of one.
    */
   #collect(
     limit: number,

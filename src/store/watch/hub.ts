@@ -21,9 +21,9 @@ export type WatchHubOptions = {
 }
 
 /**
- * Wakes cursors that wait. Each is found by the prefix it watches and by what it is interested in,
- * so an event costs a few look-ups and those it concerns, however many others wait; they are woken
- * in slices, so that a crowd does not hold up everything else.
+ * Wakes waiting cursors. They are indexed by prefix and interest, so an event costs a few look-ups
+ * plus the cursors it concerns, however many others wait. Cursors are woken in time slices, so that
+ * many of them do not block the event loop.
  */
 export class WatchHub implements CursorHost {
   readonly #options: WatchHubOptions
@@ -65,13 +65,13 @@ export class WatchHub implements CursorHost {
     return cursor
   }
 
-  /** Memory moved on: finds out who waited for it. */
+  /** Called after memory has applied entries: finds the cursors to wake. */
   applied(): void {
     const { history } = this.#options.machine.state
     const from = this.#seen
     this.#seen = history.last
     if (this.#waiting.size === 0) return
-    // Behind an installed snapshot there is no telling which events came between: everyone looks.
+    // After an installed snapshot the events in between are unknown: wake all.
     if (from < history.trimmed || from > history.last) {
       this.#wakeAll(from)
       return
@@ -83,8 +83,8 @@ export class WatchHub implements CursorHost {
   }
 
   /**
-   * What was told so far is not to be trusted: everyone learns of it who asks for more, and those
-   * who wait soon.
+   * Called when the state is quarantined: all cursors fail at their next read, and waiting ones are
+   * woken.
    */
   invalidate(): void {
     this.#era++
@@ -148,7 +148,7 @@ export class WatchHub implements CursorHost {
     }
   }
 
-  /** Rings as many as fit the slice. Closed ones and those that read meanwhile do not ring. */
+  /** Wakes cursors until the time slice is over. Closed and reading ones are skipped. */
   #slice(): void {
     const { clock, limits } = this.#options
     const until = clock.monotonicMs() + limits.wakeSliceMs
@@ -165,5 +165,5 @@ export class WatchHub implements CursorHost {
   }
 }
 
-/** Reading the clock costs about as much as ringing an idle watcher. */
+/** Reading the clock costs about as much as waking an idle cursor. */
 const ringsPerLook = 8

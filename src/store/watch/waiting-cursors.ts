@@ -3,7 +3,7 @@ import type { EventRecord } from '../machine/event-history.ts'
 import type { EventIndex, StoreEvent } from '../object-store.ts'
 import type { Cursor } from './cursor.ts'
 
-/** The cursors that wait under one prefix, by what they are interested in. */
+/** The cursors that wait under one prefix, by interest. */
 export class WaitingCursors {
   #everything = new Set<Cursor>()
   readonly #byKey = new Map<Key, Set<Cursor>>()
@@ -46,7 +46,7 @@ export class WaitingCursors {
     return sets.flatMap((set) => [...set])
   }
 
-  /** Takes out those that an event concerns. */
+  /** Removes and returns the cursors that an event concerns. */
   taken({ key, event }: EventRecord): Iterable<Cursor> {
     const taken = this.#everything
     this.#everything = new Set()
@@ -59,10 +59,7 @@ export class WaitingCursors {
   }
 }
 
-/**
- * @returns null: it is not known whom the event concerns. Whoever looks finds out, and why that
- * cannot be read
- */
+/** @returns null: unknown, so all cursors are woken and find out, or report the read error */
 function valuesOf(index: EventIndex, event: StoreEvent | null): readonly string[] | null {
   if (event === null) return null
   try {

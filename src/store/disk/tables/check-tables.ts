@@ -9,14 +9,13 @@ import type { BlockPlace } from './table-format.ts'
 import { Malformed } from './varint-reader.ts'
 
 /**
- * Looks at every checksum in the tables of a database before LevelDB opens it. LevelDB as it is
- * built here looks at none when it reads, and on some damaged blocks it ends the whole process,
- * which then would do so at each start.
+ * Verifies every checksum in the tables of a database before LevelDB opens it. LevelDB as built
+ * here does not verify them when it reads, and some damaged blocks crash the process, at every
+ * start.
  *
- * What else may be wrong (no tables, no manifest, one that is none, a table that is gone) LevelDB
- * says itself.
+ * Other damage (no tables, missing or malformed manifest, missing table) is reported by LevelDB.
  *
- * @param directory of one database, which nobody has open
+ * @param directory of one database, which must be closed
  * @throws DatabaseError `damaged`
  */
 export async function checkTables(directory: string): Promise<void> {
@@ -46,7 +45,7 @@ async function tablesOf(directory: string): Promise<readonly LiveTable[]> {
   }
 }
 
-/** @returns null: LevelDB will say why it cannot be read */
+/** @returns null: LevelDB will report why it cannot be read */
 async function openTable(directory: string, table: LiveTable): Promise<FileHandle | null> {
   for (const extension of ['ldb', 'sst']) {
     try {
@@ -78,7 +77,7 @@ async function checkTable(file: FileHandle, bytes: number): Promise<void> {
   for (const place of [...blocks, ...filters]) await checked(place)
 }
 
-/** Parts of a file, most of them in ascending order. */
+/** Reads parts of a file, mostly in ascending order. */
 class FileWindow {
   readonly #file: FileHandle
   readonly #fileBytes: number
@@ -90,7 +89,7 @@ class FileWindow {
     this.#fileBytes = fileBytes
   }
 
-  /** @returns valid until the next call @throws Malformed where the file ends early */
+  /** @returns bytes valid until the next call @throws Malformed at the end of the file */
   async at(offset: number, count: number): Promise<Uint8Array> {
     const begin = offset - this.#offset
     if (begin >= 0 && begin + count <= this.#bytes.byteLength)
@@ -114,13 +113,10 @@ class FileWindow {
   }
 }
 
-/** Read at once: many blocks, and not so many that one look at the event loop takes long. */
+/** Bytes read at a time: many blocks, but short enough not to block the event loop. */
 const WINDOW_BYTES = 1024 * 1024
 
-/**
- * Whoever may not read it, or finds the disk faltering, hears that from LevelDB, in the same words
- * as ever.
- */
+/** Permission and I/O errors are left to LevelDB to report. */
 function isUnreadable(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause
 }

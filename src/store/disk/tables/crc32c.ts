@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), by which LevelDB checks what it wrote; the runtime has only the other
- * polynomial. Eight bytes a step, from eight tables.
+ * CRC-32C (Castagnoli), the checksum of LevelDB; the runtime only has another polynomial. Processes
+ * eight bytes per step with eight tables.
  *
  * @returns 32 bits, unsigned
  * @source RFC 3720, appendix B.4
@@ -27,16 +27,16 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0
 }
 
-/** As LevelDB stores a checksum: one of bytes that contain checksums would prove little. */
+/** Masks a checksum as LevelDB stores it, as a CRC of bytes with embedded CRCs is weak. */
 export function masked(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }
 
 const STEP = 8
-/** Reflected. */
+/** Reflected polynomial. */
 const POLYNOMIAL = 0x82f63b78
 
-/** The table `n` says what a byte does to the checksum that `n` zeros follow. */
+/** Table `n` has the effect of a byte that is followed by `n` zero bytes. */
 const tables = makeTables()
 
 function entry(table: number, byte: number): number {

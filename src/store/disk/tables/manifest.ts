@@ -4,11 +4,10 @@ import { Malformed, VarintReader } from './varint-reader.ts'
 export type LiveTable = { readonly number: number; readonly bytes: number }
 
 /**
- * The tables that a database is made of: others may lie beside them, half written when a process
+ * Returns the tables of a database: the directory may have others, half written when a process
  * ended.
  *
- * @param manifest the file's bytes; where it ends in the middle of a record, that one was not
- * written yet
+ * @param manifest bytes of the file; an incomplete record at the end was never committed
  * @throws Malformed
  * @source LevelDB, log_format.md and impl.md
  */
@@ -19,8 +18,8 @@ export function liveTables(manifest: Uint8Array): readonly LiveTable[] {
 }
 
 /**
- * Each in pieces, none of which crosses the end of a block. Their checksums are LevelDB's to look
- * at, which it does.
+ * Yields records, which are stored in fragments that do not cross block boundaries. LevelDB
+ * verifies their checksums itself.
  */
 function* records(file: Uint8Array): Generator<Uint8Array, void> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)

@@ -1,9 +1,9 @@
 import { Malformed, VarintReader } from './varint-reader.ts'
 
 /**
- * What a block was before LevelDB compressed it.
+ * Decompresses a block.
  *
- * @param bytesMax what claims to be larger is refused
+ * @param bytesMax maximum size of the result
  * @throws Malformed
  * @source the format description of Snappy
  */
@@ -26,7 +26,7 @@ export function unsnap(bytes: Uint8Array, bytesMax: number): Uint8Array {
     const count = kind === NEAR_COPY ? ((tag >>> 2) & 7) + 4 : (tag >>> 2) + 1
     const back = kind === NEAR_COPY ? ((tag >>> 5) << 8) | byteOf(reader) : little(reader, kind === 2 ? 2 : 4)
     if (back === 0 || back > end || count > length - end) throw new Malformed('it copies what is not there')
-    // Byte by byte: a copy may reach into what it makes.
+    // Byte by byte: a copy may overlap its own output.
     for (const stop = end + count; end < stop; end++) out[end] = out[end - back] as number
   }
   if (end !== length) throw new Malformed('it has less than it claims')
@@ -34,9 +34,9 @@ export function unsnap(bytes: Uint8Array, bytesMax: number): Uint8Array {
 }
 
 const LITERAL = 0
-/** Of 4 to 11 bytes from at most 2,047 back. */
+/** 4 to 11 bytes from at most 2,047 bytes back. */
 const NEAR_COPY = 1
-/** From here on the tag says how many bytes the length of a literal has. */
+/** From this tag on, the length of a literal follows in bytes. */
 const LONG_LITERAL = 60
 
 function literalLength(reader: VarintReader, inTag: number): number {
@@ -47,7 +47,7 @@ function byteOf(reader: VarintReader): number {
   return little(reader, 1)
 }
 
-/** Lowest byte first. */
+/** Reads a little-endian number. */
 function little(reader: VarintReader, count: number): number {
   let value = 0
   for (const [at, byte] of reader.take(count).entries()) value += byte * 256 ** at

@@ -2,14 +2,14 @@ import { crc32c, masked } from './crc32c.ts'
 import { unsnap } from './snappy.ts'
 import { Malformed, VarintReader } from './varint-reader.ts'
 
-/** Where a block lies in its file, without its trailer. */
+/** Position of a block in its file, without its trailer. */
 export type BlockPlace = { readonly offset: number; readonly size: number }
 
-/** Behind each block: how it is compressed, and the checksum of both. */
+/** After each block: compression type, and the checksum of both. */
 export const trailerBytes = 5
 export const footerBytes = 48
 
-/** Of a table's last bytes. @throws Malformed @source LevelDB, table_format.md */
+/** Reads the last bytes of a table. @throws Malformed @source LevelDB, table_format.md */
 export function readFooter(footer: Uint8Array): {
   readonly metaIndex: BlockPlace
   readonly index: BlockPlace
@@ -28,7 +28,7 @@ export function isIntact(stored: Uint8Array): boolean {
 }
 
 /**
- * The places that an index names, in its order.
+ * Returns the positions in an index block, in order.
  *
  * @param stored an intact block with its trailer
  * @throws Malformed
@@ -43,7 +43,7 @@ export function readIndex(stored: Uint8Array): readonly BlockPlace[] {
   const reader = new VarintReader(block.subarray(0, entriesEnd))
   const places: BlockPlace[] = []
   while (!reader.isAtEnd) {
-    // How much of its key it shares with the one before; the keys are of no interest here.
+    // Length of the key prefix shared with the previous entry; keys are not needed here.
     reader.number()
     const keyBytes = reader.number()
     const valueBytes = reader.number()
@@ -66,7 +66,7 @@ function readPlace(reader: VarintReader): BlockPlace {
 }
 
 const CHECKSUM_BYTES = 4
-/** Not compressed. A table of 8 MiB with keys of 1 KiB has an index of 2 MiB. */
+/** Uncompressed. A table of 8 MiB with keys of 1 KiB has an index of 2 MiB. */
 const INDEX_BYTES_MAX = 64 * 1024 * 1024
 const NOT_COMPRESSED = 0
 const SNAPPY = 1

@@ -1,9 +1,9 @@
-/** What is read is not what the format allows. */
+/** The data violates the format. */
 export class Malformed extends Error {}
 
 /**
- * Reads LevelDB's own notation: numbers of seven bits a byte, lowest first, and texts behind their
- * length.
+ * Reads LevelDB's encoding: little-endian varints of seven bits per byte, and length-prefixed
+ * strings.
  */
 export class VarintReader {
   readonly #bytes: Uint8Array
@@ -17,7 +17,7 @@ export class VarintReader {
     return this.#at === this.#bytes.byteLength
   }
 
-  /** A whole number up to 2^53 - 1: no file is larger. @throws Malformed */
+  /** Reads a whole number up to 2^53 - 1: no file is larger. @throws Malformed */
   number(): number {
     let value = 0
     for (let factor = 1; factor <= FACTOR_MAX; factor *= 128) {
@@ -30,17 +30,17 @@ export class VarintReader {
     throw new Malformed('a number is too large')
   }
 
-  /** So many bytes, not copied. @throws Malformed */
+  /** Returns a view of the next bytes. @throws Malformed */
   take(count: number): Uint8Array {
     if (count > this.#bytes.byteLength - this.#at) throw new Malformed('the bytes end early')
     return this.#bytes.subarray(this.#at, (this.#at += count))
   }
 
-  /** Bytes behind their length. @throws Malformed */
+  /** Reads length-prefixed bytes. @throws Malformed */
   prefixed(): Uint8Array {
     return this.take(this.number())
   }
 }
 
-/** Of the eighth byte; a ninth would be beyond what a number here can be. */
+/** Factor of the eighth byte; a ninth would exceed the safe integers. */
 const FACTOR_MAX = 128 ** 7

@@ -95,7 +95,7 @@ void test('a note stays with its database: the next one of that name is trusted'
   const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   await home.markQuarantined('db-200', 'test')
   const machine = await openMachine({ home, clock, logBase: cut })
-  assert.match(machine.quarantine?.reason ?? '', /db-200 was condemned/)
+  assert.match(machine.quarantine?.reason ?? '', /db-200 was quarantined/)
   const snapshot = await copyTo(machine, await donor(200))
   await machine.close()
   const next = await openMachine({ home, clock, logBase: snapshot })

@@ -9,7 +9,7 @@ import { databaseErrorOf, writeErrorOf } from '../../../../../src/store/disk/dat
 void test('a full disk is told apart, with what to do; damage and the rest are told apart too', () => {
   const full = databaseErrorOf(new Error('IO error: /data/db/db-0/000003.log: No space left on device'))
   assert.equal(full.code, 'full')
-  assert.match(full.message, /000003\.log.*make room and start this member again/)
+  assert.match(full.message, /000003\.log.*free disk space and restart this member/)
   assert.equal(full.message.split('\n').length, 1)
   const corrupt = Object.assign(new Error('checksum mismatch'), { code: 'LEVEL_CORRUPTION' })
   assert.equal(databaseErrorOf(corrupt).code, 'damaged')
@@ -27,7 +27,7 @@ void test('a file that is gone or cut short is damage of the database, a refusal
     assert.equal(databaseErrorOf(ioError(what)).code, 'io', what)
   const faltering = databaseErrorOf(ioError('Input/output error'))
   assert.equal(faltering.code, 'io', 'the disk is to blame, perhaps that of all members')
-  assert.match(faltering.message, /see to the disk and start this member again/)
+  assert.match(faltering.message, /check the disk and restart this member/)
   const notOpen = new Error('Database failed to open', { cause: ioError('No such file or directory') })
   assert.equal(databaseErrorOf(notOpen).code, 'damaged')
 })

@@ -99,6 +99,6 @@ void test('in its own words: where it is, what the system said, what to do', asy
   writeFileSync(join(directory, 'set-aside'), '')
   await assert.rejects(new LevelKeyValueDatabases(directory).discardQuarantined(), {
     code: 'io',
-    message: `${join(directory, 'set-aside')} cannot be removed (ENOTDIR): remove it by hand, nobody needs it`,
+    message: `${join(directory, 'set-aside')} cannot be removed (ENOTDIR): remove it by hand, it is not needed`,
   })
 })
