@@ -30,7 +30,7 @@ import type { LocalConsensus } from '../../../../fixtures/local-consensus.ts'
 import { openMemoryStore } from '../../../../fixtures/memory-store.ts'
 import type { MemoryStore } from '../../../../fixtures/memory-store.ts'
 
-/** Time that moves only when a test says so; `soon` is the end of the real turn. */
+/** Time that advances only by the test; `soon` runs at the end of the real turn. */
 export class ManualClock implements Clock {
   #now = 1_000_000
   readonly #timers = new Set<{ readonly at: number; readonly action: () => void }>()
@@ -75,10 +75,10 @@ export type FixtureOptions = {
   readonly limits?: Partial<RegistryLimits>
   readonly switches?: RegistrySwitches
   readonly storeLimits?: Partial<StoreLimits>
-  /** Puts something between the registry and the store. */
+  /** Wraps the store of the registry. */
   readonly wrap?: (store: ObjectStore) => ObjectStore
   readonly admission?: Admission
-  /** Unset: every caller may do everything. null: nothing can be asked. */
+  /** Unset: every user may do everything. null: reviews are not supported. */
   readonly reviewers?: AccessReviewer | null
   readonly definitionsTakenIn?: () => Promise<void>
 }
@@ -93,11 +93,11 @@ export type Call = {
   readonly rawBody?: Uint8Array | string
   readonly contentType?: string
   readonly deadlineMs?: number
-  /** Unset: one who may do everything. */
+  /** Unset: a user with all permissions. */
   readonly user?: UserInfo
 }
 
-/** A failed call, as a client would see it. */
+/** A failed call, as a client sees it. */
 export type Seen = {
   readonly code: number
   readonly reason: string
@@ -181,7 +181,7 @@ export class Fixture {
   }
 
   /**
-   * @param kind where several groups or versions have it: the first declared, or
+   * @param kind for a kind in several groups or versions the first declared, or
    * `GROUP/VERSION/KIND`
    */
   definition(kind: string): ResourceDefinition {
@@ -252,7 +252,7 @@ export class Fixture {
     return new Events(answer.stream)
   }
 
-  /** Forgets the history up to now, keeping as little as may be. */
+  /** Trims the history up to now, keeping as little as possible. */
   async trim(): Promise<void> {
     const deadline = this.clock.monotonicMs() + 1000
     const settings = { ...this.store.settings, historyEventsMin: 0 }
@@ -314,7 +314,7 @@ export class Events {
     this.stream = stream
   }
 
-  /** What can be read without waiting. */
+  /** Returns the events available without waiting. */
   async now(): Promise<readonly Event[]> {
     const events: Event[] = []
     for (;;) {
@@ -329,12 +329,12 @@ export class Events {
     return (await this.stream.next()) === null
   }
 
-  /** Short: `ADDED a`. */
+  /** Events in short form: `ADDED a`. */
   async words(): Promise<readonly string[]> {
     return (await this.now()).map(({ type, object }) => `${type} ${object.metadata.name}`)
   }
 
-  /** Waits for the wake-up that `onMore` promises. */
+  /** Waits for the wake-up by `onMore`. */
   more(): Promise<void> {
     return new Promise((resolve) => this.stream.onMore(resolve))
   }
@@ -345,7 +345,7 @@ export function parseEvents(piece: Uint8Array): readonly Event[] {
   return lines.map((line) => JSON.parse(line) as Event)
 }
 
-/** The refusal of a call that must fail. */
+/** Returns the error of a call that must fail. */
 export async function refused(call: Promise<unknown>): Promise<Seen> {
   try {
     await call

@@ -1,6 +1,6 @@
 /*
- * Goal: an informer's map is what the store holds, and its listeners hear of every change once.
- * Method: random writes on the machine in memory, with the history cut now and then.
+ * Goal: an informer's map equals the store, and its listeners get every change once.
+ * Method: random writes on the machine in memory, with the history trimmed now and then.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import type { ObjectStore } from '../../../../src/store/object-store.ts'
 import { Store } from '../../../../src/store/store.ts'
 import { Fixture } from './fixture.ts'
 
-void test('an informer follows the store, over cuts of its history too', async (t) => {
+void test('an informer follows the store, also across trims of its history', async (t) => {
   const seed = 4711
   const random = new SeededRandom(seed)
   const api = await Fixture.open()
@@ -65,7 +65,7 @@ void test('an informer follows the store, over cuts of its history too', async (
   informer.close()
 })
 
-void test('what the store has ended takes nothing in any more, and says so', async (t) => {
+void test('an informer whose watch was closed by the store processes nothing more and fails with a reason', async (t) => {
   const ends: (() => void)[] = []
   const wrap = (store: ObjectStore): ObjectStore => {
     assert.ok(store instanceof Store)

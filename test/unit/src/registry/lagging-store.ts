@@ -3,15 +3,15 @@ import type { StoreError } from '../../../../src/store/store-errors.ts'
 import type { Key } from '../../../../src/store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../../../../src/store/object-store.ts'
 
-/** A member that is behind for some keys until it has asked for the newest state. */
+/** A member whose memory is stale for some keys until a barrier. */
 export class BehindStore implements ObjectStore {
   readonly #real: ObjectStore
-  /** What memory shows instead; null: nothing. */
+  /** What memory shows instead; null: no object. */
   readonly old = new Map<Key, StoredObject | null>()
   barriers = 0
   barrierFails: StoreError | null = null
   writeFails: StoreError | null = null
-  /** Writes that go through before one fails. */
+  /** Number of writes that succeed before one fails. */
   writesUntilFailure = 0
   commands = 0
 
@@ -68,7 +68,7 @@ export class BehindStore implements ObjectStore {
     this.commands++
     if (this.writesUntilFailure-- <= 0 && this.writeFails !== null) throw this.writeFails
     const outcome = await this.#real.write(command, deadlineMs)
-    // Whoever applied a command has applied what came before it.
+    // A member that applied a command has applied everything before it.
     this.old.clear()
     return outcome
   }

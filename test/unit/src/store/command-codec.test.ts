@@ -1,6 +1,7 @@
 /*
- * Goal: a command reads back as it was, its objects without a copy; anything else is refused.
- * Method: random commands there and back; cut, flipped and foreign bytes.
+ * Goal: a command decodes to what was encoded, its objects without a copy; anything else is
+ * refused.
+ * Method: random commands there and back; truncated, flipped and foreign bytes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -42,7 +43,7 @@ const each: readonly Command[] = [
   { kind: 'expire-sessions', before: 2 ** 40 },
 ]
 
-/** Buffers and plain arrays of bytes are the same here. */
+/** Treats buffers and plain byte arrays alike. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return [...value]
   if (Array.isArray(value)) return value.map(plain)
@@ -50,7 +51,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))
 }
 
-void test('every kind of command reads back as it was', () => {
+void test('every kind of command decodes to what was encoded', () => {
   for (const command of each) assert.deepEqual(plain(decodeCommand(encodeCommand(command))), plain(command))
   const random = new SeededRandom(9)
   for (let at = 0; at < 2000; at++) {
@@ -68,7 +69,7 @@ void test('the bytes of an object are a view of the command', () => {
   assert.equal(operation.object.bytes.buffer, bytes.buffer)
 })
 
-void test('bytes cut anywhere are no command', () => {
+void test('truncated bytes are not a command', () => {
   for (const command of each) {
     const bytes = encodeCommand(command)
     for (let length = 0; length < bytes.byteLength; length++) {
@@ -77,7 +78,7 @@ void test('bytes cut anywhere are no command', () => {
   }
 })
 
-void test('flipped bytes are a command or malformed, never anything else', () => {
+void test('flipped bytes are a command or malformed, never another error', () => {
   const random = new SeededRandom(10)
   const bytes = encodeCommand(write(put(configMapKey('a'), 'v', { kind: 'uid-is', uid: 'u' })))
   let malformed = 0

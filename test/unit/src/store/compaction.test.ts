@@ -1,7 +1,7 @@
 /*
- * Goal: readers that a trim overtakes are told so, and those at its edge miss nothing and hear
+ * Goal: readers overtaken by a trim get an error, and those at its edge miss nothing and get
  * nothing twice.
- * Method: a store in memory that keeps few events ready, so that most come from its database.
+ * Method: a store in memory that keeps few events as values, so that most come from its database.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ function remove(store: Store, name: string): Promise<unknown> {
   return store.write(write({ kind: 'delete', key: configMapKey(name), conditions: [] }), 0)
 }
 
-/** All that a cursor has to tell by now, few at a time. */
+/** Returns all available events of a cursor, read in small batches. */
 async function rest(cursor: WatchCursor): Promise<readonly string[]> {
   const told: string[] = []
   for (let turns = 0; turns < 100; turns++) {
@@ -40,7 +40,7 @@ async function rest(cursor: WatchCursor): Promise<readonly string[]> {
   return assert.fail(`it goes on for ever: ${told.slice(0, 10).join(', ')}`)
 }
 
-void test('a view of the past says so once its revision is compacted, whatever is asked', async () => {
+void test('every read of a past view fails once its revision is compacted', async () => {
   const { store, close } = await open()
   for (const name of ['a', 'b', 'c']) await make(store, name)
   const view = store.viewAt(revision(1))
@@ -57,7 +57,7 @@ void test('a view of the past says so once its revision is compacted, whatever i
   await close()
 })
 
-void test('a watch that begins where history was cut hears of a deletion right behind', async () => {
+void test('a watch that begins where history was trimmed gets a deletion right after it', async () => {
   const { store, clock, close } = await open()
   await make(store, 'a')
   await make(store, 'b')
@@ -69,7 +69,7 @@ void test('a watch that begins where history was cut hears of a deletion right b
   await close()
 })
 
-void test('events that come from the database are told once each', async () => {
+void test('events read from the database are returned once each', async () => {
   const { store, machine, clock, close } = await open()
   for (const name of ['a', 'b', 'a', 'c', 'b']) await make(store, name)
   await clock.advance(10_000)

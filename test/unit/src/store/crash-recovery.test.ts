@@ -1,8 +1,8 @@
 /*
- * Goal: whenever the power goes, the database is the state at some index the log still has, and
- * replaying the log leads to the same state as never having stopped.
- * Method: a random log applied over the simulator's databases, whose writes take a while; a crash
- * at any moment, many times, with snapshots installed now and then.
+ * Goal: whenever the power fails, the database is the state at some index that the log still has,
+ * and replaying the log leads to the same state as without the crash.
+ * Method: a random log applied over the simulator's databases with slow writes; a crash at random
+ * moments, many times, with snapshots installed now and then.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ const length = 300
 const log = randomLog(31, length)
 const digests = digestsOf(log)
 
-/** One life of the member: applies for a while, then dies without a word. */
+/** One process: applies for a while, then crashes. */
 async function life(
   world: World,
   disk: SimKeyValueDisk,
@@ -66,7 +66,7 @@ async function life(
 type Life = { readonly found: number; readonly onDisk: SnapshotMeta }
 
 for (let seed = 1; seed <= 30; seed++) {
-  void test(`seed ${seed}: every restart finds a state the log can go on from`, async () => {
+  void test(`seed ${seed}: every restart finds a state from which the log can continue`, async () => {
     const world = new World({ seed, trace: null })
     const random = new SeededRandom(1000 + seed)
     const disk = new SimKeyValueDisk(world, { writeMsMax: 60, readMsMax: 3 })

@@ -1,6 +1,6 @@
 /*
- * Goal: a member that is held back ends where newer rules begin, by the log or by a snapshot, with
- * nothing of them on its disk: it goes on from there once it is not held back.
+ * Goal: a member with a limited feature level stops where newer rules begin, by the log or by a
+ * snapshot, with nothing of them on its disk, and continues from there once the limit is lifted.
  * Method: a log with a raise in the middle, over databases in memory.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +20,7 @@ const digests = digestsOf(log)
 
 const isTooNew = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === 'unsupported'
 
-void test('by the log: it stops before the raise, and goes on behind it when it may', async () => {
+void test('a limited member stops before the raise in the log, and continues when it may', async () => {
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const failures: unknown[] = []
@@ -47,7 +47,7 @@ void test('by the log: it stops before the raise, and goes on behind it when it 
   await assert.rejects(openMachine({ home, clock, featureLevelMax: 1 }), isTooNew)
 })
 
-void test('by a snapshot: it stops, because every later one is of the newer rules too', async () => {
+void test('a limited member stops at a snapshot of newer rules, as every later one has them, too', async () => {
   const clock = new ManualClock()
   const sender = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   sender.apply(log.entries, ownSession)

@@ -1,8 +1,6 @@
 /*
- * Goal: of several databases a start takes the one that is the state, whatever a crash left beside
- * it.
- * Method: databases written under chosen names, then opened behind a log that was cut at a chosen
- * index.
+ * Goal: of several databases a start opens the live one, whatever a crash left behind.
+ * Method: databases written under chosen names, then opened with a log compacted at a chosen index.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +19,7 @@ import {
 const log = randomLog(31, 300)
 const digests = digestsOf(log)
 
-/** A home with one database for each index, of the state there, under the name given. */
+/** Creates databases with the state at an index, under the given names. */
 async function homeOf(databases: Readonly<Record<string, number>>): Promise<MemoryKeyValueDatabases> {
   const home = new MemoryKeyValueDatabases()
   for (const [name, index] of Object.entries(databases)) {
@@ -53,7 +51,7 @@ const cases = [
 ] as const
 
 for (const { title, found, at } of cases) {
-  void test(`a start sees through ${title}`, async () => {
+  void test(`a start finds the live database: ${title}`, async () => {
     const home = await homeOf(found)
     const base = { ...noSnapshot, index: logIndex(at === 300 ? 250 : 200) }
     const machine = await openMachine({ home, clock: new ManualClock(), logBase: base })
@@ -66,7 +64,7 @@ for (const { title, found, at } of cases) {
 
 for (const named of [true, false]) {
   const ending = named ? 'it does' : 'it does not'
-  void test(`what was staged when a member stopped counts if the log names it: ${ending}`, async () => {
+  void test(`a database staged when a member stopped counts if the log names it: ${ending}`, async () => {
     const sender = await openMachine({ home: await homeOf({ 'db-0': 200 }), clock: new ManualClock() })
     const source = await sender.produceSnapshot()
     const home = await homeOf({ 'db-0': 100 })

@@ -1,8 +1,8 @@
 /*
- * Goal: a state that is set aside is never trusted again, in whatever moment the process ends while
- * it goes aside.
- * Method: a home that keeps what another process would find before and after each of its steps;
- * each of these is started from.
+ * Goal: a quarantined state is never trusted again, whenever the process ends during the
+ * quarantine.
+ * Method: databases that record what another process would find before and after each step; a start
+ * from each of these.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,9 +25,7 @@ const cut = { ...noSnapshot, index: logIndex(50) }
 
 type Moment = { readonly step: string; readonly home: MemoryKeyValueDatabases }
 
-/**
- * A home that keeps a picture of itself around every step that changes what a later process finds.
- */
+/** Records the databases around every step that changes what a later process finds. */
 function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueDatabases {
   const around = async <T>(step: string, act: () => Promise<T>): Promise<T> => {
     moments.push({ step: `before ${step}`, home: memory.clone() })
@@ -40,7 +38,7 @@ function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
     destroy: (name) => memory.destroy(name),
     markQuarantined: (name, reason) => around('the note', () => memory.markQuarantined(name, reason)),
     quarantineMarks: () => memory.quarantineMarks(),
-    // A real one renames first and removes the note then.
+    // A real one renames first and removes the mark then.
     quarantine: (name) =>
       around('going aside', async () => {
         const left = memory.clone()
@@ -61,7 +59,7 @@ function pictured(memory: MemoryKeyValueDatabases, moments: Moment[]): KeyValueD
   }
 }
 
-void test('from the note on, every start knows that the state was condemned', async () => {
+void test('from the mark on, every start quarantines the state', async () => {
   const moments: Moment[] = []
   const clock = new ManualClock()
   const machine = await openMachine({ home: pictured(new MemoryKeyValueDatabases(), moments), clock })
@@ -91,7 +89,7 @@ void test('from the note on, every start knows that the state was condemned', as
   await machine.close()
 })
 
-void test('a note stays with its database: the next one of that name is trusted', async () => {
+void test('a mark applies to its database only: the next one of that name is trusted', async () => {
   const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   await home.markQuarantined('db-200', 'test')
   const machine = await openMachine({ home, clock, logBase: cut })
@@ -103,7 +101,7 @@ void test('a note stays with its database: the next one of that name is trusted'
   await next.close()
 })
 
-void test('a disk that takes no note still has the state set aside', async () => {
+void test('a disk that refuses the mark still has the state quarantined', async () => {
   const [memory, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const home: KeyValueDatabases = Object.assign(pictured(memory, []), {
     condemn: () => Promise.reject(new Error('no room')),

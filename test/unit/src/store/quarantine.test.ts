@@ -1,8 +1,7 @@
 /*
- * Goal: a state that is not to be trusted is out of sight at once and for good, and another
- * member's takes its place; whatever moment the process ends in, the next one has a whole state or
- * knows that it needs one.
- * Method: the real machine on a home that outlives it, with the log's part played by the test.
+ * Goal: an untrusted state is hidden at once and permanently, and another member's replaces it;
+ * whenever the process ends, the next one has a whole state or knows that it needs one.
+ * Method: the real machine on databases that outlive it, with the log's part played by the test.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -35,7 +34,7 @@ async function healthy(index: number, entries = log): Promise<StoreMachine> {
   return machine
 }
 
-/** Stages the state of another member that stands at `index`. */
+/** Stages the state of another member at `index`. */
 async function stageFrom(index: number, machine: StoreMachine, entries = log): Promise<SnapshotMeta> {
   const other = await healthy(index, entries)
   const source = await other.produceSnapshot(logIndex(index))
@@ -47,7 +46,7 @@ async function stageFrom(index: number, machine: StoreMachine, entries = log): P
   return source.snapshot
 }
 
-void test('a condemned state is gone from disk, and a state as new as it was takes its place', async () => {
+void test('a quarantined state is gone from disk, and a state at least as new replaces it', async () => {
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock })
@@ -74,7 +73,7 @@ void test('a condemned state is gone from disk, and a state as new as it was tak
   await machine.close()
 })
 
-void test('a process that ends in quarantine finds no state to trust, or the one that the log names', async () => {
+void test('a process that ends in quarantine finds no trusted state, or the one that the log names', async () => {
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock, logBase: { ...noSnapshot, index: logIndex(0) } })
@@ -97,7 +96,7 @@ void test('a process that ends in quarantine finds no state to trust, or the one
   await machine.close()
 })
 
-void test('whoever waits for news learns of the quarantine, and may come back behind it', async () => {
+void test('waiting watches learn of the quarantine, and may be opened again after it', async () => {
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
@@ -122,7 +121,7 @@ void test('whoever waits for news learns of the quarantine, and may come back be
   await machine.close()
 })
 
-void test('who slept through a quarantine does not go on in a history that is not the one it was told', async () => {
+void test('a watch idle during a quarantine is not resumed on the replaced history', async () => {
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 200)
@@ -154,7 +153,7 @@ void test('who slept through a quarantine does not go on in a history that is no
   await machine.close()
 })
 
-void test('a member that starts without a state can be asked, and follows once it has one', async () => {
+void test('a member that starts without a state refuses reads, and follows once it has one', async () => {
   const clock = new ManualClock()
   const logBase = { ...noSnapshot, index: logIndex(200) }
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock, logBase })
@@ -185,7 +184,7 @@ void test('a member that starts without a state can be asked, and follows once i
   await machine.close()
 })
 
-void test('a state is made durable up to where it is asked for, and not sent when it is behind', async () => {
+void test('the database is flushed up to the requested index, and not sent when it is behind', async () => {
   const machine = await healthy(120)
   assert.ok(machine.appliedDisk.index < 120)
   const source = await machine.produceSnapshot(logIndex(120))
@@ -213,7 +212,7 @@ void test('a state that others do not confirm is not sent', async () => {
   await machine.close()
 })
 
-void test('a state that is doubted while it flows never ends, so nobody installs it', async () => {
+void test('a state that becomes suspect while it is sent has no end frame, so it is not installed', async () => {
   for (const doubt of ['others differ', 'condemned'] as const) {
     let confirmed = true
     const machine = await openMachine({
@@ -231,7 +230,7 @@ void test('a state that is doubted while it flows never ends, so nobody installs
   }
 })
 
-void test('members that came to one index by different ways have equal samples there', async () => {
+void test('members that reached one index in different ways have equal samples there', async () => {
   const clock = new ManualClock()
   const limits = { ...tinyLimits, sampleEntries: 64 }
   const [whole, pieces] = [
@@ -259,7 +258,7 @@ void test('members that came to one index by different ways have equal samples t
   await pieces.close()
 })
 
-void test('a state that the log cannot bring further waits for one beyond the place where it stopped', async () => {
+void test('a state at which apply stopped is replaced by one beyond that index only', async () => {
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, 200)
   machine.distrust('the command at index 201 is not what its proposer made', logIndex(201))

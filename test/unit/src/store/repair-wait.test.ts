@@ -1,7 +1,7 @@
 /*
- * Goal: a member whose state comes out damaged again and again waits ever longer before it requests
- * another, says how often, and forgets it after a time of trust.
- * Method: the waits one after another; then the machine with a clock by hand, damaged as soon as it
+ * Goal: a member whose state is damaged repeatedly backs off exponentially before it requests
+ * another, reports the count, and resets it after a time of trust.
+ * Method: the waits one after another; then the machine with a manual clock, damaged as soon as it
  * is repaired.
  */
 import assert from 'node:assert/strict'
@@ -14,7 +14,7 @@ import type { StoreMachine } from '../../../../src/store/store-machine.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 import { applyUpTo, chunksOf, openMachine, randomLog } from '../../../support/fixtures/store-machines.ts'
 
-void test('waits double from one second to five minutes, and the first does not wait', () => {
+void test('waits double from one second to five minutes, and the first repair does not wait', () => {
   const waits = Array.from({ length: 12 }, (_, at) => repairWaitMs(at + 1, defaultStoreLimits))
   assert.deepEqual(
     waits.map((waitMs) => waitMs / 1000),
@@ -33,7 +33,7 @@ class Bench {
     return machine
   }
 
-  /** Another member's state takes the place of this one's. */
+  /** Installs another member's state. */
   async repaired(machine: StoreMachine): Promise<void> {
     this.#index++
     const donor = await this.open()
@@ -47,7 +47,7 @@ class Bench {
     assert.equal(machine.quarantine, null)
   }
 
-  /** @returns how long it waits, and of how many in a row this is */
+  /** @returns the wait, and the number of consecutive repairs */
   damaged(machine: StoreMachine): { readonly waitMs: number; readonly times: number } {
     machine.enterQuarantine('test')
     const { quarantine } = machine
@@ -56,7 +56,7 @@ class Bench {
   }
 }
 
-void test('a machine in a row requests a state only when its wait is over', async () => {
+void test('a machine in back-off requests a state only when its wait is over', async () => {
   const bench = new Bench()
   const machine = await bench.open()
   const waited: number[] = []
@@ -78,7 +78,7 @@ void test('a machine in a row requests a state only when its wait is over', asyn
   await machine.close()
 })
 
-void test('an hour of trust ends a row, and less does not', async () => {
+void test('an hour of trust ends a series of repairs, and less does not', async () => {
   const bench = new Bench()
   const machine = await bench.open()
   for (const [trustedMs, times] of [

@@ -1,9 +1,8 @@
 /*
  * Goal: every revision of the window can be watched from, and listed in pages, right after a
- * restart and right after a state came by snapshot: what a member held in memory before makes no
- * difference.
- * Method: random logs on the real machine over real databases; the answers before are compared with
- * those after.
+ * restart and right after a snapshot: previous contents of memory make no difference.
+ * Method: random logs on the real machine over real databases; reads before are compared with those
+ * after.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -31,7 +30,7 @@ import {
 import { systemClock as clock } from '../../../../fixtures/system.ts'
 
 /**
- * Everything that can be asked of the window: events behind each revision, and the state at it in
+ * Everything that can be read in the window: events after each revision, and the state at it in
  * pages.
  */
 async function window(machine: StoreMachine): Promise<ReadonlyMap<number, readonly string[]>> {
@@ -86,7 +85,7 @@ function homeOf(t: TestContext): LevelKeyValueDatabases {
 }
 
 for (let seed = 1; seed <= 4; seed++) {
-  void test(`spec 6.1: seed ${seed}: each revision is resumed from after a restart, and on a member that copied the state`, async (t) => {
+  void test(`spec 6.1: seed ${seed}: each revision can be resumed from after a restart, and on a member that installed a snapshot`, async (t) => {
     const log = randomLog(seed, 250)
     const home = homeOf(t)
     const first = await openMachine({ home, clock })
@@ -100,7 +99,7 @@ for (let seed = 1; seed <= 4; seed++) {
     const chunks = await chunksOf(source)
     await first.close()
 
-    // The second has room for everything in memory, the first had next to none.
+    // The second keeps everything in memory, the first hardly anything.
     for (const limits of [tinyLimits, { ...defaultStoreLimits, scanStepsMax: 3 }]) {
       const restarted = await openMachine({ home, clock, limits })
       assert.deepEqual(await window(restarted), before)

@@ -1,7 +1,7 @@
 /*
- * Goal: rot that nobody reads is found by the walk: in any record, in what is missing or too old,
- * and in memory; a whole state never is. The walk keeps to its budget and ends when it is told.
- * Method: a machine on a home that can be spoiled under it, with a clock by hand.
+ * Goal: the scrub finds damage that no read would: in any record, in missing or outdated ones, and
+ * in memory; an intact state always passes. The scrub keeps to its rate and stops on request.
+ * Method: a machine on databases that can be damaged, with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ class Bench {
     return new Bench(home, clock, machine)
   }
 
-  /** Under the machine, which knows nothing of it. */
+  /** Damages the database without the machine noticing. */
   async spoil(key: Uint8Array, value: Uint8Array | null): Promise<void> {
     const change = value === null ? { kind: 'delete' as const, key } : { kind: 'put' as const, key, value }
     await this.machine.database?.write([change])
@@ -68,7 +68,7 @@ async function pairs(): Promise<readonly KeyValuePair[]> {
   return pairsOf(bench.home, 'db-0')
 }
 
-test('a whole state passes, round after round, also while it changes', async () => {
+test('an intact state passes every round, also while it changes', async () => {
   const bench = await Bench.open()
   assert.equal(await bench.round(), null)
   assert.equal(bench.reports.length, 1)
@@ -76,7 +76,7 @@ test('a whole state passes, round after round, also while it changes', async () 
   assert.equal(bench.scrub.counters.records, (await pairs()).length - 1)
 })
 
-test('a flipped bit in any record, and any that is missing, is found', async () => {
+test('a flipped bit in any record, and any missing record, is found', async () => {
   const random = new SeededRandom(3)
   for (const [at, [key, value]] of (await pairs()).entries()) {
     if (at % 7 !== 0 && !Buffer.from(key).equals(headKey)) continue
@@ -94,7 +94,7 @@ test('a flipped bit in any record, and any that is missing, is found', async () 
   }
 })
 
-test('an object in memory that is not what lies on disk is found, though its hash was made to fit', async () => {
+test('an object in memory that differs from the disk is found, though its hash matches', async () => {
   const bench = await Bench.open()
   const { objects } = bench.machine.state
   const [version] = objects.list('', null, 1).objects
@@ -106,7 +106,7 @@ test('an object in memory that is not what lies on disk is found, though its has
   assert.match((await bench.round()) ?? '', /memory and database differ about the version/)
 })
 
-test('a walk ends when it is told, and one through a database that left finds nothing', async () => {
+test('a scrub stops on request, and one of a closed database finds nothing', async () => {
   const slow = await Bench.open()
   slow.scrub.start()
   await slow.clock.advance(1000)

@@ -1,6 +1,6 @@
 /*
- * Goal: a disk that fails stops the member and is never believed; stagings follow one another;
- * readers live through the installation of a snapshot.
+ * Goal: a failing disk stops the member and is never trusted; stagings are serialized; readers
+ * survive the installation of a snapshot.
  * Method: databases that refuse, forget or damage on demand under the real machine and store.
  */
 import assert from 'node:assert/strict'
@@ -31,7 +31,7 @@ import {
 const log = randomLog(41, 400)
 const digests = digestsOf(log)
 
-/** A home whose stores do what they are told instead. */
+/** Databases whose stores behave as the test decides. */
 function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): KeyValueDatabases {
   const memory = new MemoryKeyValueDatabases()
   return {
@@ -54,7 +54,7 @@ function homeWith(change: (store: KeyValueStore) => Partial<KeyValueStore>): Key
   }
 }
 
-void test('a disk that refuses a batch stops the member once, and nothing is applied any more', async () => {
+void test('a disk that refuses a batch stops the member once, and nothing more is applied', async () => {
   const full = new DatabaseError('io', 'no space left on device')
   const home = homeWith(() => ({ write: () => Promise.reject(full) }))
   const clock = new ManualClock()
@@ -87,7 +87,7 @@ for (const [what, spoil] of [
   ['damaged', (value: Uint8Array | null) => value?.map((byte, at) => (at === 60 ? byte ^ 1 : byte)) ?? null],
   ['missing', () => null],
 ] as const) {
-  void test(`a version that is ${what} on disk is not served, nor is anything from then on`, async () => {
+  void test(`a version that is ${what} on disk is not served, nor is anything afterwards`, async () => {
     const failures: unknown[] = []
     let spoiled = false
     const home = homeWith((store) => ({
@@ -153,7 +153,7 @@ void test('stagings that overlap, abort and repeat end in the last one', async (
   await machine.close()
 })
 
-void test('two stagings at once leave one database, that of the later', async () => {
+void test('two concurrent stagings leave one database, that of the later', async () => {
   const from = await snapshotAt(300)
   const home = new MemoryKeyValueDatabases()
   const machine = await openMachine({ home, clock: new ManualClock() })
@@ -165,7 +165,7 @@ void test('two stagings at once leave one database, that of the later', async ()
   await machine.close()
 })
 
-void test('the database never holds what the log may still lose', async () => {
+void test('the database never has what the log may still lose', async () => {
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   machine.apply(log.entries.slice(0, 100), 1)
@@ -180,7 +180,7 @@ void test('the database never holds what the log may still lose', async () => {
   await machine.close()
 })
 
-void test('a snapshot of what is there already is refused without harm', async () => {
+void test('a snapshot that is not newer is refused without effect', async () => {
   const from = await snapshotAt(300)
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   await receive(machine, from)
@@ -191,10 +191,10 @@ void test('a snapshot of what is there already is refused without harm', async (
   await machine.close()
 })
 
-void test('watchers that wait go on behind an installed snapshot, and miss nothing', async () => {
+void test('waiting watches continue after an installed snapshot, and miss nothing', async () => {
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
-  // Histories are short here, so that the reader's place must still be within the snapshot's.
+  // Histories are short here, so the watch's position must be within the snapshot's window.
   applyUpTo(machine, log, 290)
   const consensus = new LocalConsensus({ machine, clock })
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
@@ -221,7 +221,7 @@ void test('watchers that wait go on behind an installed snapshot, and miss nothi
   await reference.close()
 })
 
-void test('a watcher whose place an installed snapshot does not know any more is woken, and told so', async () => {
+void test('a watch whose position is not in the history of an installed snapshot is woken and fails', async () => {
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
   applyUpTo(machine, log, 30)
@@ -240,7 +240,7 @@ void test('a watcher whose place an installed snapshot does not know any more is
   await machine.close()
 })
 
-void test('reads of the past that a snapshot overtakes are answered from it', async () => {
+void test('reads of the past that a snapshot overtakes are served from it', async () => {
   const clock = new ManualClock()
   let release: () => void = () => undefined
   let held: Promise<void> | null = null

@@ -1,7 +1,7 @@
 /*
- * Goal: what consensus says becomes what callers of the store expect; waits end; views tell one
- * moment.
- * Method: a store in memory, and consensus that answers what it is told to.
+ * Goal: outcomes of consensus become the documented results of the store; waits end; views are
+ * consistent.
+ * Method: a store in memory, and consensus with outcomes set by the test.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ import { allConfigMaps, configMapKey, decoded, put, write } from '../../../../fi
 
 const command = write(put(configMapKey('a'), '1'))
 
-/** Answers every proposal and barrier alike. */
+/** Returns the same outcome for every proposal and barrier. */
 class Answering extends LocalConsensus {
   answer: Fate<Outcome> | ConsensusFailureCode = 'stopped'
 
@@ -82,7 +82,7 @@ const failures: readonly (readonly [ConsensusFailureCode, string])[] = [
 ]
 
 for (const [code, translated] of failures) {
-  void test(`a barrier that fails as ${code} is told as ${translated}`, async () => {
+  void test(`a barrier that fails as ${code} is reported as ${translated}`, async () => {
     const { store, consensus, close } = await answering()
     consensus.answer = code
     await assert.rejects(store.barrier(0), { name: 'StoreError', code: translated })
@@ -90,7 +90,7 @@ for (const [code, translated] of failures) {
   })
 }
 
-void test('writes and barriers wait as long for a quorum, however much time the caller has', async () => {
+void test('writes and barriers wait equally long for a quorum, however late the deadline', async () => {
   const { store, consensus, close } = await answering()
   for (const deadlineMs of [60_000, 4000]) {
     await assert.rejects(store.write(command, deadlineMs))
@@ -124,7 +124,7 @@ void test('a write is seen by the next view, and refusals name the condition', a
   await close()
 })
 
-void test('a view that is kept over a write refuses to tell another moment', async () => {
+void test('a view that is used after a write refuses to mix revisions', async () => {
   const { store, close } = await openMemoryStore()
   const view = store.view()
   await store.write(command, 0)

@@ -1,9 +1,8 @@
 /*
- * Goal: a state that others contradict is not served, by no read, write, watch or copy, in this
- * process and the next ones; it stays where it is and follows the log, until it is trusted again or
- * an operator has it replaced.
- * Method: machines in memory that apply one log; processes begun again from what the one before
- * left on disk.
+ * Goal: a state that other members contradict is not served, by no read, write, watch or snapshot,
+ * also after restarts; it is kept and follows the log, until it is trusted again or an operator
+ * replaces it.
+ * Method: machines in memory that apply one log; restarts from the previous disk.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +37,7 @@ async function stageInto(machine: StoreMachine, index: number) {
   return source.snapshot
 }
 
-void test('a suspect state is refused to everybody, follows the log, and tells its digests', async () => {
+void test('a suspect state is not served, follows the log, and reports its digests', async () => {
   const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 200)
@@ -108,7 +107,7 @@ void test('a suspect state stays suspect over restarts, until it is trusted', as
   await third.close()
 })
 
-void test('a suspect state is not replaced by a leader that takes its member for one that lags', async () => {
+void test('a suspect state is not replaced by a leader that considers its member lagging', async () => {
   const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 100)
@@ -118,7 +117,7 @@ void test('a suspect state is not replaced by a leader that takes its member for
   await machine.close()
 })
 
-void test('an operator has a suspect state replaced; damage found meanwhile begins a repair of its own', async () => {
+void test('an operator can replace a suspect state; damage found during that begins a repair of its own', async () => {
   for (const how of ['repair', 'enterQuarantine'] as const) {
     const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
     const machine = await openMachine({ home, clock })
@@ -146,7 +145,7 @@ void test('an operator has a suspect state replaced; damage found meanwhile begi
   }
 })
 
-void test('a record of a disagreement that does not pass its check is damage', async () => {
+void test('a disagreement record with a wrong hash is damage', async () => {
   const [home, clock] = [new MemoryKeyValueDatabases(), new ManualClock()]
   const machine = await openMachine({ home, clock })
   applyUpTo(machine, log, 100)

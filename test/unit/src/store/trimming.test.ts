@@ -1,6 +1,6 @@
 /*
- * Goal: history is forgotten when it is old enough, never earlier, and only the leader says so.
- * Method: time that stands still until told, over a store in memory.
+ * Goal: history is trimmed when it is old enough, never earlier, and by the leader only.
+ * Method: manual time over a store in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -52,7 +52,7 @@ async function open(
   return { ...opened, clock, writes, end }
 }
 
-void test('what was applied a window ago is forgotten, in steps, down to the floor of events', async () => {
+void test('what was applied a window ago is trimmed, in steps, down to the minimum number of events', async () => {
   const { machine, clock, writes, end } = await open()
   await writes(100)
   await clock.advance(60_000)
@@ -62,7 +62,7 @@ void test('what was applied a window ago is forgotten, in steps, down to the flo
   await end()
 })
 
-void test('what is younger than the window stays', async () => {
+void test('events younger than the window are kept', async () => {
   const { machine, clock, writes, end } = await open()
   await writes(50)
   await clock.advance(30_000)
@@ -74,7 +74,7 @@ void test('what is younger than the window stays', async () => {
   await end()
 })
 
-void test('a wall clock that jumps, or goes back, makes nothing any older or younger', async () => {
+void test('a wall clock that jumps or goes back does not change ages', async () => {
   const { machine, clock, writes, end } = await open()
   await writes(50)
   await clock.advance(30_000)
@@ -87,7 +87,7 @@ void test('a wall clock that jumps, or goes back, makes nothing any older or you
   await end()
 })
 
-void test('while the storage is full the floor of events holds nothing, and room comes back by itself', async () => {
+void test('while the storage is full the minimum number of events is not kept, and space is freed by itself', async () => {
   const { machine, store, clock, writes, end } = await open()
   await store.write({ kind: 'raise-feature-level', level: 2 }, 0)
   await writes(4)
@@ -103,7 +103,7 @@ void test('while the storage is full the floor of events holds nothing, and room
   await end()
 })
 
-void test('nor does the floor of events hold while the largest object finds no room', async () => {
+void test('the minimum number of events is not kept while the largest object does not fit', async () => {
   const { machine, store, clock, writes, end } = await open()
   await store.write({ kind: 'raise-feature-level', level: 2 }, 0)
   await writes(4)
@@ -116,7 +116,7 @@ void test('nor does the floor of events hold while the largest object finds no r
   await end()
 })
 
-void test('a follower takes notes and proposes nothing', async () => {
+void test('a follower samples revisions and proposes nothing', async () => {
   const { machine, consensus, clock, writes, end } = await open('follower')
   await writes(50)
   const before = consensus.status.lastIndex
@@ -126,7 +126,7 @@ void test('a follower takes notes and proposes nothing', async () => {
   await end()
 })
 
-void test('an idle cluster proposes nothing once everything is forgotten', async () => {
+void test('an idle cluster proposes nothing once everything is trimmed', async () => {
   const { consensus, clock, writes, end } = await open()
   await writes(20)
   await clock.advance(120_000)
@@ -136,7 +136,7 @@ void test('an idle cluster proposes nothing once everything is forgotten', async
   await end()
 })
 
-void test('a session that was not heard of for long is forgotten', async () => {
+void test('a session that is idle for long is removed', async () => {
   const { machine, clock, writes, end } = await open()
   const other = new LocalConsensus({ machine, clock, session: 99 })
   await other.propose(encodeCommand(write(put(configMapKey('b'), 'v'))))
@@ -148,7 +148,7 @@ void test('a session that was not heard of for long is forgotten', async () => {
   await end()
 })
 
-void test('a history window shorter than a request may last forgets no session', async () => {
+void test('a history window shorter than a request may last removes no session', async () => {
   const { machine, store, clock, writes, end } = await open()
   await store.write({ kind: 'change-settings', settings: { ...settings, historyWindowMs: 1_000 } }, 0)
   const other = new LocalConsensus({ machine, clock, session: 99 })
@@ -156,7 +156,7 @@ void test('a history window shorter than a request may last forgets no session',
   await writes(10)
   await clock.advance(60_000)
   assert.ok(machine.state.history.trimmed > 0)
-  // Its second try may still come, and must find what became of the first.
+  // A retry may still arrive, and must find the outcome of the first attempt.
   assert.equal(machine.state.sessions.size, 2)
   await end()
 })

@@ -1,8 +1,7 @@
 /*
- * Goal: each mode of `Orch-Consistency` waits for what it promises and for no more, says what it is
- * proven to be, and looks again once the value is fixed; what cannot be read is refused in words.
- * Method: the verbs over a store whose proofs a test sets: how new memory is, and whether a lease
- * holds.
+ * Goal: each mode of `Orch-Consistency` waits for exactly what it promises, reports its proof, and
+ * checks again once the value was taken; malformed headers are refused with an explanation.
+ * Method: the verbs over a store whose freshness and lease the test controls.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +17,7 @@ import type { Call, ManualClock } from '../fixture.ts'
 
 type Kit = {
   readonly api: Fixture
-  /** What the store says, and what was asked of it. */
+  /** What the store reports, and the calls that it got. */
   readonly proofs: {
     freshness: Freshness | null
     lease: LeaseRead | null
@@ -26,10 +25,10 @@ type Kit = {
     probes: number
     entries: number
     reached: number[]
-    /** Happens within a barrier. */
+    /** Runs within a barrier. */
     onBarrier: () => unknown
   }
-  /** The value of the header, and what was answered. */
+  /** The value of the header, and the response. */
   readonly get: (mode: string | null, more?: Call) => Promise<Said>
   readonly list: (mode: string | null, more?: Call) => Promise<Said>
   readonly watch: (mode: string | null, more?: Call) => Promise<Said>
@@ -102,7 +101,7 @@ async function leasesOn({ api, proofs }: Kit): Promise<void> {
   proofs.entries = 0
 }
 
-void test('without the header the version asked for decides, and is named', async (t) => {
+void test('without the header the requested version decides the mode, and the mode is reported', async (t) => {
   const { api, proofs, get, list, watch } = await kit(t)
   const revision = api.store.view().revision
   assert.deepEqual((await get(null)).proof?.mode, 'linearizable')
@@ -126,7 +125,7 @@ void test('without the header the version asked for decides, and is named', asyn
   assert.equal((await watch(null, { query: { resourceVersion: '900000' } })).proof, null, 'not there yet')
 })
 
-void test('linearizable asks a quorum, any asks nobody; both for get, list and watch', async (t) => {
+void test('linearizable needs a quorum and any needs none, for get, list and watch', async (t) => {
   const { proofs, get, list, watch } = await kit(t)
   for (const read of [get, list, watch]) {
     proofs.barriers = 0
@@ -146,7 +145,7 @@ void test('log waits for an entry of its own, which changes nothing', async (t) 
   assert.equal(api.store.view().revision, before)
 })
 
-void test('bounded is served from memory within the bound, counted to when the value was fixed', async (t) => {
+void test('bounded is served from memory within the bound, measured when the value is taken', async (t) => {
   const { api, proofs, get } = await kit(t)
   const first = await get('bounded=100')
   assert.deepEqual([first.proof?.mode, first.proof?.boundMs, proofs.barriers], ['bounded', 0, 1])
@@ -181,7 +180,7 @@ void test('a bound that one barrier does not meet is 504 with Retry-After', asyn
   assert.match(cut.message, /the bound of 5000 ms is not met: no quorum answered in time$/)
 })
 
-void test('lease is refused while it is off, after a look behind a barrier', async (t) => {
+void test('lease is refused while it is disabled, after a barrier', async (t) => {
   const opened = await kit(t)
   const { api, proofs, get } = opened
   proofs.lease = holding()
@@ -189,13 +188,13 @@ void test('lease is refused while it is off, after a look behind a barrier', asy
   assert.equal(off.code, 400)
   assert.match(off.message, /"lease" is switched off in this cluster: orchctl settings set --lease-reads on$/)
   assert.equal(proofs.barriers, 1)
-  // Switched on elsewhere a moment ago: the barrier brings it here.
+  // Just enabled through another member: the barrier applies the setting here.
   const settings = { ...api.store.settings, leaseReads: 1 }
   proofs.onBarrier = () => api.store.write({ kind: 'change-settings', settings }, Infinity)
   assert.equal((await get('lease')).proof?.mode, 'lease')
 })
 
-void test('lease asks nobody and waits for the commit index of its beginning', async (t) => {
+void test('lease needs no quorum and waits for the commit index at the start of the lease', async (t) => {
   const opened = await kit(t)
   await leasesOn(opened)
   const { proofs, get, list, watch } = opened
@@ -208,13 +207,13 @@ void test('lease asks nobody and waits for the commit index of its beginning', a
   assert.deepEqual(proofs.reached, [7, 7, 7])
 })
 
-void test('who holds no lease, or not until the value is fixed, asks a quorum and says so', async (t) => {
+void test('a member without a lease, or whose lease ends during the read, uses a quorum and reports it', async (t) => {
   const opened = await kit(t)
   await leasesOn(opened)
   const { api, proofs, get, watch } = opened
   assert.equal((await get('lease')).proof?.mode, 'linearizable')
   assert.equal(proofs.barriers, 1)
-  // Somebody else leads by now, and has written what comes here with the barrier.
+  // Another leader has written what the barrier applies here.
   proofs.lease = holding(false)
   proofs.onBarrier = () => {
     proofs.onBarrier = () => undefined
@@ -243,7 +242,7 @@ const malformed = [
 ]
 
 for (const value of malformed) {
-  void test(`Orch-Consistency ${JSON.stringify(value.slice(0, 20))} is 400 and names what is allowed`, async (t) => {
+  void test(`Orch-Consistency ${JSON.stringify(value.slice(0, 20))} is 400 and names the allowed values`, async (t) => {
     const { get, list, watch } = await kit(t)
     for (const read of [get, list, watch]) {
       const { code, message } = await refused(read(value))
@@ -255,7 +254,7 @@ for (const value of malformed) {
   })
 }
 
-void test('with a resourceVersion, whichever, it is 400', async (t) => {
+void test('the header together with any resourceVersion is 400', async (t) => {
   const { get, list, watch } = await kit(t)
   for (const read of [get, list, watch]) {
     for (const version of ['0', '1', 'x']) {
@@ -267,7 +266,7 @@ void test('with a resourceVersion, whichever, it is 400', async (t) => {
   }
 })
 
-void test('the first page is as new as asked for, the later ones are of its version', async (t) => {
+void test('the first page has the requested consistency, later pages have its version', async (t) => {
   const { api, proofs, list } = await kit(t)
   await api.configMap('two')
   const first = await api.list({ query: { limit: '1' } })
@@ -278,7 +277,7 @@ void test('the first page is as new as asked for, the later ones are of its vers
   assert.equal(proof?.revision, Number(first.metadata.resourceVersion))
 })
 
-void test('the answer to what is not there is proven too', async (t) => {
+void test('a response for a missing object has a proof, too', async (t) => {
   const { api, get } = await kit(t)
   let proof: ReadProof | null = null
   const request = api.request({ name: 'nobody' })
@@ -288,7 +287,7 @@ void test('the answer to what is not there is proven too', async (t) => {
   assert.equal((await get('any')).proof?.mode, 'any')
 })
 
-void test('what is told of a read', () => {
+void test('the proof of a read has mode, term, revision and times', () => {
   const proof: ReadProof = {
     ...{ mode: 'bounded', term: 4, revision: 99, boundMs: 12 },
     ...{ waitedMs: { confirm: 0, apply: 0 }, fixedMs: 0 },

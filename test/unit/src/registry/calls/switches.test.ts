@@ -1,5 +1,5 @@
 /*
- * Goal: what an operator switched off does nothing, and the rest goes on.
+ * Goal: a disabled feature has no effect, and everything else works.
  * Method: the shipped verbs with each switch off.
  */
 import assert from 'node:assert/strict'
@@ -15,7 +15,7 @@ async function withOff(t: TestContext, off: keyof typeof allSwitchesOn): Promise
   return fixture
 }
 
-void test('spec 9.7: without APIListChunking limit and continue mean nothing', async (t) => {
+void test('spec 9.7: without APIListChunking limit and continue are ignored', async (t) => {
   const fixture = await withOff(t, 'listChunking')
   for (const query of [{ limit: '1' }, { continue: 'what nobody wrote' }, { limit: 'some' }] as const) {
     const list = await fixture.list({ query })
@@ -24,7 +24,7 @@ void test('spec 9.7: without APIListChunking limit and continue mean nothing', a
   }
 })
 
-void test('spec 9.7: without RemainingItemCount a page does not say how many follow', async (t) => {
+void test('spec 9.7: without RemainingItemCount a page does not state how many objects follow', async (t) => {
   const fixture = await withOff(t, 'remainingItemCount')
   const page = await fixture.list({ query: { limit: '1' } })
   assert.equal(page.items.length, 1)
@@ -45,7 +45,7 @@ void test('spec 9.7: without RemainingItemCount a page does not say how many fol
   assert.doesNotMatch(text, /remainingItemCount/)
 })
 
-void test('spec 9.7: without ServerSideFieldValidation unknown fields are dropped in silence', async (t) => {
+void test('spec 9.7: without ServerSideFieldValidation unknown fields are dropped silently', async (t) => {
   const fixture = await withOff(t, 'fieldValidation')
   const rawBody = '{"metadata":{"name":"d"},"data":{"k":"1","k":"2"},"dta":{}}'
   const made = await fixture.create({ rawBody, query: { fieldValidation: 'Strict' } })

@@ -1,6 +1,5 @@
 /**
- * Goal: the kinds a server knows can change while it runs, and the program's own stay what they
- * are.
+ * Goal: custom kinds can change at run time, and built-in kinds stay.
  * Method: a catalog of small made-up kinds, and one that was narrowed from it.
  */
 import assert from 'node:assert/strict'
@@ -13,7 +12,7 @@ const pods = customKind({ group: '', plural: 'pods', kind: 'Pod' })
 const jobs = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })
 const widgets = customKind({ group: 'example.com', plural: 'widgets', kind: 'Widget' })
 
-test('custom kinds are found beside those of the program, and replaced as a whole', () => {
+test('custom kinds are found together with built-in ones, and replaced as a whole', () => {
   const catalog = new Catalog([pods, jobs])
   assert.equal(catalog.version, 0)
   assert.deepEqual(catalog.setCustom([widgets]), [])
@@ -28,14 +27,14 @@ test('custom kinds are found beside those of the program, and replaced as a whol
   assert.equal(catalog.version, 2)
 })
 
-test('the same custom kinds once more are no change', () => {
+test('setting the same custom kinds again is no change', () => {
   const catalog = new Catalog([pods])
   let changes = 0
   const stop = catalog.onChange(() => changes++)
   catalog.setCustom([widgets])
   catalog.setCustom([widgets])
   assert.deepEqual([catalog.version, changes], [1, 1])
-  // Another value may say something else.
+  // An equal but distinct value counts as a change.
   catalog.setCustom([{ ...widgets }])
   assert.deepEqual([catalog.version, changes], [2, 2])
   stop()
@@ -43,7 +42,7 @@ test('the same custom kinds once more are no change', () => {
   assert.deepEqual([catalog.version, changes], [3, 2])
 })
 
-test('a narrowed catalog has all custom kinds, and no more of the program than it was given', () => {
+test('a narrowed catalog has all custom kinds, and only the built-in ones it was given', () => {
   const catalog = new Catalog([pods, jobs])
   const served = catalog.narrowed([pods])
   let told = 0
@@ -54,7 +53,7 @@ test('a narrowed catalog has all custom kinds, and no more of the program than i
   assert.equal(served.find('batch', 'v1', 'jobs'), null)
 })
 
-test('what the program has is not hidden, and its objects are nobody else’s, whether it is served or not', () => {
+test('a custom kind can neither hide a built-in kind nor share its objects, whether that is served or not', () => {
   const catalog = new Catalog([pods, jobs])
   const served = catalog.narrowed([pods])
   const samePath = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })
@@ -72,13 +71,13 @@ test('what the program has is not hidden, and its objects are nobody else’s, w
   assert.deepEqual(served.all(), [pods, widgets])
 })
 
-test('each place has one kind, in its stored version where that is served', () => {
+test('each storage location has one kind, in its storage version if that is served', () => {
   const v1 = widgets
   const v2 = { ...customKind({ group: 'example.com', version: 'v2', plural: 'widgets', kind: 'Widget' }) }
   const other = { ...v2, storedAs: { name: 'v1' } }
   assert.deepEqual(storedKinds([pods, other, v1]), [pods, v1])
   assert.deepEqual(storedKinds([v1, other]), [v1])
-  // Custom kinds always say what they are stored as.
+  // Custom kinds always declare a storage version.
   const own = { ...v1, storedAs: { name: 'v1' } }
   assert.deepEqual(storedKinds([other, own]), [own])
   const stored = { ...v2, storedAs: { name: 'v3' } }
@@ -86,7 +85,7 @@ test('each place has one kind, in its stored version where that is served', () =
   assert.deepEqual(storedKinds([stored, older]), [stored])
 })
 
-test('an alias is found by its path, is listed nowhere, and comes and goes with its kind', () => {
+test('an alias is found by its path, is not listed, and exists as long as its kind', () => {
   const alias = customKind({ group: 'upstream.example', plural: 'jobs', kind: 'Job' })
   const withAlias = { ...jobs, aliases: [{ ...alias, storedAs: { name: 'v1', group: 'batch' } }] }
   const catalog = new Catalog([pods, withAlias])
@@ -96,7 +95,7 @@ test('an alias is found by its path, is listed nowhere, and comes and goes with 
   assert.deepEqual(catalog.builtIn(), [pods, withAlias])
   assert.equal(catalog.narrowed([pods]).find('upstream.example', 'v1', 'jobs'), null)
   assert.equal(catalog.narrowed([withAlias]).find('upstream.example', 'v1', 'jobs'), asked)
-  // Nobody defines a kind in its place.
+  // A custom kind cannot take its path.
   assert.deepEqual(catalog.setCustom([alias]), [alias])
   assert.throws(() => new Catalog([alias, withAlias]), /declared once/)
 })

@@ -1,7 +1,7 @@
 /*
- * Goal: what is streamed while the definition of its kind changes: watches of a kind that is gone
- * end once they have told all there was; under another definition they go on.
- * Method: kinds by hand in the catalog of the shipped verbs.
+ * Goal: watches of a deleted kind end once they have sent all events; under a changed definition
+ * they continue.
+ * Method: custom kinds set directly in the catalog of the shipped verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ async function open(t: TestContext): Promise<Fixture> {
 
 const named = (name: string) => ({ kind: 'CronTab', body: { metadata: { name } } })
 
-void test('a watch of a kind that is gone tells the last events and ends', async (t) => {
+void test('a watch of a deleted kind sends the last events and ends', async (t) => {
   const api = await open(t)
   await api.create(named('a'))
   const gone = await api.watch({ kind: 'CronTab' })
@@ -49,7 +49,7 @@ void test('a watch of a kind that is gone tells the last events and ends', async
   program.stream.close()
 })
 
-void test('the first events are all told before a watch ends', async (t) => {
+void test('a watch of a deleted kind sends all initial events before it ends', async (t) => {
   const api = await open(t)
   for (const name of ['a', 'b', 'c']) await api.create(named(name))
   const events = await api.watch({ kind: 'CronTab' })
@@ -59,7 +59,7 @@ void test('the first events are all told before a watch ends', async (t) => {
   assert.ok(await events.ended())
 })
 
-void test('a watch goes on under another definition of the same kind, and ends with the next kind of that name', async (t) => {
+void test('a watch continues under another definition of the same kind, and ends with the next kind of that name', async (t) => {
   const api = await open(t)
   const events = await api.watch({ kind: 'CronTab' })
   const changed: ResourceDefinition = {
@@ -76,7 +76,7 @@ void test('a watch goes on under another definition of the same kind, and ends w
   assert.ok(await events.ended())
 })
 
-void test('a watch of a version to come ends too, as does one whose kind went while it began', async (t) => {
+void test('a watch at a future version ends with its kind, as does one whose kind was deleted while it began', async (t) => {
   const api = await open(t)
   const { object } = await api.create(named('a'))
   const resourceVersion = String(Number(object.metadata.resourceVersion) + 100)
@@ -95,7 +95,7 @@ void test('a watch of a version to come ends too, as does one whose kind went wh
   }
 })
 
-void test('a list that began goes on by the definition it began with', async (t) => {
+void test('a list in progress continues with the definition it began with', async (t) => {
   const api = await open(t)
   for (const name of ['a', 'b', 'c']) await api.create(named(name))
   const answer = await api.registry.list(api.request({ kind: 'CronTab' }))
@@ -108,7 +108,7 @@ void test('a list that began goes on by the definition it began with', async (t)
   assert.equal(list.items.length, 3)
 })
 
-void test('many watches end a hundred a turn, each once, and none that has left', async () => {
+void test('watches of a deleted kind end a hundred per turn, each once, and closed ones not at all', async () => {
   const clock = new ManualClock()
   const catalog = new Catalog([])
   catalog.setCustom([tabs])

@@ -1,9 +1,8 @@
 /*
- * Goal: a kind that is served in two versions, of one group or of two, is one kind: whoever writes
- * in one is read in the other, by every verb, and nothing is lost on the way.
- * Method: the shipped verbs over a made-up kind whose versions differ in shape, over one whose
- * versions differ in name only, over one that another group has as well, and over random objects
- * that go both ways.
+ * Goal: a kind that is served in two versions, of one group or of two, is one kind: an object
+ * written in one version is read in the other, by every verb, and nothing is lost.
+ * Method: the shipped verbs over made-up kinds whose versions differ in shape, in name only, or in
+ * group, and over random objects converted both ways.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +38,7 @@ const gadget: ResourceDefinition = {
   hooks: {},
 }
 
-/** What `spec` holds lies at the top, under other names. */
+/** Has the members of `spec` at the top level, under other names. */
 const older: ResourceDefinition = {
   ...base,
   version: 'v1beta1',
@@ -52,10 +51,10 @@ const older: ResourceDefinition = {
   storedAs: { name: 'v1', conversion: { toStored, fromStored } },
 }
 
-/** As `gadget`, by another name. */
+/** Same shape as `gadget` in another version. */
 const alike: ResourceDefinition = { ...gadget, version: 'v1alpha1', storedAs: { name: 'v1' } }
 
-/** As `older`, in another group, and selected by what no member says. */
+/** As `older` in another group, with a computed selectable field. */
 const elsewhere: ResourceDefinition = {
   ...older,
   ...{ group: 'other.example', version: 'v2' },
@@ -136,7 +135,7 @@ const inBeta = (count: number, words: readonly string[]): JsonObject => ({
   ...{ amount: count, ...(words.length === 0 ? {} : { words }) },
 })
 
-void test('spec 9.5: what was written in one version round-trips through the other', async (t) => {
+void test('spec 9.5: an object written in one version round-trips through the other', async (t) => {
   const { fixture, v1, beta } = await start(t)
   const made = await beta.make('a', { amount: 3, words: ['x'] })
   assert.equal(made.code, 201)
@@ -157,7 +156,7 @@ void test('spec 9.5: what was written in one version round-trips through the oth
   assert.deepEqual(shape(await beta.ask('get', { name: 'b' })), inBeta(4, []))
 })
 
-void test('every way of changing an object takes the shape of its version', async (t) => {
+void test('every verb that changes an object uses the shape of its version', async (t) => {
   const { v1, beta } = await start(t)
   const { object } = await v1.make('a', { spec: { size: 1, tags: ['x', 'y'] } })
   const put = await beta.ask('update', {
@@ -191,7 +190,7 @@ void test('every way of changing an object takes the shape of its version', asyn
   assert.equal((await refused(beta.ask('update', { name: 'a', body: stale }))).code, 409)
 })
 
-void test('lists, pages and tables show the version they were asked for', async (t) => {
+void test('lists, pages and tables have the requested version', async (t) => {
   const { fixture, v1, beta } = await start(t)
   for (const [at, name] of ['a', 'b', 'c'].entries())
     await v1.make(name, { spec: { size: at + 1, tags: [] } })
@@ -203,7 +202,7 @@ void test('lists, pages and tables show the version they were asked for', async 
   )
   const first = (await beta.ask('list', { query: { limit: '2' } })).object as unknown as List
   const token = first.metadata.continue ?? ''
-  // A page begun in one version goes on in the other.
+  // A page of one version continues in the other.
   const rest = (await v1.ask('list', { query: { limit: '2', continue: token } })).object as unknown as List
   assert.deepEqual(
     rest.items.map(({ metadata }) => metadata.name),
@@ -231,7 +230,7 @@ void test('lists, pages and tables show the version they were asked for', async 
   assert.deepEqual(rows[0]?.cells, ['b', 2])
 })
 
-void test('watches of either version see every change, however it was made', async (t) => {
+void test('watches of either version see every change, whichever version it was made in', async (t) => {
   const { v1, beta } = await start(t)
   await v1.make('a', { spec: { size: 1, tags: [] } })
   const watches = [await v1.watch({ labelSelector: '!off' }), await beta.watch({ labelSelector: '!off' })]
@@ -259,7 +258,7 @@ void test('watches of either version see every change, however it was made', asy
   for (const { object } of young) assert.equal(object.apiVersion, 'test.example/v1beta1')
 })
 
-void test('versions that differ in name only are told apart without being read', async (t) => {
+void test('objects of versions that differ in name only are converted without parsing', async (t) => {
   const { fixture, v1 } = await start(t)
   const other = new Versions(fixture, alike)
   const made = await other.make('a', { spec: { size: 1, tags: ['é'] } })
@@ -273,7 +272,7 @@ void test('versions that differ in name only are told apart without being read',
   assert.equal(gone.object.apiVersion, 'test.example/v1alpha1')
 })
 
-void test('what is the same in both versions is read once for each, until somebody changes it', async (t) => {
+void test('an object that is equal in both versions is parsed once per version, until it changes', async (t) => {
   const { fixture, v1 } = await start(t)
   for (const name of ['a', 'b']) await v1.make(name, { spec: { size: 1 } })
   await v1.make('more', { spec: { size: 1, tags: ['x'] } })
@@ -299,7 +298,7 @@ void test('what is the same in both versions is read once for each, until somebo
       assert.equal(object.apiVersion, `test.example/${version}`)
       assert.ok(!text.includes('tags'))
     }
-    // What comes out changed is made anew each time.
+    // A converted object is converted again by each read.
     assert.deepEqual(reads, [3, 1, 2], version)
   }
 })
@@ -308,7 +307,7 @@ function merge(body: JsonObject): Call {
   return { body, contentType: 'application/merge-patch+json' }
 }
 
-void test('two groups have one store: what one writes, the other reads, lists, watches, pages and deletes', async (t) => {
+void test('two groups share one store: what one writes, the other reads, lists, watches, pages and deletes', async (t) => {
   const { fixture, v1 } = await start(t)
   const other = new Versions(fixture, elsewhere)
   const watches = [await v1.watch({}), await other.watch({})]
@@ -354,7 +353,7 @@ void test('two groups have one store: what one writes, the other reads, lists, w
   assert.equal(fixture.store.view().count(prefix), 0)
 })
 
-void test(`random objects come back as they were written, seed ${seed}`, async (t) => {
+void test(`random objects convert to the other version and back without loss, seed ${seed}`, async (t) => {
   const { fixture, v1, beta } = await start(t)
   const random = new SeededRandom(seed)
   const other = new Versions(fixture, alike)

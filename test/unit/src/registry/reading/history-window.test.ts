@@ -1,9 +1,9 @@
 /*
- * Goal: with the settings every cluster begins with, what a client was told five minutes ago is
- * still good: it can page on, resume its watch and read that version. Later it is told that it has
- * to list anew.
- * Method: the shipped verbs and the shipped trimmer on time that stands still until told, with a
- * change each ten seconds.
+ * Goal: with the default settings, tokens, versions and watches of the last five minutes are valid:
+ * a client can page on, resume its watch and read that version. Later it gets an error and must
+ * list again.
+ * Method: the shipped verbs and the shipped trimmer with manual time and a change every ten
+ * seconds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ void test('spec 8: continue tokens, watches and exact versions live five minutes
   const api = await Fixture.open()
   t.after(() => api.close())
   const { consensus, machine } = api.memory
-  // Only time holds history here: it is what is promised, however much happens.
+  // Only time retains history here: it is promised regardless of the number of events.
   const settings = { ...api.store.settings, historyEventsMin: 0 }
   assert.equal(settings.historyWindowMs, 300_000)
   await api.store.write({ kind: 'change-settings', settings }, api.clock.monotonicMs() + 1000)

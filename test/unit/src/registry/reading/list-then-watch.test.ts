@@ -1,7 +1,7 @@
 /*
- * Goal: list, then watch from its version, always gives the picture a later list gives: for any
- * selector, resumed anywhere, with no event missed, repeated or out of order.
- * Method: random writes on the machine in memory; watchers that apply what they are told.
+ * Goal: a list plus the watch from its version always equals a later list: for any selector,
+ * resumed anywhere, with no event missed, repeated or out of order.
+ * Method: random writes on the machine in memory; watchers that apply the events.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -59,7 +59,7 @@ async function writeSomething(api: Fixture, random: SeededRandom): Promise<void>
   else await api.update({ name, body })
 }
 
-void test('a list and what a watch tells afterwards make the picture of a later list', async (t) => {
+void test('a list plus the events of a watch from its version equals a later list', async (t) => {
   const seed = 90210
   const random = new SeededRandom(seed)
   const api = await Fixture.open({ limits: { watchEventsPerPull: 3, pieceBytes: 600 } })

@@ -1,7 +1,7 @@
 /*
- * Goal: long lists and first events of watches are made in turns, and tell one revision whatever is
- * written meanwhile.
- * Method: tiny turns; between any two pieces something is created, changed or deleted.
+ * Goal: long lists and initial events yield between slices, and show one revision whatever is
+ * written concurrently.
+ * Method: tiny slices; between any two pieces something is created, changed or deleted.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -52,7 +52,7 @@ function versions(list: List): readonly string[] {
   return list.items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
 }
 
-/** Turns that others were given. */
+/** Counts how often the verbs yield. */
 function countTurns(api: Fixture): () => number {
   let turns = 0
   const soon = api.clock.soon.bind(api.clock)
@@ -63,7 +63,7 @@ function countTurns(api: Fixture): () => number {
   return () => turns
 }
 
-void test('spec 4.8.3: a long list shows the revision it names, whatever is written while it leaves', async (t) => {
+void test('spec 4.8.3: a long list shows the revision it names, whatever is written while it is sent', async (t) => {
   for (let seed = 1; seed <= 6; seed++) {
     const api = await open(t)
     const random = new SeededRandom(seed)
@@ -107,7 +107,7 @@ void test('the pages of a list show one revision, whatever is written between an
   }
 })
 
-void test('a list that is read for longer than history lasts is cut, not mixed', async (t) => {
+void test('a list that is read for longer than the history window fails instead of mixing revisions', async (t) => {
   const api = await open(t)
   await fill(api, 60)
   const reading = readSlowly(api, {}, async () => {
@@ -117,7 +117,7 @@ void test('a list that is read for longer than history lasts is cut, not mixed',
   await assert.rejects(reading, { code: 'compacted' })
 })
 
-void test('the first events of a watch are sorted in turns, and followed by what was written meanwhile', async (t) => {
+void test('the initial events of a watch are sorted in slices, and followed by concurrent writes', async (t) => {
   const api = await open(t)
   const random = new SeededRandom(5)
   await fill(api, 60)
@@ -145,7 +145,7 @@ void test('the first events of a watch are sorted in turns, and followed by what
   events.stream.close()
 })
 
-void test('who takes the first events for longer than history lasts is told that it fell behind', async (t) => {
+void test('a client that reads initial events for longer than the history window gets an error', async (t) => {
   const api = await open(t)
   await fill(api, 30)
   const events = await api.watch({})
@@ -162,7 +162,7 @@ void test('who takes the first events for longer than history lasts is told that
   assert.equal(await events.stream.next(), null)
 })
 
-void test('objects are parsed for a selector a bounded number of bytes in a turn', async (t) => {
+void test('a selector yields after a bounded number of parsed bytes', async (t) => {
   const kind = 'Secret'
   const api = await open(t)
   const data = { big: Buffer.alloc(600, 'x').toString('base64') }

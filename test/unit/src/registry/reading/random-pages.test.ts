@@ -1,8 +1,8 @@
 /*
- * Goal: a list, in whatever pages and of whatever version, is the state at its version and nothing
- * else, whatever is written, forgotten and moved to disk between its pages.
- * Method: random writes, lists and trims on the machine in memory, beside a model that keeps every
- * state there ever was and looks through all of it. SEED repeats one run.
+ * Goal: a list, in any pages and of any version, is exactly the state at its version, whatever is
+ * written, trimmed and moved to disk between its pages.
+ * Method: random writes, lists and trims on the machine in memory, compared with a model that keeps
+ * all states. SEED repeats one run.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -51,23 +51,23 @@ const choices: readonly Choice[] = [
   },
 ]
 
-/** One is the beginning of another: their objects are neighbours. */
+/** One is a prefix of another, so that their objects are neighbours. */
 const namespaces = ['a', 'a-b', 'default']
 
-/** A list that is not at its end. */
+/** A list that has more pages. */
 type Open = {
   readonly call: Call
   readonly choice: Choice
   readonly limit: number
   readonly revision: number
   readonly token: string
-  /** Place of the last object shown. */
+  /** Position of the last returned object. */
   readonly behind: string
 }
 
 type AskedVersion = {
   readonly query: Record<string, string>
-  /** What is answered, or the oldest that may be; null: it is no longer kept. */
+  /** The expected revision, or the oldest acceptable one; null: it is compacted. */
   readonly revision: number | null
   readonly isNow: boolean
 }
@@ -175,13 +175,13 @@ class Run {
     }
     const found = await this.#whileWriting(this.#api.list(call))
     const revision = Number(found.metadata.resourceVersion)
-    // One of now is of any moment while it was asked for.
+    // A list of the newest state has any revision during the request.
     if (version.isNow) assert.ok(revision >= version.revision && revision <= this.#revision)
     else assert.equal(revision, version.revision, JSON.stringify(call))
     this.#take({ call, choice, limit, revision, behind: '' }, found)
   }
 
-  /** Something may be written before a list has come to its end. */
+  /** Writes may happen before a list has ended. */
   async #whileWriting(list: Promise<List>): Promise<List> {
     list.catch(() => undefined)
     for (let writes = this.#random.below(4); writes > 1; writes--) await this.#write()
@@ -194,7 +194,7 @@ class Run {
     if (open === undefined) return
     this.#open = this.#open.filter((one) => one !== open)
     this.counts.pages++
-    // The limit may be another one.
+    // The limit may change between pages.
     const limit = this.#random.chance(0.3) ? this.#random.below(4) : open.limit
     const limited: Record<string, string> = limit === 0 ? {} : { limit: String(limit) }
     const query = { ...open.choice.query, ...limited, continue: open.token }
@@ -211,7 +211,7 @@ class Run {
     this.#take({ ...open, call, limit, revision: this.#revision }, instead)
   }
 
-  /** Compares a page with what the model says of it, and keeps what comes next. */
+  /** Compares a page with the model, and keeps its continue token. */
   #take(asked: Omit<Open, 'token'>, { metadata, items }: List): void {
     const { call, choice, limit, revision, behind } = asked
     const all = this.#at(revision)
@@ -233,8 +233,7 @@ class Run {
     assert.equal(metadata.resourceVersion, String(revision), said)
     const left = all.length - wanted.length
     const { continue: token, remainingItemCount } = metadata
-    // Behind the last one that is chosen there may be others, which are only found out not to be by
-    // looking.
+    // Further objects may not match, which is found out only by reading them.
     const isPlain = Object.keys(choice.query).length === 0
     if (left > 0 || isPlain) assert.equal(token !== undefined, left > 0, said)
     assert.equal(remainingItemCount, isPlain && left > 0 ? left : undefined, said)
@@ -248,7 +247,7 @@ function placeOf({ namespace, name }: Known): string {
   return `${namespace}/${name}`
 }
 
-void test('spec 4.8.1, 4.8.3, 4.8.6: each list, in whatever pages, is the state at its version', async () => {
+void test('spec 4.8.1, 4.8.3, 4.8.6: each list, in any pages, is the state at its version', async () => {
   const sum = { lists: 0, pages: 0, expired: 0, compacted: 0 }
   for (const seed of seeds) {
     const api = await Fixture.open({ limits: { sliceObjectsMax: 3 }, storeLimits: tinyLimits })

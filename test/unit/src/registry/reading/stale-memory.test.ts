@@ -1,7 +1,7 @@
 /*
- * Goal: nothing is refused on memory that is behind (a refusal, a dry run or "unchanged" counts
- * only after a barrier and another look), and what becomes of a store that fails.
- * Method: a store that shows an older picture until a barrier, or throws what the real one throws.
+ * Goal: nothing is refused because of stale memory: a refusal, a dry run or "unchanged" counts only
+ * after a barrier and another evaluation; errors of the store are converted correctly.
+ * Method: a store that is stale until a barrier, or fails as the real one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ async function openBehind(): Promise<{ readonly api: Fixture; readonly store: Be
 const configMap = (name: string) => `/configmaps/default/${name}` as Key
 const namespace = (name: string) => `/namespaces//${name}` as Key
 
-void test('what memory does not know yet is not 404 for patch, update and delete', async (t) => {
+void test('an object missing in stale memory is not 404 for patch, update and delete', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   for (const verb of ['patch', 'update', 'delete'] as const) {
@@ -41,7 +41,7 @@ void test('what memory does not know yet is not 404 for patch, update and delete
   }
 })
 
-void test('a version that memory shows wrongly is no Conflict', async (t) => {
+void test('a stale version is not a Conflict', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.configMap('a')
@@ -52,7 +52,7 @@ void test('a version that memory shows wrongly is no Conflict', async (t) => {
   assert.notEqual(newer.object.metadata.resourceVersion, object.metadata.resourceVersion)
 })
 
-void test('a Conflict seen on old memory is looked at again', async (t) => {
+void test('a Conflict on stale memory is evaluated again', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.configMap('a')
@@ -67,7 +67,7 @@ void test('a Conflict seen on old memory is looked at again', async (t) => {
   assert.deepEqual(got.object['data'], { k: '2' })
 })
 
-void test('an object that memory still shows can be created again', async (t) => {
+void test('an object deleted elsewhere can be created again on stale memory', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.configMap('a')
@@ -77,7 +77,7 @@ void test('an object that memory still shows can be created again', async (t) =>
   assert.equal((await api.configMap('a')).code, 201)
 })
 
-void test('a namespace that memory does not know yet takes objects', async (t) => {
+void test('a namespace missing in stale memory accepts objects', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
@@ -86,7 +86,7 @@ void test('a namespace that memory does not know yet takes objects', async (t) =
   assert.equal(made.code, 201)
 })
 
-void test('a namespace that goes between look and log takes nothing', async (t) => {
+void test('a namespace deleted between evaluation and apply accepts nothing', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
@@ -98,7 +98,7 @@ void test('a namespace that goes between look and log takes nothing', async (t) 
   assert.match(seen.message, /because it is being terminated$/)
 })
 
-void test('"unchanged" and a dry run on old memory are looked at again', async (t) => {
+void test('"unchanged" and a dry run on stale memory are evaluated again', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.configMap('a', { data: { k: '1' } })
@@ -117,7 +117,7 @@ void test('"unchanged" and a dry run on old memory are looked at again', async (
   assert.equal(dry.object.metadata.resourceVersion, got.object.metadata.resourceVersion)
 })
 
-void test('a failed test of a JSON patch on old memory is tried again', async (t) => {
+void test('a failed test of a JSON patch on stale memory is evaluated again', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.configMap('a', { data: { k: '1' } })
@@ -132,7 +132,7 @@ void test('a failed test of a JSON patch on old memory is tried again', async (t
   assert.deepEqual(got.object['data'], { k: '2', l: '1' })
 })
 
-void test('a write that goes through costs no barrier; a refusal costs one', async (t) => {
+void test('a successful write needs no barrier; a refusal needs one', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   await api.configMap('a')
@@ -143,7 +143,7 @@ void test('a write that goes through costs no barrier; a refusal costs one', asy
   assert.deepEqual([store.barriers, store.commands], [1, 3])
 })
 
-void test('without a quorum a refusal is not given: 504', async (t) => {
+void test('without a quorum the response is 504 instead of a refusal', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   store.barrierFails = new StoreError('timed-out', 'no quorum')
@@ -162,7 +162,7 @@ void test('without a quorum a refusal is not given: 504', async (t) => {
   assert.equal((await refused(api.get({ name: 'a', query: { resourceVersion: '0' } }))).code, 404)
 })
 
-void test('each failure of the store is told in its own way', async (t) => {
+void test('each error of the store has its own API error', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   const rows: readonly (readonly [StoreError, number, string, number | undefined])[] = [
@@ -183,7 +183,7 @@ void test('each failure of the store is told in its own way', async (t) => {
   }
 })
 
-void test('a collection of which some were deleted is not said to be unchanged', async (t) => {
+void test('a deletecollection that deleted some objects does not report that nothing changed', async (t) => {
   const { api, store } = await openBehind()
   t.after(() => api.close())
   for (const name of ['a', 'b', 'c']) await api.configMap(name)

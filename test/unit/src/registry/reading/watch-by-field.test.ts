@@ -1,6 +1,6 @@
 /*
- * Goal: watches of one name, or of one value of a field, are told exactly what an unfiltered watch
- * tells of it, and an event costs those that it does not concern nothing.
+ * Goal: watches of one name, or of one value of a field, get exactly the matching events of an
+ * unfiltered watch, and an event costs nothing for other watches.
  * Method: the shipped verbs on the machine in memory; a kind whose field counts how often it is
  * read; watches that wait.
  */
@@ -47,7 +47,7 @@ function change(api: Fixture, name: string, data: { readonly [key: string]: stri
   return api.patch({ kind: 'Thing', name, body: { data } })
 }
 
-/** Reads on whenever it is woken, as a connection does. */
+/** Reads when woken, as a connection does. */
 class Follower {
   readonly told: Event[] = []
   wakes = 0
@@ -95,12 +95,12 @@ class Follower {
   }
 }
 
-/** Until nobody has anything left to be woken for. */
+/** Waits until no watch has events left. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
 }
 
-void test('60 changes beside 1,000 watches of other values read each event once and wake nobody else', async (t) => {
+void test('60 changes with 1,000 watches of other values read each event once and wake no other watch', async (t) => {
   let reads = 0
   const api = await Fixture.open({ extra: [thing(() => reads++)] })
   t.after(() => api.close())
@@ -112,7 +112,7 @@ void test('60 changes beside 1,000 watches of other values read each event once 
     await change(api, 'a', { at: String(at) })
     await settled()
   }
-  // As the event leaves the object, and as it was before.
+  // Once after the event and once before it.
   assert.equal(reads, 120)
   const woken = followers.filter(({ wakes }) => wakes > 0)
   assert.equal(woken.length, 1)
@@ -120,7 +120,7 @@ void test('60 changes beside 1,000 watches of other values read each event once 
   for (const follower of followers) follower.close()
 })
 
-void test('60 changes beside 1,000 watches of other names wake nobody else, and nothing is read for them', async (t) => {
+void test('60 changes with 1,000 watches of other names wake no other watch and read nothing for them', async (t) => {
   let reads = 0
   const api = await Fixture.open({ extra: [thing(() => reads++)] })
   t.after(() => api.close())
@@ -140,7 +140,7 @@ void test('60 changes beside 1,000 watches of other names wake nobody else, and 
   for (const follower of followers) follower.close()
 })
 
-void test('an object that changes its value leaves one watch as it was, at the new version, and comes to another', async (t) => {
+void test('an object that changes its value is DELETED in one watch at the new version and ADDED in another', async (t) => {
   const api = await Fixture.open({ extra: [thing()] })
   t.after(() => api.close())
   await make(api, 'a', 'n1')
@@ -164,7 +164,7 @@ void test('an object that changes its value leaves one watch as it was, at the n
   for (const follower of [from, to, no]) follower.close()
 })
 
-void test('spec 4.8: in both domains a node that can be scheduled again leaves the watch of those that cannot', async (t) => {
+void test('spec 4.8: in both domains a node that can be scheduled again is DELETED in the watch of unschedulable ones', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
@@ -181,7 +181,7 @@ void test('spec 4.8: in both domains a node that can be scheduled again leaves t
   }
 })
 
-void test('events are found by their fields in either group, one of which is not stored as it is shown', async (t) => {
+void test('events are indexed by field in either group, one of which is converted', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const kinds = ['v1/Event', 'events.k8s.io/v1/Event']
@@ -208,7 +208,7 @@ void test('events are found by their fields in either group, one of which is not
 })
 
 for (let seed = 1; seed <= 20; seed++) {
-  void test(`random changes, seed ${seed}: each watch is told what a watch of everything tells of its value`, async (t) => {
+  void test(`random changes, seed ${seed}: a watch of one value gets the matching events of a watch of everything`, async (t) => {
     const random = new SeededRandom(seed)
     const api = await Fixture.open({ extra: [thing()] })
     t.after(() => api.close())
@@ -247,7 +247,7 @@ function brief(events: readonly Event[]): readonly string[] {
   )
 }
 
-/** What a client makes of a watch of everything that wants objects of one value. */
+/** The events that a client derives from a watch of everything for one value. */
 function expected(all: readonly Event[], node: string): readonly string[] {
   const there = new Set<string>()
   const told: string[] = []

@@ -1,6 +1,6 @@
 /*
- * Goal: other forms of objects cost what they must: each event is converted once, long lists are
- * held within bounds and not made in one turn, and what is converted is what was stored.
+ * Goal: each event is converted once per form, long lists are buffered within limits and yield, and
+ * conversions show the stored objects.
  * Method: the verbs over the shipped machine, with small limits and a clock that counts turns.
  */
 import assert from 'node:assert/strict'
@@ -55,7 +55,7 @@ async function pieceOf(answer: VerbResponse): Promise<Uint8Array> {
   return piece ?? assert.fail('the watch has ended')
 }
 
-void test('an event is converted once for all who watch in one form', async (t) => {
+void test('an event is converted once for all watches of one form', async (t) => {
   const api = await open(t)
   const { object } = await api.configMap('a', { data: { k: 'v' } })
   const query = { resourceVersion: object.metadata.resourceVersion }
@@ -76,7 +76,7 @@ void test('an event is converted once for all who watch in one form', async (t) 
   assert.equal(seen.size, FORMS.length)
 })
 
-void test('a bookmark says how far it got, and an ERROR event why there is no more', async (t) => {
+void test('a bookmark has its revision, and an ERROR event its reason', async (t) => {
   const api = await open(t)
   for (const form of FORMS) {
     const query = {
@@ -115,7 +115,7 @@ void test('a bookmark says how far it got, and an ERROR event why there is no mo
   }
 })
 
-void test('a list in protobuf is the same message however little of it is held', async (t) => {
+void test('a protobuf list is the same message however little of it is buffered', async (t) => {
   let known: Buffer | null = null
   const { heldBytesMax: most, heldBytesTotalMax: all } = defaultRegistryLimits
   for (const [heldBytesMax, heldBytesTotalMax] of [
@@ -154,7 +154,7 @@ void test('a list in protobuf is the same message however little of it is held',
   }
 })
 
-void test('lists in protobuf share the room for what they keep, and give it back however they end', async (t) => {
+void test('protobuf lists share one byte budget, and release it however they end', async (t) => {
   const api = await open(t)
   for (let at = 0; at < 20; at++) await api.configMap(`m${at}`, { data: { text: 'x'.repeat(200) } })
   const byteBudget = new ByteBudget(10_000)
@@ -206,7 +206,7 @@ function fails(): never {
   throw new Error('no')
 }
 
-void test('a list in protobuf shows one version, whatever changes while it is sent', async (t) => {
+void test('a protobuf list shows one revision, whatever changes while it is sent', async (t) => {
   const api = await open(t, { heldBytesMax: 300, sliceObjectsMax: 2, pieceBytes: 100 })
   for (const name of ['a', 'b', 'c', 'd', 'e']) await api.configMap(name, { data: { k: 'old' } })
   const answer = await api.registry.list(asked(api, { as: 'object', encoding: 'protobuf' }))
@@ -227,7 +227,7 @@ void test('a list in protobuf shows one version, whatever changes while it is se
   )
 })
 
-void test('reading objects for lists and first events gives others their turn', async (t) => {
+void test('parsing objects for lists and initial events yields', async (t) => {
   const api = await open(t, { readTurnBytes: 10_000 })
   for (let at = 0; at < 20; at++) await api.configMap(`m${at}`, { data: { text: 'x'.repeat(5000) } })
   let turns = 0
@@ -256,7 +256,7 @@ void test('reading objects for lists and first events gives others their turn', 
   }
 })
 
-void test('what answers without an object is a Status in the encoding asked for', async (t) => {
+void test('a response without an object is a Status in the requested encoding', async (t) => {
   const api = await open(t)
   for (const form of FORMS) {
     await api.configMap('a')

@@ -1,6 +1,6 @@
 /*
- * Goal: a table of many or large objects holds nobody up, and its rows are what the kind's columns
- * say at the moment somebody reads them.
+ * Goal: a table of many or large objects does not block the event loop, and its rows have the cells
+ * of the kind's columns at the time of reading.
  * Method: pieces and rows of stored objects, with a clock that counts turns.
  */
 import assert from 'node:assert/strict'
@@ -38,7 +38,7 @@ async function stored(
   return store.view().list(allConfigMaps, { after: null, limit: null }).objects
 }
 
-void test('after so many bytes others have their turn, and pieces are of a size', async (t) => {
+void test('a table yields after a bounded number of bytes, and its pieces have about the same size', async (t) => {
   const fixture = await Fixture.open()
   t.after(() => fixture.close())
   const names = Array.from({ length: 40 }, (_, at) => `m${at}`)
@@ -56,13 +56,13 @@ void test('after so many bytes others have their turn, and pieces are of a size'
   assert.deepEqual(rows.map(({ cells }) => cells[0]).toSorted(), names.toSorted())
 })
 
-void test('rows that take long give others their turn, in lists and in watches', async (t) => {
+void test('slow rows yield, in lists and in watches', async (t) => {
   const fixture = await Fixture.open({ limits: { readTurnMs: 10 } })
   t.after(() => fixture.close())
   const names = Array.from({ length: 20 }, (_, at) => `m${at}`)
   const items = await stored(fixture, names, 10)
   const clock = new TurnClock()
-  /** Each takes 4 ms: others have their turn behind every third. */
+  /** Each row takes 4 ms: it yields after every third. */
   const slow = (of: ManualClock): ResourceDefinition => {
     const cell = (): string => {
       of.advance(4)
@@ -101,7 +101,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0)
 }
 
-void test('a row is kept without its age, which is that of whoever reads it', async (t) => {
+void test('a row is cached without its age, which is computed when it is read', async (t) => {
   const fixture = await Fixture.open()
   t.after(() => fixture.close())
   const [object] = await stored(fixture, ['a'], 1)

@@ -1,12 +1,12 @@
 /*
- * Goal: what create stores, answers and refuses.
+ * Goal: what create stores, returns and refuses.
  * Method: the shipped verbs, kinds and machine in memory.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 
-void test('spec 4.2: create answers 201 with the stored object', async (t) => {
+void test('spec 4.2: create returns 201 with the stored object', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await api.configMap('a', { data: { k: 'v' } })
@@ -16,7 +16,7 @@ void test('spec 4.2: create answers 201 with the stored object', async (t) => {
   assert.match(made.text, /^\{"kind":"ConfigMap","apiVersion":"v1","metadata":\{"name":"a"/)
 })
 
-void test('spec 2.1: the server sets uid, creation time, namespace and version, whatever the client said', async (t) => {
+void test('spec 2.1: the server sets uid, creation time, namespace and version, whatever the client sent', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a', {
@@ -41,7 +41,7 @@ void test('spec 2.1: the server sets uid, creation time, namespace and version, 
   assert.equal(object.metadata.creationTimestamp, '2026-01-02T03:04:05Z')
 })
 
-void test('a generation below zero is refused, but where the server counts it', async (t) => {
+void test('a generation below zero is refused, except where the server counts it', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const metadata = { name: 'a', generation: -1 }
@@ -66,7 +66,7 @@ void test('spec 1.5, 2.1: a name that is taken is AlreadyExists', async (t) => {
   assert.deepEqual(details(seen), { name: 'a', kind: 'configmaps' })
 })
 
-void test('AlreadyExists says when the object is being deleted', async (t) => {
+void test('AlreadyExists mentions when the object is being deleted', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { metadata: { finalizers: ['x.io/y'] } })
@@ -75,7 +75,7 @@ void test('AlreadyExists says when the object is being deleted', async (t) => {
   assert.equal(seen.message, 'object is being deleted: configmaps "a" already exists')
 })
 
-void test('spec 2.1: generateName gives a name of prefix and five characters', async (t) => {
+void test('spec 2.1: generateName generates a name of the prefix and five characters', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await Promise.all(
@@ -86,7 +86,7 @@ void test('spec 2.1: generateName gives a name of prefix and five characters', a
   assert.equal(new Set(found).size, 3)
 })
 
-void test('a generated name that collides is tried again, a bounded number of times', async (t) => {
+void test('a generated name that collides is retried, a bounded number of times', async (t) => {
   const api = await Fixture.open({ limits: { generateNameAttemptsMax: 3 } })
   t.after(() => api.close())
   let draws = 0
@@ -113,7 +113,7 @@ void test('a missing namespace is 404 of the namespace', async (t) => {
   assert.deepEqual(details(seen), { name: 'nowhere', kind: 'namespaces' })
 })
 
-void test('a namespace that is going takes nothing new: 403 with its cause', async (t) => {
+void test('a terminating namespace accepts no objects: 403 with its cause', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
@@ -153,7 +153,7 @@ void test('another kind or version in the body is refused, a missing one is fill
   assert.equal(made.object.kind, 'ConfigMap')
 })
 
-void test('what cannot be read is 400 or 415', async (t) => {
+void test('a malformed body is 400 or 415', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rows: readonly (readonly [string | Uint8Array, string, number])[] = [
@@ -173,7 +173,7 @@ void test('what cannot be read is 400 or 415', async (t) => {
   }
 })
 
-void test('spec 4.7, 9.4: what kubectl sends as protobuf is created', async (t) => {
+void test('spec 4.7, 9.4: an object that kubectl sends as protobuf is created', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rawBody = Buffer.from(
@@ -186,7 +186,7 @@ void test('spec 4.7, 9.4: what kubectl sends as protobuf is created', async (t) 
   assert.deepEqual(made.object['data'], { x: 'y' })
 })
 
-void test('YAML is read too', async (t) => {
+void test('YAML bodies are accepted', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rawBody = 'metadata:\n  name: a\ndata:\n  k: v\n'
@@ -194,7 +194,7 @@ void test('YAML is read too', async (t) => {
   assert.deepEqual(made.object['data'], { k: 'v' })
 })
 
-void test('an object that breaks rules is 422 with a cause for each', async (t) => {
+void test('an object that violates rules is 422 with a cause for each', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const seen = await refused(api.configMap('A_b', { data: { 'a b': '' } }))
@@ -213,7 +213,7 @@ void test('an object with a resourceVersion cannot be created', async (t) => {
   assert.equal(seen.message, 'resourceVersion should not be set on objects to be created')
 })
 
-void test('spec 4.2: fieldValidation warns of unknown and doubled members, refuses or ignores them', async (t) => {
+void test('spec 4.2: fieldValidation warns about unknown and duplicate members, refuses or ignores them', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rawBody = '{"metadata":{"name":"a","name":"a"},"spec":1}'
@@ -230,7 +230,7 @@ void test('spec 4.2: fieldValidation warns of unknown and doubled members, refus
   assert.equal(made.object['spec'], undefined)
 })
 
-void test('spec 4.9: a dry create answers as the real one and stores nothing', async (t) => {
+void test('spec 4.9: a dry-run create responds as the real one and stores nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const before = api.store.view().revision
@@ -259,7 +259,7 @@ void test('spec 4.2: malformed dryRun, fieldValidation and fieldManager are 400 
   }
 })
 
-void test('an object beyond the size that the cluster keeps is 413', async (t) => {
+void test('an object beyond the size limit of the cluster is 413', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const annotations = Object.fromEntries([...'abcdefg'].map((key) => [key, 'x'.repeat(30_000)]))

@@ -1,5 +1,5 @@
 /*
- * Goal: deletion as spec 3.1 draws it, with preconditions, and of whole collections.
+ * Goal: deletion as in spec 3.1, with preconditions, and of whole collections.
  * Method: the shipped verbs on the machine in memory.
  */
 import assert from 'node:assert/strict'
@@ -12,7 +12,7 @@ import { configMapDefinition } from '../../../../../src/resources/config-map.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 import type { Call, Got } from '../fixture.ts'
 
-void test('spec 3.1, 4.4: without finalizers the object goes, and a Status is answered', async (t) => {
+void test('spec 3.1, 4.4: without finalizers the object is removed, and the response is a Status', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -75,7 +75,7 @@ void test('preconditions on uid and version guard a deletion', async (t) => {
   assert.equal(got.code, 200)
 })
 
-void test('spec 4.2: no propagation policy or grace period holds what has no finalizer', async (t) => {
+void test('spec 4.2: no propagation policy or grace period keeps an object without finalizers', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const calls = [
@@ -92,7 +92,7 @@ void test('spec 4.2: no propagation policy or grace period holds what has no fin
   }
 })
 
-void test('spec 4.2: a policy for dependents that is not enforced yet is answered with a warning', async (t) => {
+void test('spec 4.2: a propagation policy that is not enforced yet causes a warning', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const warned = async (call: Partial<Call>): Promise<readonly string[]> => {
@@ -123,7 +123,7 @@ void test('spec 4.2: a policy for dependents that is not enforced yet is answere
   assert.equal(api.warnings.length, 1)
 })
 
-/** Kinds whose objects say themselves how long they take to end. */
+/** Kinds whose objects have a grace period. */
 async function withSleepers(t: TestContext): Promise<(more?: object) => Promise<Got>> {
   const sleepers: ResourceDefinition = {
     ...configMapDefinition(namesOf('orch.io')),
@@ -147,7 +147,7 @@ function seconds(period: number | string): { readonly query: { readonly gracePer
   return { query: { gracePeriodSeconds: String(period) } }
 }
 
-/** When it is gone, how long that takes, and the generation. */
+/** Deletion time, grace period and generation. */
 function ending({ code, object }: Got): readonly unknown[] {
   const { deletionTimestamp, generation } = object.metadata
   return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds'), generation]
@@ -169,7 +169,7 @@ void test('spec 3.1: an object with a grace period stays until it is deleted wit
   assert.equal((await refused(api.get(asleep))).code, 404)
 })
 
-void test('a grace period of none removes at once, below none is one second, and all are bounded', async (t) => {
+void test('a grace period of zero removes at once, a negative one is one second, and all are bounded', async (t) => {
   const create = await withSleepers(t)
   await create()
   assert.equal((await api.delete({ ...asleep, body: { gracePeriodSeconds: 0 } })).code, 200)
@@ -183,7 +183,7 @@ void test('a grace period of none removes at once, below none is one second, and
   assert.deepEqual(ending(long), [202, '2094-01-20T06:18:12Z', 2 ** 31 - 1, 2])
 })
 
-void test('finalizers hold an object whose time is over, and time one without finalizers', async (t) => {
+void test('finalizers keep an object after its grace period, and the grace period one without finalizers', async (t) => {
   const create = await withSleepers(t)
   await create({ finalizers: ['x.io/a'] })
   await api.delete(asleep)
@@ -218,7 +218,7 @@ void test('spec 4.2: malformed options of a deletion are 400 and delete nothing'
   assert.equal((await api.get({ name: 'a' })).code, 200)
 })
 
-void test('options of a deletion are of kind DeleteOptions and of a version that has them, in both domains', async (t) => {
+void test('delete options have kind DeleteOptions and a known version, in both domains', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
@@ -247,7 +247,7 @@ void test('options of a deletion are of kind DeleteOptions and of a version that
   }
 })
 
-void test('spec 4.9: a dry run of a deletion deletes nothing, asked for in query or body', async (t) => {
+void test('spec 4.9: a dry run of a deletion, requested by query or body, deletes nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -263,7 +263,7 @@ void test('spec 4.9: a dry run of a deletion deletes nothing, asked for in query
   assert.equal(api.store.view().revision, before)
 })
 
-void test('spec 4.2: deletecollection deletes what is selected and answers 200 with a Status', async (t) => {
+void test('spec 4.2: deletecollection deletes the selected objects and returns 200 with a Status', async (t) => {
   const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 3 } })
   t.after(() => api.close())
   for (let at = 0; at < 10; at++) {
@@ -286,7 +286,7 @@ void test('spec 4.2: deletecollection deletes what is selected and answers 200 w
   assert.equal((await refused(api.deleteCollection({ query: { labelSelector: 'a=b=c' } }))).code, 400)
 })
 
-void test('spec 4.2: deletecollection deletes what a list with the same parameters shows', async (t) => {
+void test('spec 4.2: deletecollection deletes the objects that a list with the same parameters returns', async (t) => {
   const api = await Fixture.open({ limits: { deleteCollectionAtOnce: 2 } })
   t.after(() => api.close())
   const left = async (): Promise<readonly string[]> =>
@@ -317,7 +317,7 @@ void test('spec 4.2: deletecollection deletes what a list with the same paramete
   assert.deepEqual(await left(), [])
 })
 
-void test('verbs that a kind has not are 405', async (t) => {
+void test('verbs that a kind does not have are 405', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const seen = await refused(api.deleteCollection({ kind: 'Namespace' }))

@@ -1,6 +1,6 @@
 /*
- * Goal: get and list answer what spec 4.8 says of versions, pages and selectors.
- * Method: each row of its table; pages against the naive list on random collections.
+ * Goal: get and list follow spec 4.8 for versions, pages and selectors.
+ * Method: each row of its table; pages compared with the naive list on random collections.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ void test('spec 2.1: a list has its kind, a version and items without kind and a
   assert.deepEqual(empty.items, [])
 })
 
-void test('items of a custom kind say what they are: its lists may be called anything', async (t) => {
+void test('items of a custom kind have kind and apiVersion, as its list kind is arbitrary', async (t) => {
   const custom = { uid: 'uid-1', listKind: 'Rodents', published: null }
   const mice = customKind({ group: 'stable.example.com', plural: 'mice', kind: 'Mouse', custom })
   const api = await Fixture.open({ extra: [mice], limits: { pieceBytes: 200 } })
@@ -55,7 +55,7 @@ void test('items of a custom kind say what they are: its lists may be called any
   ])
 })
 
-void test('a list leaves in pieces of about the size asked for, and is whole', async (t) => {
+void test('a list is sent in pieces of about the configured size, and is complete', async (t) => {
   const api = await filled(20, { limits: { pieceBytes: 1000 } })
   t.after(() => api.close())
   await api.configMap('zz', { data: { big: 'x'.repeat(5000) } })
@@ -141,7 +141,7 @@ void test('spec 4.8.1: pages show one version whatever is written between them',
   )
 })
 
-void test('spec 2.1: remainingItemCount at a version of the past counts what was there', async (t) => {
+void test('spec 2.1: remainingItemCount at a past version counts the objects at that version', async (t) => {
   const api = await filled(7)
   t.after(() => api.close())
   const then = String(api.store.view().revision)
@@ -163,7 +163,7 @@ void test('spec 2.1: remainingItemCount at a version of the past counts what was
   assert.deepEqual([names(odd), odd.metadata.remainingItemCount], [['c001'], undefined])
 })
 
-void test('a token without a limit gives all the rest', async (t) => {
+void test('a token without a limit returns all remaining objects', async (t) => {
   const api = await filled(5)
   t.after(() => api.close())
   const token = (await api.list({ query: { limit: '2' } })).metadata.continue ?? ''
@@ -202,7 +202,7 @@ void test('spec 4.8.1: pages put together are the whole list, for any limit, sel
   }
 })
 
-void test('a token is good for the list it was made for, and nobody can change it', async (t) => {
+void test('a token is valid only for the list it was made for, and cannot be altered', async (t) => {
   const api = await filled(3)
   t.after(() => api.close())
   const query = { limit: '1', labelSelector: 'odd' }
@@ -254,7 +254,7 @@ void test('spec 7: an expired token and an unavailable exact version are 410', a
   assert.deepEqual([exact.code, exact.reason], [410, 'Expired'])
 })
 
-void test('spec 7: with an expired token comes another, which goes on at the newest version', async (t) => {
+void test('spec 7: an expired token comes with a new one, which continues at the newest version', async (t) => {
   const api = await filled(4)
   t.after(() => api.close())
   const first = await api.list({ query: { limit: '1' } })
@@ -293,7 +293,7 @@ void test('spec 4.8.5: a version that is not reached in three seconds is 504 wit
   }
 })
 
-void test('spec 4.8.3: get waits for a version that comes in time', async (t) => {
+void test('spec 4.8.3: get waits for a future version that is reached in time', async (t) => {
   const api = await filled(1)
   t.after(() => api.close())
   const future = String(api.store.view().revision + 1)
@@ -302,7 +302,7 @@ void test('spec 4.8.3: get waits for a version that comes in time', async (t) =>
   assert.equal((await call).object.metadata.resourceVersion, future)
 })
 
-void test('spec 4.2: labelSelector and fieldSelector choose', async (t) => {
+void test('spec 4.2: labelSelector and fieldSelector select objects', async (t) => {
   const api = await filled(4)
   t.after(() => api.close())
   const rows: readonly (readonly [Call, readonly string[]])[] = [
@@ -342,7 +342,7 @@ void test('spec 4.1: lists of one namespace, and of all', async (t) => {
   assert.deepEqual(names(await api.list({ namespace: 'nowhere' })), [])
 })
 
-void test('what is not there is 404 with upstream’s words and details', async (t) => {
+void test('a missing object is 404 with upstream’s message and details', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const seen = await refused(api.get({ name: 'a' }))

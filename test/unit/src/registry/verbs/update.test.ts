@@ -1,5 +1,5 @@
 /*
- * Goal: PUT and PATCH change what they say, conditionally, and nothing else.
+ * Goal: PUT and PATCH make exactly the requested change, subject to preconditions.
  * Method: the shipped verbs on the machine in memory; races by hand.
  */
 import assert from 'node:assert/strict'
@@ -16,7 +16,7 @@ const modified =
   'Operation cannot be fulfilled on configmaps "a": the object has been modified; ' +
   'please apply your changes to the latest version and try again'
 
-void test('spec 4.2: an update replaces the object and answers 200', async (t) => {
+void test('spec 4.2: an update replaces the object and returns 200', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a', { data: { k: '1', l: '1' } })
@@ -56,7 +56,7 @@ void test('an update of another uid is a Conflict', async (t) => {
   assert.match(seen.message, /Precondition failed: UID in precondition: other, UID in object meta: /)
 })
 
-void test('what changes nothing is not written', async (t) => {
+void test('an update without a change is not written', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a', { data: { k: '1', l: '2' } })
@@ -89,7 +89,7 @@ void test('path and body of an update must name the same object', async (t) => {
   }
 })
 
-void test('spec 4.2: an update of a missing object creates it in orch.io, unless it means one that existed', async (t) => {
+void test('spec 4.2: an update of a missing object creates it in orch.io, unless it refers to an existing one', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await api.update({ name: 'a', body: { metadata: { name: 'a' } } })
@@ -105,7 +105,7 @@ void test('spec 4.2: an update of a missing object creates it in orch.io, unless
   assert.equal((await refused(upstream.update({ name: 'a', body: { metadata: { name: 'a' } } }))).code, 404)
 })
 
-void test('spec 4.9: a dry update or patch answers with the change and stores nothing', async (t) => {
+void test('spec 4.9: a dry-run update or patch returns the change and stores nothing', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -153,7 +153,7 @@ const managedFields = [
   {},
 ]
 
-void test('spec 4.10: managed fields that clients send break no write and are not kept', async (t) => {
+void test('spec 4.10: managed fields that clients send break no write and are dropped', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await api.configMap('a', { metadata: { managedFields } })
@@ -165,7 +165,7 @@ void test('spec 4.10: managed fields that clients send break no write and are no
   for (const { text } of [made, put, await api.get({ name: 'a' })]) assert.ok(!text.includes('managedFields'))
 })
 
-void test('spec 4.10: one empty entry clears the managed fields by every kind of patch', async (t) => {
+void test('spec 4.10: one empty entry clears the managed fields by every type of patch', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -190,7 +190,7 @@ void test('spec 4.10: one empty entry clears the managed fields by every kind of
   assert.deepEqual(changed.object['data'], { k: 'v' })
 })
 
-void test('what a patch may not be', async (t) => {
+void test('malformed and forbidden patches are refused', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { data: { k: '1' } })
@@ -221,7 +221,7 @@ void test('what a patch may not be', async (t) => {
   assert.equal((await refused(api.patch({ name: 'none', body: {} }))).code, 404)
 })
 
-void test('a patch without a version wins against whatever races it', async (t) => {
+void test('a patch without a version succeeds whatever races it', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -232,7 +232,7 @@ void test('a patch without a version wins against whatever races it', async (t) 
   assert.equal(Object.keys(object['data'] as object).length, 5)
 })
 
-void test('a crowd that changes one object at once loses nobody, and few commands', async (t) => {
+void test('many concurrent writers of one object all succeed with few lost commands', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -246,7 +246,7 @@ void test('a crowd that changes one object at once loses nobody, and few command
   assert.equal(api.store.view().revision, before + 100)
 })
 
-void test('whoever waits for a turn beyond the deadline is told so, and nothing was changed', async (t) => {
+void test('a writer that waits for the lock beyond its deadline gets an error, and nothing was changed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const turns = new KeyedMutex(api.clock)
@@ -262,13 +262,13 @@ void test('whoever waits for a turn beyond the deadline is told so, and nothing 
   await turns.lock(key, Infinity)
 })
 
-void test('a write that goes on losing is given up with a Conflict', async (t) => {
+void test('a write that keeps losing races ends with a Conflict', async (t) => {
   let writes = 0
   const api = await Fixture.open({
     limits: { rewriteAttemptsMax: 3 },
     admission: {
       mutate: async (request) => {
-        // Someone else is always faster.
+        // Another writer is always faster.
         if (
           request.operation === 'UPDATE' &&
           request.context.request.user.name === 'tester' &&
@@ -306,7 +306,7 @@ void test('metadata that an update may not change is kept or refused', async (t)
   assert.deepEqual(causes(seen), ['FieldValueInvalid metadata.labels'])
 })
 
-void test('an update says of a deletion only what is so', async (t) => {
+void test('an update cannot change the deletion fields', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { metadata: { finalizers: ['x.io/y'] } })
@@ -343,7 +343,7 @@ void test('the generation counts changes outside metadata and status, where the 
   assert.equal(changed.object.metadata.generation, 2)
 })
 
-/** Only `update`, of everything, and nothing for `create`. */
+/** May `update` everything, but not `create`. */
 const onlyUpdates: AccessReviewer = {
   ...allowsEverything,
   authorize: (_, action) => ({ allowed: action.verb !== 'create', denied: false, reason: '' }),
@@ -372,7 +372,7 @@ void test('a PUT that creates needs the permission to create, in both domains', 
   }
 })
 
-void test('resourceVersion "0" replaces any version where the kind allows that, else it is invalid', async (t) => {
+void test('resourceVersion "0" replaces any version where the kind allows it, else it is invalid', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())

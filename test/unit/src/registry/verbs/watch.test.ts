@@ -1,12 +1,12 @@
 /*
- * Goal: a watch tells every change once and in order, in the words of spec 4.8 and 6.1.
+ * Goal: a watch sends every change once and in order, as in spec 4.8 and 6.1.
  * Method: streams over the shipped machine, read as a connection reads them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fixture, refused } from '../fixture.ts'
 
-void test('spec 4.8.4: without a version a watch begins with what is there, then follows', async (t) => {
+void test('spec 4.8.4: without a version a watch begins with the existing objects, then follows', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a')
@@ -34,7 +34,7 @@ void test('spec 4.8.4: without a version a watch begins with what is there, then
   }
 })
 
-void test('spec 4.8.4: with a version a watch begins behind it', async (t) => {
+void test('spec 4.8.4: with a version a watch begins after it', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -44,7 +44,7 @@ void test('spec 4.8.4: with a version a watch begins behind it', async (t) => {
   events.stream.close()
 })
 
-void test('what is there is told in the order it was written, so that a watch cut off there goes on', async (t) => {
+void test('existing objects are sent in order of revision, so that an interrupted watch can resume there', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const name of ['c', 'a', 'b']) await api.configMap(name)
@@ -69,7 +69,7 @@ void test('what is there is told in the order it was written, so that a watch cu
   resumed.stream.close()
 })
 
-void test('onMore wakes a watch when there is something', async (t) => {
+void test('onMore wakes a watch when there is an event', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({})
@@ -81,7 +81,7 @@ void test('onMore wakes a watch when there is something', async (t) => {
   events.stream.close()
 })
 
-void test('an object that stops matching is DELETED, one that begins to is ADDED', async (t) => {
+void test('an object that stops matching is DELETED, one that starts to match is ADDED', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.configMap('a', { metadata: { labels: { on: 'yes' } } })
@@ -103,7 +103,7 @@ void test('an object that stops matching is DELETED, one that begins to is ADDED
   events.stream.close()
 })
 
-void test('spec 4.2: a watch of one name, by path or selector, hears of no other', async (t) => {
+void test('spec 4.2: a watch of one name, by path or selector, gets no events of others', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const selected = { query: { fieldSelector: 'metadata.name=a' } }
@@ -124,7 +124,7 @@ void test('spec 4.2: a watch of one name, by path or selector, hears of no other
   everywhere.stream.close()
 })
 
-void test('an event is framed once and shared by all who watch', async (t) => {
+void test('an event is encoded once and shared by all watches', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const one = await api.watch({})
@@ -136,7 +136,7 @@ void test('an event is framed once and shared by all who watch', async (t) => {
   two.stream.close()
 })
 
-void test('spec 6.1: bookmarks come about once a minute where they are allowed, and at the end', async (t) => {
+void test('spec 6.1: bookmarks are sent about once a minute if allowed, and at the end', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const silent = await api.watch({ query: { timeoutSeconds: '90' } })
@@ -170,7 +170,7 @@ void test('a watch without a timeout ends after half an hour to an hour', async 
   assert.equal(await events.ended(), true)
 })
 
-void test('spec 4.2: timeoutSeconds ends a watch, however much is still happening', async (t) => {
+void test('spec 4.2: timeoutSeconds ends a watch, however many events follow', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({ query: { timeoutSeconds: '10' } })
@@ -180,7 +180,7 @@ void test('spec 4.2: timeoutSeconds ends a watch, however much is still happenin
   assert.equal(await events.ended(), true)
 })
 
-void test('spec 6.1: the end of the first state is marked where sendInitialEvents asks for it', async (t) => {
+void test('spec 6.1: a bookmark marks the end of the initial events when sendInitialEvents requests it', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
@@ -202,7 +202,7 @@ void test('spec 6.1: the end of the first state is marked where sendInitialEvent
   }
 })
 
-void test('sendInitialEvents=false begins behind what is there, wherever it begins', async (t) => {
+void test('sendInitialEvents=false begins after the existing objects, at any start', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -237,7 +237,7 @@ void test('malformed and forbidden parameters of a watch are 400', async (t) => 
   }
 })
 
-void test('spec 6.1, 7: a start that is no longer kept is 410 before anything is sent', async (t) => {
+void test('spec 6.1, 7: a compacted start is 410 before anything is sent', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')
@@ -249,7 +249,7 @@ void test('spec 6.1, 7: a start that is no longer kept is 410 before anything is
   assert.match(seen.message, /^too old resource version/)
 })
 
-void test('spec 6.1: a watch that falls out of the history ends with an ERROR event of 410', async (t) => {
+void test('spec 6.1: a watch behind the history window ends with an ERROR event of 410', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({})
@@ -265,7 +265,7 @@ void test('spec 6.1: a watch that falls out of the history ends with an ERROR ev
   assert.equal(await events.ended(), true)
 })
 
-void test('spec 4.8.5: a watch at a version to come waits for it, or until it times out', async (t) => {
+void test('spec 4.8.5: a watch at a future version waits for it, or until it times out', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const now = api.store.view().revision
@@ -282,7 +282,7 @@ void test('spec 4.8.5: a watch at a version to come waits for it, or until it ti
   events.stream.close()
 })
 
-void test('many events leave in pieces of about the size asked for, none lost', async (t) => {
+void test('many events are sent in pieces of about the configured size, none lost', async (t) => {
   const api = await Fixture.open({ limits: { pieceBytes: 1000, watchEventsPerPull: 4 } })
   t.after(() => api.close())
   for (let at = 0; at < 30; at++) await api.configMap(`a${at}`)
@@ -307,7 +307,7 @@ void test('many events leave in pieces of about the size asked for, none lost', 
   events.stream.close()
 })
 
-void test('a closed watch gives its place back', async (t) => {
+void test('a closed watch frees its slot', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const events = await api.watch({})

@@ -1,7 +1,6 @@
 /*
- * Goal: what a body says amiss is found in every form that a body can have, and told, refused or
- * passed over as asked.
- * Method: the shipped verbs; each form with members doubled and unknown, in each of the three
+ * Goal: errors in a body are found in every format, and reported, refused or ignored as requested.
+ * Method: the shipped verbs; each format with duplicate and unknown members, in each of the three
  * modes.
  */
 import assert from 'node:assert/strict'
@@ -85,7 +84,7 @@ for (const { what, verb, call, found } of rows) {
   })
 }
 
-void test('spec 4.2: fieldValidation tells a bounded number of findings, however many there are', async (t) => {
+void test('spec 4.2: fieldValidation reports a bounded number of findings', async (t) => {
   const fixture = await Fixture.open()
   t.after(() => fixture.close())
   const unknown = Array.from({ length: 20_000 }, (_, at) => `"x${at}":1,"x${at}":2`).join(',')
@@ -96,7 +95,7 @@ void test('spec 4.2: fieldValidation tells a bounded number of findings, however
   assert.equal(strict.message.split(', ').length, 128)
 })
 
-void test('a body that is not UTF-8, or nested without end, is a 400 in every form', async (t) => {
+void test('a body that is not UTF-8, or nested too deeply, is a 400 in every format', async (t) => {
   const fixture = await Fixture.open()
   t.after(() => fixture.close())
   await fixture.configMap('a')

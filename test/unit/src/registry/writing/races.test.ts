@@ -1,6 +1,6 @@
 /*
- * Goal: what a request was promised holds although others write between its look and its effect.
- * Method: a store that lets somebody else go first, just before a barrier ends or a command is
+ * Goal: promises of a request hold although others write between its evaluation and its effect.
+ * Method: a store that lets another writer go first, just before a barrier ends or a command is
  * proposed.
  */
 import assert from 'node:assert/strict'
@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { ObjectStore } from '../../../../../src/store/object-store.ts'
 import { Fixture, refused } from '../fixture.ts'
 
-/** Before the next call of that method, `first` happens. Once. */
+/** `first` runs once before the next call of that method. */
 type Interruption = { method: 'barrier' | 'write' | null; first: () => Promise<unknown> }
 
 function interruptible(real: ObjectStore, interruption: Interruption): ObjectStore {
@@ -39,7 +39,7 @@ async function open(): Promise<{ readonly api: Fixture; readonly interruption: I
   return { api, interruption }
 }
 
-void test('spec 4.8.3: a most-recent get or list shows what was there when its barrier ended', async (t) => {
+void test('spec 4.8.3: a most-recent get or list shows the state at the end of its barrier', async (t) => {
   const { api, interruption } = await open()
   t.after(() => api.close())
   interruption.first = () => api.configMap('late')
@@ -60,7 +60,7 @@ void test('spec 4.8.3: a most-recent get or list shows what was there when its b
   }
 })
 
-void test('spec 3.1: a deletion with preconditions spares a version that it did not mean', async (t) => {
+void test('spec 3.1: a deletion with preconditions does not delete another version', async (t) => {
   const { api, interruption } = await open()
   t.after(() => api.close())
   const { object } = await api.configMap('a')

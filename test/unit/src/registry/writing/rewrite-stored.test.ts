@@ -1,8 +1,8 @@
 /*
- * Goal: what is accepted and read can be written again: the limit of values holds for what a client
- * says, and defaults that the server adds are no reason to refuse the object later.
- * Method: for every kind, each list that the limit lets fill is filled; what is stored is read in
- * JSON and protobuf, sent back unchanged, and patched with nothing. Custom kinds likewise, with a
+ * Goal: an object that was accepted can be written again: the limit of values applies to what a
+ * client adds, and defaults that the server adds are no reason to refuse the object later.
+ * Method: for every kind, each list is filled up to the limit; the stored object is read in JSON
+ * and protobuf, sent back unchanged, and patched with nothing. Custom kinds likewise, with a
  * definition that gets defaults later.
  */
 import assert from 'node:assert/strict'
@@ -58,10 +58,10 @@ async function checkAgain(api: Fixture, place: Place, kind: string, name: string
   }
 }
 
-/** Tries for each kind: many places take no more than a few valid values. */
+/** Attempts per kind: many fields accept only a few valid values. */
 const TRIES = 2
 
-test('an object that was filled to the limit is written again as it was read, of every kind that can be filled', async (t) => {
+test('an object that was filled to the limit can be written again as it was read, for every kind', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const filled: string[] = []
@@ -91,7 +91,7 @@ function podWith(count: number): JsonObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec }
 }
 
-test('an object that defaults have given more values than a body may have can be written again, its status too', async (t) => {
+test('an object to which defaults added more values than a body may have can be written again, also its status', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const kind = 'v1/Pod'
@@ -115,7 +115,7 @@ test('an object that defaults have given more values than a body may have can be
   assert.equal((await api.update({ kind, name, body: labelled })).code, 200)
 })
 
-test('an update adds no more to an object beyond the limit than its metadata takes', async (t) => {
+test('an update may add only as many values to an object beyond the limit as its metadata needs', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const kind = 'v1/Pod'
@@ -130,7 +130,7 @@ test('an update adds no more to an object beyond the limit than its metadata tak
   assert.match(seen.message, /, and the body has more/)
 })
 
-test('an object that its defaults give more values than may be stored is refused when it is created', async (t) => {
+test('an object to which defaults add more values than may be stored is refused when it is created', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   await api.create({ kind: 'v1/ServiceAccount', body: { metadata: { name: 'default' } } })

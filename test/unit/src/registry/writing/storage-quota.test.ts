@@ -1,7 +1,7 @@
 /*
- * Goal: a full storage refuses what grows it with a Status that says what to do, spares the log
- * further ones, and lets deletions with all that they need pass; an object over the limit is 413
- * however it got there.
+ * Goal: a full storage refuses writes that grow it with a Status that names the remedy, without
+ * appending them to the log, and allows deletions with everything they need; an object over the
+ * size limit is always 413.
  * Method: the verbs over a real store with a small quota.
  */
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import { Fixture, causes, details, refused } from '../fixture.ts'
 
 const filler = { data: { x: 'x'.repeat(1000) } }
 
-/** @param lift of the quota, above what is used by now */
+/** @param lift distance of the quota above the current usage */
 async function open(t: TestContext, lift: number): Promise<{ api: Fixture; commands: () => number }> {
   let commands = 0
   const counted = (store: ObjectStore): ObjectStore =>
@@ -43,7 +43,7 @@ async function fill(api: Fixture): Promise<number> {
   return assert.fail('the quota is never met')
 }
 
-void test('a create that does not fit is 403, names the culprits and the remedies, and is not tried again', async (t) => {
+void test('a create that does not fit is 403, names the largest resources and the remedies, and is not retried', async (t) => {
   const { api, commands } = await open(t, 10_000)
   const made = await fill(api)
   const before = commands()
@@ -76,7 +76,7 @@ void test('an update that grows is refused, one that shrinks is not', async (t) 
   await update('short')
 })
 
-void test('deletion goes its whole way: marked, finalizer off, gone, forgotten, and there is room', async (t) => {
+void test('a deletion completes in a full storage: marked, finalizer removed, object removed, history trimmed, space freed', async (t) => {
   const { api } = await open(t, 12_000)
   const finalizers = ['example.com/holds']
   await api.configMap('held', { ...filler, metadata: { finalizers } })
@@ -93,7 +93,7 @@ void test('deletion goes its whole way: marked, finalizer off, gone, forgotten, 
   await api.configMap('late', filler)
 })
 
-void test('a terminating namespace is told how its deletion goes, and finalized', async (t) => {
+void test('a terminating namespace can record its progress and be finalized in a full storage', async (t) => {
   const { api } = await open(t, 10_000)
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'going' } } })
   await fill(api)
@@ -129,7 +129,7 @@ void test('a patch that grows an object over the limit is 413, as is a race that
   assert.equal(seen.code, 413)
   assert.equal(seen.reason, 'RequestEntityTooLarge')
 
-  // The settings that the verb saw were older than those that apply decides by.
+  // The verb saw older settings than apply.
   const behind = new Proxy(api.store, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target)
@@ -162,16 +162,16 @@ void test('the error of an object that is too large names the object and its lar
     )
     const { name, kind } = details(seen)
     assert.deepEqual([name, kind, causes(seen)], ['a', 'configmaps', ['FieldValueTooLong data[big.one]']])
-    // No field alone makes it large.
+    // No single field makes it large.
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, 'v']))
     assert.match((await refused(api.configMap('b', { data: many }))).message, /bytes, \d+ of them in data$/)
-    // However long its name.
+    // However long its name is.
     const long = await refused(api.configMap('c', { data: { ['k'.repeat(2500)]: '' } }))
     assert.ok([413, 422].includes(long.code) && long.message.length < 2000)
   }
 })
 
-void test('objects that lose a byte at a time come to the ceiling; deletion goes on from there', async (t) => {
+void test('objects that shrink by a byte at a time are stopped at the ceiling; deletion still works', async (t) => {
   const { api, commands } = await open(t, 10_000)
   const finalizers = ['example.com/holds']
   await api.configMap('held', { metadata: { finalizers }, data: { x: 'x'.repeat(1000) } })
@@ -197,7 +197,7 @@ void test('objects that lose a byte at a time come to the ceiling; deletion goes
   await api.delete({ name: 'fill-0' })
 })
 
-void test('an object that is larger than a new limit may become smaller, not larger', async (t) => {
+void test('an object that is larger than a new limit may shrink, but not grow', async (t) => {
   const { api } = await open(t, 1_000_000)
   await api.configMap('a', filler)
   await change(api, { objectBytesMax: 500 })
@@ -229,7 +229,7 @@ void test('a dry run is refused like the write, and its refusal raises no alarm'
   assert.equal((await refused(create())).code, 413)
 })
 
-void test('a write too large for what is left is refused alone while there is room, and costs the log nothing', async (t) => {
+void test('a write that is too large for the remaining space is refused without a log entry; smaller ones succeed', async (t) => {
   const { api, commands } = await open(t, 2000)
   const large = { data: { x: 'x'.repeat(3000) } }
   const before = commands()
@@ -241,7 +241,7 @@ void test('a write too large for what is left is refused alone while there is ro
   await api.configMap('small', { data: { x: 'x' } })
 })
 
-void test('who may write in one namespace is not told of others', async (t) => {
+void test('a user who may write in one namespace does not see the usage of others', async (t) => {
   const { api } = await open(t, 10_000)
   await fill(api)
   const seen = await refused(

@@ -1,8 +1,8 @@
 /*
- * Goal: no write holds the thread for long: one of too many values is refused before it is read,
- * and what is large is answered in several turns.
- * Method: writes of as many values as the limit and of one more, in each way there is to say them;
- * turns of others are counted.
+ * Goal: no write blocks the thread for long: one with too many values is refused before it is
+ * parsed, and a large one yields.
+ * Method: writes of as many values as the limit and of one more, in each format and verb; yields
+ * are counted.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,14 +12,14 @@ import { Fixture, refused } from '../fixture.ts'
 
 const { valuesMax } = bodyLimits
 
-/** Beside its data: apiVersion, kind, metadata, its name, data. */
+/** Values besides its data: apiVersion, kind, metadata, its name, data. */
 const OTHERS = 5
 
 function dataOf(count: number, from = 0): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, '']))
 }
 
-test('an object of as many values as the limit is stored and can be patched; one more is a 413', async (t) => {
+test('an object with as many values as the limit is stored and can be patched; one more is a 413', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await api.configMap('full', { data: dataOf(valuesMax - OTHERS) })
@@ -34,7 +34,7 @@ test('an object of as many values as the limit is stored and can be patched; one
   assert.equal(labels.object.metadata.labels?.['a'], 'b')
 })
 
-test('what a patch makes has no more values than a body, in each format', async (t) => {
+test('the result of a patch has at most as many values as a body, in each format', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const half = valuesMax / 2
@@ -47,7 +47,7 @@ test('what a patch makes has no more values than a body, in each format', async 
   }
 })
 
-test('a large write leaves others a turn between its steps, and a small one is not interrupted', async (t) => {
+test('a large write yields between its steps, and a small one does not', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const turnsDuring = async (name: string, count: number): Promise<number> => {

@@ -1,8 +1,8 @@
 /*
  * Goal: every write takes the same steps in the same order, is evaluated once unless what it read
- * has changed, and asks whatever calls out once for the same object.
+ * has changed, and calls external services once for the same object.
  * Method: the shipped verbs on the machine in memory, with plugins that count and a store that can
- * be behind.
+ * be stale.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -98,7 +98,7 @@ const otherVersion: JsonObject = { metadata: { resourceVersion: '1' } }
 const otherUid: JsonObject = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'x' } }
 const labelled: JsonObject = { metadata: { labels: { a: 'b' } } }
 
-void test('a refusal, a dry run and a write that changes nothing are evaluated once, behind one barrier', async (t) => {
+void test('a refusal, a dry run and a write without a change are evaluated once, after one barrier', async (t) => {
   const { api, counted } = await open(t)
   await api.configMap('a')
   counted()
@@ -106,12 +106,12 @@ void test('a refusal, a dry run and a write that changes nothing are evaluated o
   for (const { what, run } of callsWithoutWrite(api, {}, {}, wrong)) {
     await run()
     const [evaluations, barriers] = counted()
-    // Some are refused before admission is asked.
+    // Some are refused before admission runs.
     assert.ok(evaluations <= 1 && barriers === 1, `${what}: ${evaluations} evaluations, ${barriers} barriers`)
   }
 })
 
-void test('a refusal of a custom kind is evaluated once, behind one barrier', async (t) => {
+void test('a refusal of a custom kind is evaluated once, after one barrier', async (t) => {
   const { api, counted } = await open(t)
   const kind = await defineGadgets(api)
   const valid = { spec: { count: 1 } }
@@ -139,7 +139,7 @@ async function defineGadgets(api: Fixture): Promise<string> {
   return 'Gadget'
 }
 
-void test('an ordinary write is evaluated once and costs no barrier', async (t) => {
+void test('a successful write is evaluated once and needs no barrier', async (t) => {
   const { api, counted } = await open(t)
   const kind = await defineGadgets(api)
   for (const of of [{}, { kind }]) {
@@ -157,7 +157,7 @@ void test('an ordinary write is evaluated once and costs no barrier', async (t) 
   }
 })
 
-void test('a refusal that rests on memory that was behind is evaluated again', async (t) => {
+void test('a refusal that depends on stale memory is evaluated again', async (t) => {
   const { api, store, counted } = await open(t)
   await api.configMap('a', { data: { k: '1' } })
   const key = '/configmaps/default/a' as Key
@@ -165,12 +165,12 @@ void test('a refusal that rests on memory that was behind is evaluated again', a
   await api.patch({ name: 'a', body: { data: { k: '2' } } })
   store.old.set(key, old)
   counted()
-  // As memory shows it, nothing would change.
+  // On stale memory nothing would change.
   await api.patch({ name: 'a', body: { data: { k: '1' } } })
   assert.deepEqual(counted(), [2, 1])
 })
 
-void test('a review is evaluated once and costs no barrier', async (t) => {
+void test('a review is evaluated once and needs no barrier', async (t) => {
   const { api, counted } = await open(t)
   const body = { spec: { nonResourceAttributes: { path: '/x', verb: 'get' } } }
   assert.equal((await api.create({ kind: 'SelfSubjectAccessReview', body })).code, 201)
@@ -180,7 +180,7 @@ void test('a review is evaluated once and costs no barrier', async (t) => {
   assert.deepEqual(counted(), [1, 0])
 })
 
-/** Counts how often it is called, and decides by `judge`. */
+/** Counts its calls, and decides by `judge`. */
 function remote(judge: (request: AdmissionRequest) => AnyObject | null): {
   readonly plugin: AdmissionPlugin
   readonly calls: AdmissionRequest[]
@@ -193,7 +193,7 @@ function remote(judge: (request: AdmissionRequest) => AnyObject | null): {
   return { plugin: { name: 'Remote', callsOut: true, mutate }, calls }
 }
 
-void test('a plugin that calls out is not asked about a request that does not concern it', async (t) => {
+void test('a webhook plugin is not called for a request that it does not match', async (t) => {
   const { plugin, calls } = remote(({ object }) => object)
   assert.ok(plugin.callsOut === true)
   const judged: AdmissionRequest[] = []
@@ -211,7 +211,7 @@ void test('a plugin that calls out is not asked about a request that does not co
   assert.deepEqual([calls.length, judged.length], [1, 1])
 })
 
-void test('a plugin that calls out is asked once, though the write is evaluated again', async (t) => {
+void test('a webhook plugin is called once, though the write is evaluated again', async (t) => {
   const { plugin, calls } = remote(({ object }) => object)
   const { api, store, counted } = await open(t, [plugin])
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'n' } } })
@@ -223,7 +223,7 @@ void test('a plugin that calls out is asked once, though the write is evaluated 
   assert.equal(calls.length, 1)
 })
 
-void test('a plugin that calls out is asked again when the object differs, as one request', async (t) => {
+void test('a webhook plugin is called again when the object differs, with the same request uid', async (t) => {
   const { plugin, calls } = remote(({ object }) => object)
   const { api, store } = await open(t, [plugin])
   await api.configMap('a', { data: { k: '1' } })
@@ -240,12 +240,12 @@ void test('a plugin that calls out is asked again when the object differs, as on
   assert.equal(new Set(calls.map(({ context }) => context.requestUid)).size, 1)
 })
 
-void test('a refusal of a plugin that calls out is remembered', async (t) => {
+void test('a refusal of a webhook plugin is cached', async (t) => {
   const { plugin, calls } = remote(() => {
     throw forbidden({ group: '', resource: 'configmaps' }, 'a', 'no')
   })
   const { api, store, counted } = await open(t, [{ ...namespaceLifecycle({ names }), name: 'First' }, plugin])
-  // What was read before changes while the barrier is awaited, but not the object.
+  // Something that was read changes during the barrier, but not the object.
   const key = '/namespaces//default' as Key
   const current = store.view().get(key)
   assert.ok(current !== null)
@@ -257,7 +257,7 @@ void test('a refusal of a plugin that calls out is remembered', async (t) => {
   assert.equal(calls.length, 1)
 })
 
-void test('each object of a deletecollection is a request of its own to admission', async (t) => {
+void test('each object of a deletecollection is a separate request to admission', async (t) => {
   const { plugin, calls } = remote(({ object }) => object)
   const { api } = await open(t, [plugin])
   for (const name of ['a', 'b']) await api.configMap(name)
@@ -270,7 +270,7 @@ void test('each object of a deletecollection is a request of its own to admissio
   assert.equal(new Set(calls.map(({ context }) => context.requestUid)).size, 2)
 })
 
-void test('the steps of a create and of an update have one order', async (t) => {
+void test('the steps of a create and of an update run in one order', async (t) => {
   const log: string[] = []
   const noted =
     (step: string) =>
@@ -298,7 +298,7 @@ void test('the steps of a create and of an update have one order', async (t) => 
     name: 'Steps',
     mutate: ({ object }) => {
       log.push('mutate')
-      // A field that the kind does not have is pruned again.
+      // An unknown field is pruned again.
       return object === null ? null : { ...object, spec: 'mutated', unknown: 1 }
     },
     validate: ({ object }) => {
@@ -321,7 +321,7 @@ void test('the steps of a create and of an update have one order', async (t) => 
   assert.deepEqual(log.splice(0), steps)
 })
 
-void test('what a plugin adds to an object gets its defaults', async (t) => {
+void test('an object changed by a plugin gets defaults for the new parts', async (t) => {
   const sidecar: AdmissionPlugin = {
     name: 'Sidecar',
     mutate: ({ object }) => {
@@ -381,7 +381,7 @@ void test('operations that admission adds take effect with the write or not at a
   assert.equal((await refused(api.configMap('e', {}))).code, 403)
 })
 
-void test('operations that admission adds to a write of a custom kind are stored as they are', async (t) => {
+void test('operations that admission adds to a write of a custom kind are stored unconverted', async (t) => {
   const key = keyOf({ group: '', plural: 'configmaps', namespace: 'default', name: 'log' })
   const add: AdmissionPlugin = {
     name: 'Log',

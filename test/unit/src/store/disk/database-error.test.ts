@@ -1,12 +1,12 @@
 /*
- * Goal: what the database library says becomes the store's own words. Method: errors as the library
- * makes them.
+ * Goal: errors of the database library are classified with a remedy.
+ * Method: errors as the library creates them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databaseErrorOf, writeErrorOf } from '../../../../../src/store/disk/database-error.ts'
 
-void test('a full disk is told apart, with what to do; damage and the rest are told apart too', () => {
+void test('a full disk, damage and other errors are distinguished, with a remedy', () => {
   const full = databaseErrorOf(new Error('IO error: /data/db/db-0/000003.log: No space left on device'))
   assert.equal(full.code, 'full')
   assert.match(full.message, /000003\.log.*free disk space and restart this member/)
@@ -20,7 +20,7 @@ function ioError(what: string): Error {
   return Object.assign(new Error(`IO error: /data/db/db-0/000005.ldb: ${what}`), { code: 'LEVEL_IO_ERROR' })
 }
 
-void test('a file that is gone or cut short is damage of the database, a refusal of the system is not', () => {
+void test('a missing or truncated file is damage of the database, a refusal of the system is not', () => {
   for (const what of ['No such file or directory', 'Invalid argument', 'Is a directory'])
     assert.equal(databaseErrorOf(ioError(what)).code, 'damaged', what)
   for (const what of ['Permission denied', 'Too many open files', 'Read-only file system'])
@@ -32,7 +32,7 @@ void test('a file that is gone or cut short is damage of the database, a refusal
   assert.equal(databaseErrorOf(notOpen).code, 'damaged')
 })
 
-void test('what cannot be written is the fault of the disk, unless the database says that it is damaged', () => {
+void test('a failed write is the fault of the disk, unless the database reports damage', () => {
   assert.equal(writeErrorOf(ioError('Input/output error')).code, 'io')
   assert.equal(writeErrorOf(ioError('No space left on device')).code, 'full')
   const corrupt = Object.assign(new Error('Corruption: bad block'), { code: 'LEVEL_CORRUPTION' })

@@ -1,7 +1,7 @@
 /*
- * Goal: nobody but the member's own user reads its databases, however open the process makes files,
- * and whoever made their directory.
- * Method: homes that are not there, or are too open, opened on a real disk.
+ * Goal: only the member's own user can read its databases, whatever the default mode of the
+ * process, and whoever created their directory.
+ * Method: directories that do not exist, or are too open, opened on a real disk.
  */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { LevelKeyValueDatabases } from '../../../../../src/store/disk/level-key-value-store.ts'
 
-void test('the directory of databases is its owner’s alone', async () => {
+void test('the directory of databases is accessible to its owner only', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'orch-mode-'))
   const directory = join(parent, 'db')
   const modeOnceOpened = async (): Promise<number> => {

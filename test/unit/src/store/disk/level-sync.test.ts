@@ -1,7 +1,7 @@
 /*
- * Goal: what the database calls durable was synced: the log is cut behind it.
- * Method: every batch that reaches LevelDB is looked at. Whether the operating system keeps its
- * word is not for a test to find out.
+ * Goal: what the database reports as durable was synced, as the log is compacted then.
+ * Method: every batch that reaches LevelDB is checked. Whether the operating system really syncs is
+ * out of scope.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ void test('every batch is one synced write', async (t) => {
     { kind: 'put', key: Uint8Array.of(2), value: Uint8Array.of(2) },
   ])
   await store.write([{ kind: 'delete', key: Uint8Array.of(1) }])
-  // The mock knows one of the overloads of `write`, the one without arguments.
+  // The mock's type is the overload of `write` without arguments.
   const calls = write.mock.calls.map((call): readonly unknown[] => call.arguments)
   assert.deepEqual(calls, [[{ sync: true }], [{ sync: true }]])
   await store.close()

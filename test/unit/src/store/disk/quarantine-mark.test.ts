@@ -1,6 +1,6 @@
 /*
- * Goal: on a real directory the note of a condemned state is believed even if its text was lost,
- * and forgotten only once its database is out of sight.
+ * Goal: on a real directory a quarantine mark is effective even if its text was lost, and removed
+ * only once its database was moved.
  * Method: files as a crash leaves them, then a start.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +20,7 @@ for (const [what, text] of [
   ['a note', 'n2, n3 differ\n'],
   ['a note whose text was lost', ''],
 ] as const) {
-  void test(`${what} has the database set aside at the start, and ends with that`, async () => {
+  void test(`${what}: the start quarantines the database, and removes the mark`, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
     const clock = new ManualClock()
     try {
@@ -40,7 +40,7 @@ for (const [what, text] of [
   })
 }
 
-void test('a crash behind the renaming leaves a note of nothing: the set-aside database stays, the note goes', async () => {
+void test('a mark left by a crash after the renaming is removed, and the quarantined database stays', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'orch-note-'))
   const home = new LevelKeyValueDatabases(directory)
   try {

@@ -1,7 +1,7 @@
 /*
- * Goal: a database that was set aside stays until another is durable in its place, then it goes and
- * this is said; what cannot be removed hinders nobody and is said in one line.
- * Method: real databases, one of them spoiled; its log is applied anew, piece by piece.
+ * Goal: a quarantined database is kept until its replacement is durable, then removed and logged;
+ * one that cannot be removed only causes one log line.
+ * Method: real databases, one of them damaged; its log is applied again step by step.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ function folder(t: TestContext): string {
   return directory
 }
 
-/** A member at index 50 with its database spoiled. */
+/** A member at index 50 with a damaged database. */
 async function spoiled(directory: string): Promise<void> {
   const machine = await openMachine({ home: new LevelKeyValueDatabases(directory), clock: new ManualClock() })
   applyUpTo(machine, log, 50)
@@ -34,7 +34,7 @@ async function spoiled(directory: string): Promise<void> {
   writeFileSync(join(directory, 'db-0', 'CURRENT'), 'nothing')
 }
 
-void test('what the log made anew takes its place once it holds as much as the log did', async (t) => {
+void test('the database rebuilt from the log replaces the quarantined one once it has as much as the log had', async (t) => {
   const directory = folder(t)
   await spoiled(directory)
   const aside = join(directory, 'set-aside')
@@ -60,7 +60,7 @@ void test('what the log made anew takes its place once it holds as much as the l
   await again.close()
 })
 
-void test('what a process left that ended too soon goes at the next start', async (t) => {
+void test('a quarantined database left by an ended process is removed at the next start', async (t) => {
   const directory = folder(t)
   await spoiled(directory)
   const home = new LevelKeyValueDatabases(directory)
@@ -74,7 +74,7 @@ void test('what a process left that ended too soon goes at the next start', asyn
   assert.equal(news.length, 1)
 })
 
-void test('what cannot be removed is said and hinders nobody', async () => {
+void test('a quarantined database that cannot be removed is logged and has no other effect', async () => {
   const news: QuarantinedDatabaseEvent[] = []
   const cause = new DatabaseError('io', 'db/set-aside cannot be removed (EPERM)')
   const aside = new QuarantinedDatabase({ discardQuarantined: () => Promise.reject(cause) }, (told) =>
@@ -91,11 +91,11 @@ void test('what cannot be removed is said and hinders nobody', async () => {
   assert.deepEqual(news, [{ kind: 'left', cause: cause.message }])
 })
 
-void test('in its own words: where it is, what the system said, what to do', async (t) => {
+void test('the log line names the path, the system error and the remedy', async (t) => {
   const home = new LevelKeyValueDatabases(join(folder(t), 'db'))
   assert.equal(await home.discardQuarantined(), null)
   const directory = folder(t)
-  // A file is no directory whose contents could be told.
+  // A file is not a directory whose contents could be listed.
   writeFileSync(join(directory, 'set-aside'), '')
   await assert.rejects(new LevelKeyValueDatabases(directory).discardQuarantined(), {
     code: 'io',

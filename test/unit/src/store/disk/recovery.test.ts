@@ -1,5 +1,5 @@
 /*
- * Goal: what comes back from disk is exactly what was written, or nothing does.
+ * Goal: a start loads exactly what was written, or nothing.
  * Method: random logs written, closed, opened; every stored value damaged or removed in turn.
  */
 import assert from 'node:assert/strict'
@@ -23,7 +23,7 @@ import {
   randomLog,
 } from '../../../../support/fixtures/store-machines.ts'
 
-void test('a reopened machine has the digest it was closed with, and goes on alike', async () => {
+void test('a reopened machine has the digest it was closed with, and continues alike', async () => {
   const log = randomLog(1, 600)
   const digests = digestsOf(log)
   const random = new SeededRandom(2)
@@ -41,7 +41,7 @@ void test('a reopened machine has the digest it was closed with, and goes on ali
   }
 })
 
-void test('the database never passes what the log has on disk', async () => {
+void test('the database never gets ahead of the log on disk', async () => {
   const log = randomLog(3, 200)
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
@@ -63,7 +63,7 @@ void test('the database never passes what the log has on disk', async () => {
   await again.close()
 })
 
-void test('a full backlog leaves no room until the disk has followed', async () => {
+void test('a full backlog stops apply until the disk has caught up', async () => {
   const log = randomLog(4, 400)
   const clock = new ManualClock()
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock })
@@ -86,7 +86,7 @@ void test('a full backlog leaves no room until the disk has followed', async () 
   assert.equal(clock.pending, 0)
 })
 
-void test('what one moment applied is one batch, and nothing new is none', async () => {
+void test('what is applied in one turn is one batch, and no change is no batch', async () => {
   const log = randomLog(10, 40)
   const memory = new MemoryKeyValueDatabases()
   let batches = 0
@@ -162,7 +162,7 @@ void test('a flipped bit in any stored value is found at the start', async () =>
   }
 })
 
-void test('a value that is missing is found at the start', async () => {
+void test('a missing value is found at the start', async () => {
   const pairs = await written(7)
   for (const at of pairs.keys()) {
     assert.ok(await damageIn(pairs.toSpliced(at, 1)), `value ${at}`)
@@ -192,7 +192,7 @@ void test('an older value in the place of a newer one is found at the start', as
   assert.ok(tried >= 2, 'the head and sessions changed in between')
 })
 
-void test('a database beyond the end of the log is refused, one behind its beginning is set aside', async () => {
+void test('a database beyond the end of the log is refused, one behind its beginning is quarantined', async () => {
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const machine = await openMachine({ home, clock })
@@ -216,7 +216,7 @@ void test('a database beyond the end of the log is refused, one behind its begin
   await behind.close()
 })
 
-void test('a log that has its first entry makes a damaged database anew', async () => {
+void test('a log that has its first entry rebuilds a damaged database', async () => {
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
   const log = randomLog(9, 50)

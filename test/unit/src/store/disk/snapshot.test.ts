@@ -1,7 +1,6 @@
 /*
- * Goal: a snapshot carries the whole state to another member, and nothing damaged is ever
- * installed.
- * Method: out of one machine, cut into chunks of any size, into another; then with damage.
+ * Goal: a snapshot transfers the whole state to another member, and damage is never installed.
+ * Method: from one machine, in chunks of any size, into another; then with damage.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +39,7 @@ async function snapshotAt(upTo: number): Promise<{ snapshot: SnapshotMeta; chunk
   return { snapshot: source.snapshot, chunks }
 }
 
-void test('a receiver has the digest of the sender, and goes on with the log alike', async () => {
+void test('a receiver has the digest of the sender, and continues with the log alike', async () => {
   const { snapshot, chunks } = await snapshotAt(300)
   assert.equal(snapshot.index, 300)
   assert.ok(chunks.length > 5)
@@ -68,7 +67,7 @@ void test('a receiver has the digest of the sender, and goes on with the log ali
   await again.close()
 })
 
-void test('a stream does not change with what is written while it flows', async () => {
+void test('concurrent writes do not change a snapshot stream', async () => {
   const { machine, clock } = await sender(200)
   const source = await machine.produceSnapshot()
   const first = await source.next()
@@ -85,7 +84,7 @@ void test('a stream does not change with what is written while it flows', async 
   await receiver.close()
 })
 
-void test('chunks may be cut anywhere', async () => {
+void test('a stream can be split into chunks anywhere', async () => {
   const { snapshot, chunks } = await snapshotAt(120)
   const random = new SeededRandom(3)
   const all = Buffer.concat(chunks)
@@ -132,7 +131,7 @@ void test('a damaged, incomplete or wrongly announced stream is refused and leav
   await refuses({ ...snapshot, term: term(9999) }, chunks, 'another term')
 })
 
-void test('a staged snapshot that was never installed is gone after a restart', async () => {
+void test('a staged snapshot that was never installed is removed by a restart', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
@@ -157,7 +156,7 @@ void test('after a crash between the log record and the installation, the record
   const sink = await receiver.stageSnapshot(snapshot)
   for (const chunk of chunks) await sink.chunk(chunk)
   await sink.finish()
-  // The process dies: another one sees what is on the disk, with the log's base at the snapshot.
+  // The process crashes: the next one finds the disk, with the log's base at the snapshot.
   const survivor = home.clone()
   const again = await openMachine({ home: survivor, clock: new ManualClock(), logBase: snapshot })
   assert.equal(again.digest, digests[150])
@@ -166,7 +165,7 @@ void test('after a crash between the log record and the installation, the record
   await receiver.close()
 })
 
-void test('a staged snapshot that the log overtook is dropped, and never taken for the state', async () => {
+void test('a staged snapshot overtaken by the log is discarded, and never becomes the state', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
   const home = new MemoryKeyValueDatabases()
   const clock = new ManualClock()
@@ -178,8 +177,8 @@ void test('a staged snapshot that the log overtook is dropped, and never taken f
   applyUpTo(receiver, log, 300)
   await receiver.close()
   assert.deepEqual(await home.list(), ['db-0'])
-  // As if the process had died before it dropped the snapshot, and its log was cut at 200
-  // afterwards.
+  // As if the process had crashed before it discarded the snapshot, and its log was compacted at
+  // 200 afterwards.
   await replaceFirst(before, home)
   const again = await openMachine({ home: before, clock, logBase: { ...snapshot, index: logIndex(200) } })
   assert.equal(again.digest, digests[300])
@@ -187,7 +186,7 @@ void test('a staged snapshot that the log overtook is dropped, and never taken f
   await again.close()
 })
 
-/** Replaces `db-0` of one home by that of another. */
+/** Replaces `db-0` of one set of databases by that of another. */
 async function replaceFirst(target: MemoryKeyValueDatabases, source: MemoryKeyValueDatabases): Promise<void> {
   await target.destroy('db-0')
   const store = await target.open('db-0')
@@ -195,7 +194,7 @@ async function replaceFirst(target: MemoryKeyValueDatabases, source: MemoryKeyVa
   await store.close()
 }
 
-void test('a second staging takes the place of the first', async () => {
+void test('a second staging replaces the first', async () => {
   const { snapshot, chunks } = await snapshotAt(150)
   const home = new MemoryKeyValueDatabases()
   const receiver = await openMachine({ home, clock: new ManualClock() })
@@ -211,7 +210,7 @@ void test('a second staging takes the place of the first', async () => {
   await receiver.close()
 })
 
-void test('a member with nothing on disk has no snapshot to give, and goes on', async () => {
+void test('a member with nothing on disk has no snapshot to send, and continues', async () => {
   const failures: unknown[] = []
   const onFailure = (cause: unknown): void => void failures.push(cause)
   const machine = await openMachine({

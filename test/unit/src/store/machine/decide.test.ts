@@ -1,6 +1,6 @@
 /*
- * Goal: each condition holds exactly when it says so, and later operations see earlier ones.
- * Method: one table of a few objects, one example for each side of each condition.
+ * Goal: each condition holds exactly as defined, and later operations see earlier ones.
+ * Method: one table of a few objects, one example for each outcome of each condition.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -60,16 +60,16 @@ for (const [condition, holdsHere, holdsMissing] of cases) {
   })
 }
 
-void test('the first condition that does not hold is the one named', () => {
+void test('a refusal names the first condition that does not hold', () => {
   const lost = refused(put(here, 'w', { kind: 'exists' }, { kind: 'uid-is', uid: 'x' }, { kind: 'absent' }))
   assert.deepEqual(lost?.condition, { kind: 'uid-is', uid: 'x' })
 })
 
-void test('a deletion of what is not there is refused even without conditions', () => {
+void test('a deletion of an absent object is refused even without conditions', () => {
   assert.deepEqual(refused(remove(missing)), { operation: 0, condition: { kind: 'exists' }, current: 0 })
 })
 
-void test('later operations of a command see what earlier ones would do', () => {
+void test('later operations of a command see the effects of earlier ones', () => {
   assert.equal(
     refused(
       put(missing, 'a', { kind: 'absent' }),
@@ -86,7 +86,7 @@ void test('later operations of a command see what earlier ones would do', () => 
   assert.deepEqual(refused(remove(here), remove(here))?.operation, 1)
 })
 
-void test('emptiness of a prefix counts what the command itself removes and makes', () => {
+void test('emptiness of a prefix considers what the command itself removes and creates', () => {
   const empty: Condition = { kind: 'prefix-empty', prefixes: ['/configmaps/default/'] }
   assert.equal(refused(remove(here), put(namespaceKey('live'), 'n', empty)), null)
   assert.equal(refused(remove(here), put(missing, 'x'), put(namespaceKey('live'), 'n', empty))?.operation, 2)
@@ -96,7 +96,7 @@ void test('emptiness of a prefix counts what the command itself removes and make
   )
 })
 
-void test('another object that the command itself wrote is at the version that this makes', () => {
+void test('another object that the command itself wrote has the version of that write', () => {
   const at = (of: number): Condition => {
     return { kind: 'other-revision-is', key: namespaceKey('live'), revision: revision(of) }
   }
@@ -105,7 +105,7 @@ void test('another object that the command itself wrote is at the version that t
   assert.equal(refused(remove(namespaceKey('live')), put(missing, 'x', at(0))), null)
 })
 
-void test('a namespace created by the same command is active for the rest of it', () => {
+void test('a namespace created by the same command is active for later operations', () => {
   const active: Condition = { kind: 'namespace-active', namespace: 'new' }
   assert.equal(refused(put(namespaceKey('new'), 'n'), put(missing, 'x', active)), null)
   assert.equal(refused(put(missing, 'x', active), put(namespaceKey('new'), 'n'))?.operation, 0)

@@ -1,6 +1,6 @@
 /*
- * Goal: whatever two members could tell apart makes their digests differ.
- * Method: two machines with the same log but for one thing.
+ * Goal: any difference between two states changes the digest.
+ * Method: two machines with the same log except for one entry.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: the event log finds, forgets and lets go of events as it says.
- * Method: a few thousand events of several resources, searched beside a plain array.
+ * Goal: the event log finds, trims and drops events correctly.
+ * Method: a few thousand events of several resources, compared with a plain array.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ import {
   namespaceKey,
 } from '../../../../../fixtures/store-kit.ts'
 
-/** Random events; what was appended, in order. */
+/** Appends random events and returns them in order. */
 function fill(history: History, random: SeededRandom, count: number): Version[] {
   const current = new Map<Key, Version>()
   const made: Version[] = []
@@ -50,7 +50,7 @@ function fill(history: History, random: SeededRandom, count: number): Version[] 
   return made
 }
 
-void test('seeking finds every event of a scope and no other', () => {
+void test('seek finds every event of a scope and no other', () => {
   const history = new History(revision(500))
   const made = fill(history, new SeededRandom(1), 3000)
   for (const prefix of [allConfigMaps, configMapsOf('n2'), '/namespaces/', '/pods/', '']) {
@@ -69,7 +69,7 @@ void test('seeking finds every event of a scope and no other', () => {
   }
 })
 
-void test('a note tells what the event was', () => {
+void test('a record describes its event', () => {
   const history = new History(noRevision)
   const made = fill(history, new SeededRandom(2), 100)
   for (const version of made) {
@@ -89,7 +89,7 @@ void test('a note tells what the event was', () => {
   }
 })
 
-void test('a version leaves with its successor, a deletion with itself, and the sum says what left', () => {
+void test('a version is removed with its successor, a deletion with itself, and the sum is that of the removed versions', () => {
   const history = new History(noRevision)
   const made = fill(history, new SeededRandom(3), 2500)
   const upTo = revision(1700)
@@ -121,7 +121,7 @@ void test('a version leaves with its successor, a deletion with itself, and the 
   assert.throws(() => history.note(upTo))
 })
 
-void test('letting go of events keeps the notes, the bounds, and what is not on disk', () => {
+void test('dropping events from memory keeps their records, the bounds, and what is not on disk', () => {
   const history = new History(noRevision)
   const made = fill(history, new SeededRandom(4), 2000)
   history.shrink(revision(1500), { events: 100, bytes: Number.MAX_SAFE_INTEGER })
@@ -138,7 +138,7 @@ void test('letting go of events keeps the notes, the bounds, and what is not on 
   }
 })
 
-void test('what is held is counted to zero when everything is let go or forgotten', () => {
+void test('the held bytes are zero when everything is dropped or trimmed', () => {
   const random = new SeededRandom(5)
   const [letGo, forgotten] = [new History(noRevision), new History(noRevision)]
   fill(letGo, random, 1500)

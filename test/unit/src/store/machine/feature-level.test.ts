@@ -1,9 +1,8 @@
 /*
- * Goal: a member that knows only older rules and one that knows newer ones agree to the byte while
- * the cluster is at the older level, and the older one stops, unchanged, where the newer rules
- * begin.
- * Method: one log of random commands, applied by machines held back and not; digests of level 1 as
- * the program before level 2 computed them.
+ * Goal: members with old and new rules agree to the byte while the cluster is at the older level,
+ * and the older one stops, unchanged, where the newer rules begin.
+ * Method: one log of random commands, applied by machines with and without a limit; digests of
+ * level 1 as the program before level 2 computed them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +24,8 @@ function digest(machine: Machine): string {
 }
 
 /**
- * Computed by the last program that knew level 1 only: seed, then the digest at index 100 and 400.
+ * Computed by the last program that only supported level 1: seed, then the digest at index 100 and
+ * 400.
  */
 const known = [
   [1, 'f573d3bed7b1cf8b3c2a6ed6e30f2059', '9a085333cdaf243f00cf88151b3a7f12'],
@@ -34,13 +34,13 @@ const known = [
 ] as const
 
 for (const [seed, at100, at400] of known) {
-  void test(`level 1 has the digests it always had, seed ${seed}`, () => {
+  void test(`level 1 has its original digests, seed ${seed}`, () => {
     const digests = digestsOf(randomLog(seed, 400, 1))
     assert.deepEqual([digests[100], digests[400]], [at100, at400])
   })
 }
 
-/** Random commands, a raise to level 2 in the middle, and a quota that fills up behind it. */
+/** Random commands, a raise to level 2 in the middle, and a quota that fills up after it. */
 function risingLog(seed: number): { readonly log: LogWriter; readonly raisedAt: number } {
   const random = new SeededRandom(seed)
   const log = new LogWriter()
@@ -52,7 +52,7 @@ function risingLog(seed: number): { readonly log: LogWriter; readonly raisedAt: 
     }
   }
   some()
-  // A try that is void raises nothing.
+  // A void command raises nothing.
   log.term = term(log.term + 1)
   log.command({ kind: 'raise-feature-level', level: 2 }, { expectedTerm: 1 })
   some()
@@ -65,7 +65,7 @@ function risingLog(seed: number): { readonly log: LogWriter; readonly raisedAt: 
 }
 
 for (let seed = 1; seed <= 5; seed++) {
-  void test(`old and new members agree up to the raise, new ones behind it, seed ${seed}`, () => {
+  void test(`old and new members agree up to the raise, new ones after it, seed ${seed}`, () => {
     const { log, raisedAt } = risingLog(seed)
     const [older, newer, batches] = [
       new Machine(emptyState(), 1),
@@ -100,7 +100,7 @@ for (let seed = 1; seed <= 5; seed++) {
   })
 }
 
-void test('a cluster begins at the level of its founder, which a member held back does not enter', () => {
+void test('a cluster begins at the level of its founder, which a limited member does not join', () => {
   const log = new LogWriter()
   const entry = log.command(bootstrapOf('c', { featureLevel: featureLevelMax }))
   const machine = new Machine(emptyState())
@@ -112,19 +112,19 @@ void test('a cluster begins at the level of its founder, which a member held bac
   raised.apply([other.command({ kind: 'raise-feature-level', level: 2 })], ownSession)
   raised.apply([other.command(bootstrapOf('c', { featureLevel: 1 }))], ownSession)
   assert.equal(raised.state.featureLevel, 2, 'never back')
-  // One that came second means nothing, whatever it says.
+  // A second bootstrap has no effect, whatever it contains.
   machine.apply([log.command(bootstrapOf('d', { featureLevel: 99 }))], ownSession)
   assert.equal(machine.state.featureLevel, featureLevelMax)
 })
 
-void test('the stored head changes its format with the level, so that older programs know it is too new', () => {
+void test('the format of the stored head changes with the level, so that older programs reject it as too new', () => {
   const machine = new Machine(emptyState())
   assert.equal(encodeHead(headOf(machine.state))[0], 1)
   machine.apply([new LogWriter().command({ kind: 'raise-feature-level', level: 2 })], ownSession)
   assert.equal(encodeHead(headOf(machine.state))[0], 2)
 })
 
-/** A log at `level`, an entry of a command that cannot be decoded, and commands behind it. */
+/** A log at `level`, an entry with an undecodable command, and commands after it. */
 function poisonedLog(level: number, poison: Uint8Array): LogWriter {
   const random = new SeededRandom(9)
   const log = new LogWriter()
@@ -137,7 +137,7 @@ function poisonedLog(level: number, poison: Uint8Array): LogWriter {
 
 for (const poison of [Uint8Array.of(0xff), Uint8Array.of(), Uint8Array.of(0x92, 1, 99)]) {
   const bytes = `[${[...poison].join(' ')}]`
-  void test(`from level 3 on a committed command that cannot be decoded does nothing, on every member alike: ${bytes}`, () => {
+  void test(`from level 3 on a committed command that cannot be decoded has no effect on any member: ${bytes}`, () => {
     const log = poisonedLog(3, poison)
     const one = new Machine(emptyState())
     const fates = one.apply(log.entries, ownSession)

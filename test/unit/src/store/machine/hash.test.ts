@@ -1,5 +1,5 @@
 /*
- * Goal: the hash sees every change of every bit, and sums of hashes can be undone.
+ * Goal: the hash depends on every bit, and sums of hashes are reversible.
  * Method: flips of single bits; pinned values, because stored data depends on them.
  */
 import assert from 'node:assert/strict'
@@ -46,7 +46,7 @@ void test('zeros of different lengths have different hashes', () => {
   assert.equal(seen.size, 64)
 })
 
-void test('a hash does not depend on where the bytes lie', () => {
+void test('a hash does not depend on the alignment of the bytes', () => {
   const bytes = new SeededRandom(6).bytes(100)
   const shifted = new Uint8Array(200)
   shifted.set(bytes, 33)
@@ -54,7 +54,7 @@ void test('a hash does not depend on where the bytes lie', () => {
   assert.ok(sameHash(hash128(bytes, 7, newHash()), hash128(view, 7, newHash())))
 })
 
-void test('what was added in any order can be taken away in any order', () => {
+void test('hashes added in any order can be subtracted in any order', () => {
   const hashes = Array.from({ length: 20 }, (_, at) => hash128(Uint8Array.of(at), 0, newHash()))
   const sum = newHash()
   for (const hash of hashes) addHash(sum, hash)

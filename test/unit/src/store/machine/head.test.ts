@@ -1,6 +1,6 @@
 /*
- * Goal: everything the state has one of reads back, and equal heads have equal bytes.
- * Method: there and back, with a joint configuration and with none.
+ * Goal: the singular values of the state read back, and equal heads have equal bytes.
+ * Method: there and back, with a joint configuration and without one.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -38,7 +38,7 @@ const head: Head = {
   storageAlarm: false,
 }
 
-void test('a head reads back as it was', () => {
+void test('a head decodes to what was encoded', () => {
   assert.deepEqual(decodeHead(encodeHead(head)), head)
   const young: Head = { ...head, identity: null, configuration: emptyConfiguration }
   assert.deepEqual(decodeHead(encodeHead(young)), young)
@@ -52,7 +52,7 @@ void test('a head reads back as it was', () => {
   }
 })
 
-void test('settings of a newer program are not taken for fewer', () => {
+void test('settings of a newer program are not decoded without their new fields', () => {
   const settings = { ...smallSettings, storageBytesMax: 2 ** 40 }
   const bytes = encodeHead({ ...head, settings, featureLevel: 2 })
   bytes[bytes.length - 1] = 4
@@ -64,7 +64,7 @@ void test('heads that differ only in the order of their properties have equal by
   assert.deepEqual(encodeHead({ ...head, identity }), encodeHead(head))
 })
 
-void test('a configuration to which nobody was added has the bytes it always had', () => {
+void test('a configuration without added members has its original bytes', () => {
   const bytes = encodeHead(head)
   assert.equal(
     createHash('sha256').update(bytes).digest('hex'),
@@ -73,7 +73,7 @@ void test('a configuration to which nobody was added has the bytes it always had
   assert.deepEqual(decodeHead(bytes), head)
 })
 
-void test('what is known of added members is part of the head', () => {
+void test('details of added members are part of the head', () => {
   const [first, second] = joint.members
   assert.ok(first && second)
   const added = { ...second, replaces: nodeId(1), addedMs: 1_790_000_000_000 }
@@ -90,14 +90,14 @@ void test('what is known of added members is part of the head', () => {
   }
 })
 
-void test('a head of another format is told apart from a damaged one', () => {
+void test('a head of another format is distinguished from a damaged one', () => {
   const bytes = encodeHead(head)
   bytes[0] = 3
   assert.throws(() => decodeHead(bytes), { code: 'unsupported' })
   assert.throws(() => decodeHead(encodeHead(head).subarray(0, 30)), { code: 'damaged' })
 })
 
-void test('a stored head proves itself and carries the digest', () => {
+void test('a stored head has a hash and carries the digest', () => {
   const digest = hash128(Uint8Array.of(1), 0, newHash())
   const stored = encodeStoredHead(encodeHead(head), digest)
   const read = decodeStoredHead(stored)

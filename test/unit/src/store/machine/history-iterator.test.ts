@@ -1,8 +1,8 @@
 /*
- * Goal: any revision of the window can be walked in key order, in stretches as short as wanted, and
- * looks at no more than each object and each event since.
- * Method: random writes to few keys, so that most are deleted and made again, beside a map kept for
- * every revision.
+ * Goal: any revision of the window can be iterated in key order, in arbitrarily short steps,
+ * visiting each object and each event since at most once.
+ * Method: random writes to few keys, so that most are deleted and created again, compared with a
+ * map kept for every revision.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -72,7 +72,7 @@ function pictured(picture: Picture | undefined, after: Key | null = null): numbe
   return sorted.filter(([key]) => after === null || key > after).map(([, at]) => at)
 }
 
-void test('spec 4.8.3: every revision of the window is walked as it was', () => {
+void test('spec 4.8.3: iterating over any revision of the window returns its state', () => {
   for (let seed = 1; seed <= 5; seed++) {
     const { state, pictures } = randomHistory(seed, 400)
     for (let at = 0; at <= state.revision; at++) {
@@ -100,7 +100,7 @@ void test('one object of any revision is found', () => {
   }
 })
 
-void test('what was deleted is known as long as its deletion is in the window, and not longer', () => {
+void test('a deleted object is known exactly as long as its deletion is in the window', () => {
   const { state, pictures } = randomHistory(12, 300)
   const known = (): number => [...state.history.deletedKeys(configMapsOf('n1'), null)].length
   assert.ok(known() > 5)
@@ -120,7 +120,7 @@ void test('what was deleted is known as long as its deletion is in the window, a
   assert.equal(known(), 0)
 })
 
-void test('a stretch ends behind so many keys and events', () => {
+void test('a step ends after a bounded number of keys and events', () => {
   const machine = new Machine(emptyState())
   const log = new LogWriter()
   for (let at = 0; at < 1000; at++) {

@@ -1,5 +1,5 @@
 /*
- * Goal: the log alone decides the state.
+ * Goal: the log alone determines the state.
  * Method: examples of every command; one random log cut into batches in different ways.
  */
 import assert from 'node:assert/strict'
@@ -52,7 +52,7 @@ void test('each operation gets one revision, consecutive within its command', ()
   assert.equal(machine.state.history.note(revision(4)).lastOfCommand, true)
 })
 
-void test('a refused command changes nothing, whichever of its operations lost', () => {
+void test('a refused command changes nothing, whichever of its operations was refused', () => {
   const { machine, run } = start()
   run(write(put(key, '1')))
   const outcome = run(write(put(configMapKey('b'), '2'), put(key, '3', { kind: 'absent' })))
@@ -61,14 +61,14 @@ void test('a refused command changes nothing, whichever of its operations lost',
   assert.equal(machine.state.objects.get(configMapKey('b')), null)
 })
 
-void test('a command whose entry has another term than it was made for is void', () => {
+void test('a command whose entry has another term than it was proposed for is void', () => {
   const { machine, log, run } = start()
   log.term = term(2)
   assert.equal(run(write(put(key, '1')), { expectedTerm: 1 }), 'void')
   assert.equal(machine.state.revision, 0)
 })
 
-void test('a void command may be tried again under the same name', () => {
+void test('a void command may be retried with the same sequence', () => {
   const { log, run } = start()
   log.term = term(2)
   run(write(put(key, '1')), { sequence: 5, expectedTerm: 1 })
@@ -85,7 +85,7 @@ void test('a command that arrives twice has one effect and one outcome', () => {
   assert.equal(machine.state.revision, 1)
 })
 
-void test('a late try of what was acknowledged has neither effect nor outcome', () => {
+void test('a late retry of an acknowledged command has neither effect nor outcome', () => {
   const { machine, log, run } = start()
   run(write(put(key, '1')), { sequence: 5, acknowledgedBelow: 5 })
   run(write(put(key, '2')), { sequence: 6, acknowledgedBelow: 6 })
@@ -96,7 +96,7 @@ void test('a late try of what was acknowledged has neither effect nor outcome', 
   assert.equal(machine.state.revision, 2)
 })
 
-void test('only outcomes of the own session are told', () => {
+void test('only outcomes of the own session are returned', () => {
   const { machine, log } = start()
   const entries = [
     log.command(write(put(key, '1')), { session: 8 }),
@@ -121,7 +121,7 @@ void test('entries at or below the applied index do nothing', () => {
   assert.throws(() => machine.apply([{ index: logIndex(9), term: term(1), kind: 'empty' }], ownSession))
 })
 
-void test('the first bootstrap gives the cluster its identity, any other does nothing', () => {
+void test('the first bootstrap sets the identity of the cluster, any other does nothing', () => {
   const { machine, run } = start()
   const bootstrap = (clusterId: string): Parameters<LogWriter['command']>[0] => ({
     kind: 'bootstrap',
@@ -139,7 +139,7 @@ void test('the first bootstrap gives the cluster its identity, any other does no
   assert.equal(decoded(machine.state.objects.get(key) ?? assert.fail()).value, 'first')
 })
 
-void test('trimming keeps the floor of events that the settings promise', () => {
+void test('trimming keeps the minimum number of events of the settings', () => {
   const { machine, run } = start()
   run({ kind: 'change-settings', settings: { ...smallSettings, historyEventsMin: 3 } })
   for (let at = 1; at <= 10; at++) run(write(put(key, String(at))))
@@ -149,7 +149,7 @@ void test('trimming keeps the floor of events that the settings promise', () => 
   assert.deepEqual(run({ kind: 'trim', upTo: revision(10) }), { kind: 'nothing' })
 })
 
-void test('forgetting history takes exactly its versions out of the digest', () => {
+void test('trimming history removes exactly its versions from the digest', () => {
   const { machine, run } = start()
   run({ kind: 'change-settings', settings: { ...smallSettings, historyEventsMin: 0 } })
   run(write(put(key, '1')))
@@ -164,13 +164,13 @@ void test('forgetting history takes exactly its versions out of the digest', () 
   )
 })
 
-void test('the feature level only rises, and to none this program does not know', () => {
+void test('the feature level only rises, and not beyond what this program supports', () => {
   const { run } = start()
   assert.deepEqual(run({ kind: 'raise-feature-level', level: 1 }), { kind: 'nothing' })
   assert.throws(() => run({ kind: 'raise-feature-level', level: 99 }), { code: 'unsupported' })
 })
 
-void test('silent sessions are forgotten by command, with their outcomes', () => {
+void test('idle sessions are removed by command, with their outcomes', () => {
   const { machine, run, log } = start()
   machine.apply([log.command(write(put(key, '1')), { session: 8 })], ownSession)
   run(write(put(key, '2')))

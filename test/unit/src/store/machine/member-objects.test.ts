@@ -1,6 +1,6 @@
 /*
- * Goal: members are objects that show the configuration, made by apply itself, with revisions like
- * any other, from feature level 3 on; what else is written in them stays.
+ * Goal: apply maintains Member objects that show the configuration, with revisions like any other
+ * object, from feature level 3 on; other fields are kept.
  * Method: logs of configurations and commands on one machine; random logs on several, cut into
  * batches in other ways.
  */
@@ -109,7 +109,7 @@ function encoded(object: ReturnType<typeof parseStored>): EncodedObject {
   }
 }
 
-void test('from level 3 on each member has an object, whole and as the API writes its own', () => {
+void test('from level 3 on each member has an object, encoded as the API does', () => {
   const bench = new Bench(3)
   assert.deepEqual(
     bench.objects.map(({ metadata }) => metadata.name),
@@ -142,7 +142,7 @@ void test('from level 3 on each member has an object, whole and as the API write
   )
 })
 
-void test('before level 3 there are none, and the raise makes those of the configuration in force', () => {
+void test('before level 3 there are no Member objects, and the raise creates those of the current configuration', () => {
   const bench = new Bench(2)
   assert.deepEqual(bench.configure(simple(person(1), person(2))), [])
   assert.equal(bench.objects.length, 0)
@@ -158,7 +158,7 @@ void test('before level 3 there are none, and the raise makes those of the confi
   assert.deepEqual(new Bench(0).objects, [], 'nor without a cluster')
 })
 
-void test('a log without an entry about its members has those that the raise tells of', () => {
+void test('a log without a configuration entry has the members of the raise', () => {
   const log = new LogWriter()
   const machine = new Machine(emptyState())
   log.command(bootstrapOf('c', { featureLevel: 2 }))
@@ -181,14 +181,14 @@ void test('a log without an entry about its members has those that the raise tel
   )
 })
 
-void test('a raise that says no time leaves the time of creation open', () => {
+void test('a raise without a time leaves the creation time unset', () => {
   const bench = new Bench(2)
   bench.log.command({ kind: 'raise-feature-level', level: 3 })
   bench.run()
   assert.equal(bench.object('n1').metadata.creationTimestamp, null)
 })
 
-void test('a change of members shows at its own entry: added, promoted, moved, removed', () => {
+void test('a membership change takes effect at its own entry: added, promoted, moved, removed', () => {
   const bench = new Bench(3)
   const fourth = person(4, 'learner', { wantedRole: 'voter', replaces: nodeId(2), addedMs })
   assert.deepEqual(bench.configure(simple(...three.members, fourth)), ['created n4'])
@@ -220,7 +220,7 @@ void test('a change of members shows at its own entry: added, promoted, moved, r
   assert.equal(bench.objects.length, 3)
 })
 
-void test('what others wrote into an object stays, what the configuration says does not give way', () => {
+void test('fields written by others are kept, those of the configuration are restored', () => {
   const bench = new Bench(3)
   bench.change('n2', (object) => ({
     ...object,
@@ -228,7 +228,7 @@ void test('what others wrote into an object stays, what the configuration says d
     spec: { role: 'Learner', peerAddress: 'a lie', clientAddress: 'another' },
     status: { ...(object['status'] as object), phase: 'Ready', leader: true, term: 7 },
   }))
-  // Only a change of the members, or a new leader, looks at the objects again.
+  // Only a membership change or a new leader updates the objects.
   bench.log.empty()
   bench.run()
   const { metadata, spec, status } = bench.object('n2')
@@ -238,7 +238,7 @@ void test('what others wrote into an object stays, what the configuration says d
   assert.deepEqual(bench.machine.state.objects.get(memberKey('orch.io', 'n2'))?.labels, metadata.labels)
 })
 
-void test('whole numbers beyond 2^53 in what others wrote keep all their digits', () => {
+void test('whole numbers beyond 2^53 in fields written by others keep all their digits', () => {
   const bench = new Bench(3)
   const managedFields = [
     {
@@ -265,7 +265,7 @@ void test('whole numbers beyond 2^53 in what others wrote keep all their digits'
   assert.deepEqual([stored?.revisionOffset, stored?.itemOffset], [again.revisionOffset, again.itemOffset])
 })
 
-void test('an announced member becomes real when one of its name joins; the others stay announced', () => {
+void test('a joining member adopts the announced object of its name; other announced objects stay', () => {
   const bench = new Bench(3)
   for (const name of ['n4', 'n5']) {
     const metadata = { name, uid: `of-${name}`, creationTimestamp: '2026-01-01T00:00:00Z' }
@@ -286,7 +286,7 @@ void test('an announced member becomes real when one of its name joins; the othe
   assert.deepEqual(bench.configure(three), ['deleted n4'])
 })
 
-void test('another member of the same name is another object', () => {
+void test('another member of the same name has another object', () => {
   const bench = new Bench(3)
   const before = bench.object('n3').metadata.uid
   const other = person(9, 'voter', { name: 'n3', addedMs })
@@ -294,7 +294,7 @@ void test('another member of the same name is another object', () => {
   assert.notEqual(bench.object('n3').metadata.uid, before)
 })
 
-void test('a state of another life shows its own members from the first leader on', () => {
+void test('a state of another incarnation shows its own members from the first leader on', () => {
   const bench = new Bench(3)
   const { state } = bench.machine
   state.configuration = simple(person(8, 'voter', { name: 'n1' }))

@@ -1,7 +1,7 @@
 /*
  * Goal: the table of objects is a sorted map.
- * Method: random insertions, replacements and removals beside a plain map that is sorted when
- * asked.
+ * Method: random insertions, replacements and removals compared with a plain map that is sorted on
+ * demand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: apply splices the revision into the bytes it was given, and a damaged record is never read.
- * Method: examples of putting and deleting; every byte of a record flipped in turn.
+ * Goal: apply inserts the revision into the given bytes, and a damaged record is never accepted.
+ * Method: examples of puts and deletions; every byte of a record flipped in turn.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ const created = putVersion(
   encoded('ü', { labels: { app: 'x', 'a/b': '' }, terminating: true }),
 )
 
-void test('a put holds the decimal revision where the command said', () => {
+void test('a put has the decimal revision at the offset of the command', () => {
   assert.deepEqual(decoded(created), { value: 'ü', resourceVersion: '9' })
   assert.equal(created.kind, 'created')
   assert.equal(
@@ -29,7 +29,7 @@ void test('a put holds the decimal revision where the command said', () => {
   )
 })
 
-void test('a deletion makes a last version whose resourceVersion is its own revision', () => {
+void test('a deletion creates a last version whose resourceVersion is its own revision', () => {
   const place = { key, revision: revision(1234), previous: revision(9), lastOfCommand: true }
   const deleted = deletedVersion(place, created)
   assert.deepEqual(decoded(deleted), { value: 'ü', resourceVersion: '1234' })
@@ -38,7 +38,7 @@ void test('a deletion makes a last version whose resourceVersion is its own revi
   assert.deepEqual(deleted.labels, created.labels)
 })
 
-void test('a record reads back as the version it was made from', () => {
+void test('a record decodes to the version it was encoded from', () => {
   assert.deepEqual(decodeVersion(recordOf(created), revision(9)), created)
   const plain = putVersion(
     { key, revision: revision(2 ** 45), previous: revision(9), lastOfCommand: true },
@@ -48,7 +48,7 @@ void test('a record reads back as the version it was made from', () => {
   assert.equal(plain.kind, 'updated')
 })
 
-void test('no flipped byte and no cut of a record is ever read', () => {
+void test('a record with a flipped byte or a truncated one is never accepted', () => {
   const record = recordOf(created)
   for (let at = 0; at < record.byteLength; at++) {
     const damaged = Uint8Array.from(record)
@@ -58,7 +58,7 @@ void test('no flipped byte and no cut of a record is ever read', () => {
   }
 })
 
-void test('a record that lies under another revision is not taken for it', () => {
+void test('a record stored under another revision is refused', () => {
   assert.throws(() => decodeVersion(recordOf(created), revision(10)), isDamage)
 })
 

@@ -1,6 +1,6 @@
 /*
  * Goal: outcomes are kept as long as they are needed, bounded, and the same after a restart.
- * Method: sessions beside the ones loaded from their records.
+ * Method: sessions compared with those loaded from their records.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -55,7 +55,7 @@ void test('an outcome is kept until its sequence is acknowledged', () => {
   assert.equal(sessions.outcomeOf(1, 1), 'settled')
 })
 
-void test('only who was silent for long is forgotten, with what it was told', () => {
+void test('only sessions that are idle for long are removed, with their outcomes', () => {
   const sessions = new Sessions()
   for (const [session, index] of [
     [1, 10],
@@ -73,7 +73,7 @@ void test('only who was silent for long is forgotten, with what it was told', ()
   assert.equal(sessions.oldestIndex, 20)
 })
 
-void test('every kind of outcome is the same after its record was read', () => {
+void test('every kind of outcome reads back from its record', () => {
   const sessions = new Sessions()
   sessions.heard(5, 3, logIndex(9))
   outcomes.forEach((outcome, at) => sessions.settle(5, at + 3, outcome))
@@ -84,7 +84,7 @@ void test('every kind of outcome is the same after its record was read', () => {
   assert.equal(sumOf(loaded), sumOf(sessions))
 })
 
-void test('records that follow the changes give the same sum, whatever happened between', () => {
+void test('records that follow the changes give the same sum, whatever happened in between', () => {
   const random = new SeededRandom(3)
   const sessions = new Sessions()
   const records = new Map<number, Uint8Array>()
@@ -107,7 +107,7 @@ void test('records that follow the changes give the same sum, whatever happened 
   }
 })
 
-void test('more sessions than can be kept push out the one silent for longest', () => {
+void test('when there are too many sessions, the one idle for longest is removed', () => {
   const sessions = new Sessions()
   for (let id = 1; id <= 4097; id++) {
     sessions.heard(id, 1, logIndex(id))
@@ -118,7 +118,7 @@ void test('more sessions than can be kept push out the one silent for longest', 
   assert.deepEqual(sessions.outcomeOf(2, 1), { kind: 'nothing' })
 })
 
-void test('a damaged record, or that of another session, is not read', () => {
+void test('a damaged record, or that of another session, is refused', () => {
   const sessions = new Sessions()
   sessions.heard(5, 1, logIndex(1))
   sessions.settle(5, 1, { kind: 'done', revisions: [revision(4)] })

@@ -1,6 +1,6 @@
 /*
- * Goal: from feature level 2 on no object is larger than the settings say, and a full storage
- * refuses what grows it, never what makes room, until there is room again.
+ * Goal: from feature level 2 on no object exceeds the size limit, and a full storage refuses what
+ * grows it, never what makes room, until there is space again.
  * Method: a machine with a small quota, filled, emptied and trimmed by commands.
  */
 import assert from 'node:assert/strict'
@@ -53,7 +53,7 @@ function putSized(at: Key, bytes: number, options: Partial<EncodedObject> = {}):
   return { kind: 'put', key: at, conditions: [], object: sized(bytes, options) }
 }
 
-/** Creates objects of 1000 bytes until one is refused. @returns how many there are */
+/** Creates objects of 1000 bytes until one is refused. @returns their number */
 function fill(run: (command: Command) => Outcome | 'void'): number {
   for (let made = 0; ; made++) {
     const outcome = run(write(putSized(configMapKey(`fill-${made}`), 1000)))
@@ -68,7 +68,7 @@ function recordBytesOf(machine: Machine): number {
   return machine.state.usage.bytes
 }
 
-void test('usage is the bytes of all records that can still be read', () => {
+void test('usage is the bytes of all readable records', () => {
   const { machine, run } = start()
   machine.takeChanges()
   run(write(put(key, 'one')))
@@ -80,7 +80,7 @@ void test('usage is the bytes of all records that can still be read', () => {
   assert.deepEqual(machine.state.usage.largest(5), [{ resource: 'configmaps', bytes: sum, objects: 1 }])
 })
 
-void test('what is trimmed counts no more, and a resource without a trace is gone', () => {
+void test('trimmed records no longer count, and a resource without records is removed', () => {
   const { machine, run } = start()
   run({ kind: 'change-settings', settings: { ...settings, historyEventsMin: 0 } })
   run(write(put(key, 'one')))
@@ -103,7 +103,7 @@ void test('an object above the limit is refused by name, one at the limit is not
   assert.deepEqual(run(write(putSized(key, 3000))), { kind: 'done', revisions: [1] })
 })
 
-void test('an object above a limit that came later may shrink and be marked as deleted, not grow', () => {
+void test('an object above a lowered limit may shrink and be marked as deleted, but not grow', () => {
   const { run } = start()
   run(write(putSized(key, 3000)))
   run({ kind: 'change-settings', settings: { ...settings, objectBytesMax: 1000 } })
@@ -113,7 +113,7 @@ void test('an object above a limit that came later may shrink and be marked as d
   assert.equal(kind(run(write(putSized(key, 2950, { terminating: true })))), 'done')
 })
 
-void test('the write that would pass the quota is refused to the byte, and sets the alarm', () => {
+void test('the write that would exceed the quota is refused to the byte, and raises the alarm', () => {
   const { machine, run } = start()
   const full = fill(run)
   const one = recordBytesOf(machine) / full
@@ -142,7 +142,7 @@ void test('the write that would pass the quota is refused to the byte, and sets 
   }
 })
 
-void test('while the storage is full, what makes room goes on', () => {
+void test('while the storage is full, writes that make room succeed', () => {
   const { machine, run } = start()
   run(write(putSized(key, 1000)))
   fill(run)
@@ -161,7 +161,7 @@ void test('while the storage is full, what makes room goes on', () => {
   assert.equal(kind(remove(configMapKey('fill-0')), put(key, 'v')), 'over-quota', 'all or nothing')
 })
 
-void test('how a member is doing is told in a full storage too, up to the ceiling', () => {
+void test('member status is recorded in a full storage too, up to the ceiling', () => {
   const { machine, run } = start()
   const member = memberKey('orch.io', 'n1')
   run(write(putSized(member, 500)))
@@ -182,10 +182,10 @@ function kindOf(outcome: Outcome | 'void'): string {
   return outcome === 'void' ? outcome : outcome.kind
 }
 
-void test('the alarm ends by itself below nine tenths, though no event makes old ones older', () => {
+void test('the alarm ends by itself below nine tenths, even without events that age older ones', () => {
   const { machine, run } = start()
   const full = fill(run)
-  // The floor of 1000 events would hold all of this for ever.
+  // The minimum of 1000 events would retain all of this permanently.
   run(write(remove(configMapKey('fill-0'))))
   assert.equal(machine.state.storageAlarm, true)
   run({ kind: 'trim', upTo: machine.state.revision })
@@ -197,7 +197,7 @@ void test('the alarm ends by itself below nine tenths, though no event makes old
   assert.deepEqual(run({ kind: 'trim', upTo: machine.state.revision }), { kind: 'nothing' }, 'the floor')
 })
 
-void test('a large write that does not fit is refused alone: small ones go on, before and behind it', () => {
+void test('a large write that does not fit is refused alone: small ones succeed before and after it', () => {
   const { machine, run } = start()
   const large = write(putSized(configMapKey('b'), 2999), putSized(configMapKey('c'), 2999))
   for (const at of ['a', 'd', 'e']) run(write(putSized(configMapKey(at), 2000)))
@@ -206,13 +206,13 @@ void test('a large write that does not fit is refused alone: small ones go on, b
   assert.deepEqual(run(large), { kind: 'over-quota', usedBytes, bytesMax: quota })
   assert.equal(machine.state.storageAlarm, false)
   assert.equal(kindOf(run(write(putSized(configMapKey('f'), 500)))), 'done')
-  // No history is left whose end could end an alarm.
+  // No history is left whose removal could end an alarm.
   run({ kind: 'trim', upTo: machine.state.revision })
   assert.equal(kindOf(run(large)), 'over-quota')
   assert.equal(kindOf(run(write(putSized(configMapKey('g'), 500)))), 'done')
 })
 
-void test('the floor of events holds no room that the largest object needs', () => {
+void test('the minimum number of events does not retain space that the largest object needs', () => {
   const { machine, run } = start()
   run(write(putSized(key, 3000)))
   run(write(putSized(key, 3000)))
@@ -242,14 +242,14 @@ void test('the alarm holds between nine tenths and the quota', () => {
   assert.equal(machine.state.storageAlarm, false)
 })
 
-void test('a lost race is told before a lack of room', () => {
+void test('a lost race is reported before a lack of space', () => {
   const { run } = start()
   fill(run)
   const outcome = run(write(put(configMapKey('fill-0'), 'x'.repeat(900), { kind: 'absent' })))
   assert.deepEqual(outcome, { kind: 'refused', operation: 0, condition: { kind: 'absent' }, current: 1 })
 })
 
-void test('feature level 1 knows neither limit, and the raise refuses nobody who was not refused before', () => {
+void test('feature level 1 has neither limit, and the raise refuses no write that was accepted before', () => {
   const { machine, run } = start(1)
   assert.equal(machine.state.settings.storageBytesMax, null)
   for (let made = 0; made < 30; made++) run(write(putSized(configMapKey(`m-${made}`), 5000)))
@@ -258,12 +258,12 @@ void test('feature level 1 knows neither limit, and the raise refuses nobody who
   assert.equal(machine.state.usage.largest(1)[0]?.objects, 30)
   assert.deepEqual(run({ kind: 'raise-feature-level', level: 2 }), { kind: 'done', revisions: [] })
   assert.equal(machine.state.settings.storageBytesMax, storageBytesDefault)
-  // What a proposer knew at level 1 says nothing of the quota.
+  // A proposer at level 1 does not set the quota.
   run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: null } })
   assert.equal(machine.state.settings.storageBytesMax, storageBytesDefault)
 })
 
-void test('settings that are others by now are not changed, and at feature level 1 nobody looks', () => {
+void test('outdated expected settings change nothing, and feature level 1 ignores them', () => {
   for (const [level, kind] of [
     [1, 'done'],
     [2, 'nothing'],
@@ -279,7 +279,7 @@ void test('settings that are others by now are not changed, and at feature level
   }
 })
 
-void test('what makes room: smaller, or being deleted and hardly larger; the first word of a deletion is one apart', () => {
+void test('a put makes room if it shrinks the object or hardly grows one being deleted; beginning a deletion is separate', () => {
   const old = { uid: 'u', revision: revision(1234), bytes: new Uint8Array(1004), terminating: false }
   const of = (bytes: number, options: Partial<EncodedObject> = {}): string =>
     putKind(old, sized(bytes, options))
@@ -299,8 +299,8 @@ void test('what makes room: smaller, or being deleted and hardly larger; the fir
 })
 
 /**
- * Puts of one object, one byte smaller each time, until one is refused. @returns its last size and
- * the refusal
+ * Shrinks one object by a byte at a time until a put is refused. @returns its last size and the
+ * refusal
  */
 function shrink(run: (command: Command) => Outcome | 'void', from: number): [number, Outcome] {
   for (let bytes = from; ; bytes--) {
@@ -310,7 +310,7 @@ function shrink(run: (command: Command) => Outcome | 'void', from: number): [num
   }
 }
 
-void test('what makes room ends at the ceiling, and deletions do not', () => {
+void test('writes that make room end at the ceiling, and deletions do not', () => {
   const { machine, run } = start()
   const finalized = configMapKey('held')
   run(write(putSized(finalized, 900)))
@@ -335,7 +335,7 @@ void test('what makes room ends at the ceiling, and deletions do not', () => {
   assert.equal(kind(putSized(configMapKey('fill-0'), 999)), 'done')
 })
 
-void test('whatever is put, in whatever order, usage ends at the ceiling and one mark of deletion for each object', () => {
+void test('whatever is put, in any order, usage ends at the ceiling plus one deletion mark per object', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = new SeededRandom(seed)
     const { machine, run } = start()
@@ -344,8 +344,7 @@ void test('whatever is put, in whatever order, usage ends at the ceiling and one
       const bytes = 100 + random.below(random.chance(0.5) ? 900 : 4000)
       const old = machine.state.objects.get(random.pick(keys))
       const options = { terminating: random.chance(0.5), uid: random.chance(0.95) ? 'u' : 'v' }
-      // As somebody would who wants to pass the quota: a byte less, a byte more, as much more as a
-      // deletion may.
+      // Tries to exceed the quota: a byte less, a byte more, as much more as a deletion may.
       const near = (old?.bytes.byteLength ?? bytes) + random.pick([-10, -1, 0, 1, 4000])
       const operation = putSized(random.pick(keys), random.chance(0.5) ? bytes : Math.max(100, near), options)
       run(write(operation))
@@ -357,7 +356,7 @@ void test('whatever is put, in whatever order, usage ends at the ceiling and one
   }
 })
 
-void test('an object that is being deleted grows to the ceiling and no further, and never beyond its limit for good', () => {
+void test('an object that is being deleted grows to the ceiling at most, and never permanently beyond its limit', () => {
   const { machine, run } = start()
   run({
     kind: 'change-settings',
@@ -377,7 +376,7 @@ void test('an object that is being deleted grows to the ceiling and no further, 
   assert.equal(machine.state.revision, 4)
 })
 
-void test('usage beyond the quota is an alarm, whatever brought it there', () => {
+void test('usage beyond the quota is an alarm, whatever caused it', () => {
   const { machine, run } = start()
   run(write(putSized(key, 3000)))
   run(write(putSized(configMapKey('b'), 3000)))
@@ -390,12 +389,12 @@ void test('usage beyond the quota is an alarm, whatever brought it there', () =>
   assert.equal(machine.state.storageAlarm, false)
   run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 5000 } })
   assert.equal(machine.state.storageAlarm, true, 'a smaller quota')
-  // The floor of 1000 events yields at once, not only when somebody was refused.
+  // The minimum of 1000 events yields at once, not only after a refusal.
   run({ kind: 'trim', upTo: machine.state.revision })
   assert.equal(machine.state.storageAlarm, false)
 })
 
-void test('who takes most is told by resource, and by its namespaces, history included', () => {
+void test('the largest usage is reported by resource and by namespace, history included', () => {
   const { machine, run } = start()
   const { usage } = machine.state
   run({ kind: 'change-settings', settings: { ...settings, storageBytesMax: 1_000_000 } })
@@ -419,7 +418,7 @@ void test('who takes most is told by resource, and by its namespaces, history in
   assert.ok(usage.largestPlaces().every(({ namespace }) => namespace !== 'n3'))
 })
 
-void test('a refused write that arrives twice is refused twice, though there is room by then', () => {
+void test('a refused write that arrives twice is refused twice, though there is space by then', () => {
   const machine = new Machine(emptyState())
   const log = new LogWriter()
   const run = (command: Command, options?: Parameters<LogWriter['command']>[1]): Outcome | 'void' =>

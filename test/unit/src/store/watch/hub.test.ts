@@ -1,6 +1,6 @@
 /*
- * Goal: exactly those cursors wake that an event concerns, once, soon, and in slices.
- * Method: cursors on several prefixes over a store in memory whose time stands still.
+ * Goal: exactly the cursors that an event concerns wake, once, soon, and in slices.
+ * Method: cursors on several prefixes over a store in memory with manual time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ async function open(
   return { ...opened, clock, make }
 }
 
-/** What `next` gives at once. */
+/** What `next` returns synchronously. */
 function now(cursor: WatchCursor, limit = 100): readonly number[] {
   const events = cursor.next(limit)
   assert.ok(!(events instanceof Promise), 'everything is in memory')
@@ -57,7 +57,7 @@ void test('a cursor wakes once for events of its own prefix only', async () => {
   await close()
 })
 
-void test('a cursor that waits knows that what was applied did not concern it', async () => {
+void test('a waiting cursor advances past events that do not concern it', async () => {
   const { store, make, close } = await open()
   const { cursor } = following(store, configMapsOf('b'))
   await make('x')
@@ -71,7 +71,7 @@ void test('a cursor that waits knows that what was applied did not concern it', 
   await close()
 })
 
-void test('asking to be woken when there is something already wakes soon', async () => {
+void test('onMore wakes soon when there is an event already', async () => {
   const { store, clock, make, close } = await open()
   const cursor = store.watch(configMapsOf('a'), revision(0))
   await make('x')
@@ -83,7 +83,7 @@ void test('asking to be woken when there is something already wakes soon', async
   await close()
 })
 
-void test('a cursor may start at a revision that is not reached yet', async () => {
+void test('a cursor may start at a future revision', async () => {
   const { store, clock, make, close } = await open()
   const cursor = store.watch(configMapsOf('a'), revision(2))
   let rings = 0
@@ -99,7 +99,7 @@ void test('a cursor may start at a revision that is not reached yet', async () =
   await close()
 })
 
-void test('a later wish to be woken replaces the one before', async () => {
+void test('a later onMore replaces the previous callback', async () => {
   const { store, clock, make, close } = await open()
   const cursor = store.watch(configMapsOf('a'), revision(0))
   const rung: string[] = []
@@ -111,7 +111,7 @@ void test('a later wish to be woken replaces the one before', async () => {
   await close()
 })
 
-void test('a closed cursor neither wakes nor tells', async () => {
+void test('a closed cursor neither wakes nor returns events', async () => {
   const { store, clock, make, close } = await open()
   const { cursor, rings } = following(store, configMapsOf('a'))
   assert.equal(store.openWatches, 1)
@@ -125,7 +125,7 @@ void test('a closed cursor neither wakes nor tells', async () => {
   await close()
 })
 
-void test('no more cursors open than the limit allows', async () => {
+void test('opening more cursors than the limit is refused', async () => {
   const { store, close } = await open({ cursorsMax: 2 })
   const first = store.watch(allConfigMaps, revision(0))
   store.watch(allConfigMaps, revision(0))
@@ -135,7 +135,7 @@ void test('no more cursors open than the limit allows', async () => {
   await close()
 })
 
-void test('a command is told whole, even when it is larger than asked for', async () => {
+void test('a command is returned whole, even when it is larger than the limit', async () => {
   const { store, make, close } = await open()
   const keys = ['p', 'q', 'r'].map((name) => configMapKey(name, 'a'))
   await make('x')
@@ -148,7 +148,7 @@ void test('a command is told whole, even when it is larger than asked for', asyn
   await close()
 })
 
-void test('a crowd is woken in slices, nobody is left out', async () => {
+void test('many cursors are woken in slices, and none is left out', async () => {
   const { store, clock, make, close } = await open({ wakeSliceMs: 0 })
   let turns = 0
   const soon = clock.soon.bind(clock)

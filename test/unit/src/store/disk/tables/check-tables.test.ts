@@ -1,8 +1,8 @@
 /*
- * Goal: no damaged table of a database reaches LevelDB, which ends the process on some; nothing
- * else is held against it.
+ * Goal: no damaged table reaches LevelDB, which crashes the process on some; intact databases are
+ * always accepted.
  * Method: real databases, written and compacted by LevelDB; every kind of byte changed, one at a
- * time; files cut, added and left half written as a crash leaves them.
+ * time; files truncated, added and left half written as by a crash.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -40,19 +40,19 @@ before(async () => {
 
 after(() => rmSync(root, { recursive: true, force: true }))
 
-void test('what LevelDB wrote is as it should be: compressed and not, compacted, with long keys and large values', async () => {
+void test('tables written by LevelDB are accepted: compressed and not, compacted, with long keys and large values', async () => {
   assert.ok(tablesIn(good).length >= 3, 'several tables')
   await checkTables(good)
 })
 
-void test(`a byte changed anywhere in a table is seen, but where its end says the same with it (seed ${seed})`, async () => {
+void test(`a changed byte anywhere in a table is detected, except in redundant bytes of its footer (seed ${seed})`, async () => {
   const random = new SeededRandom(seed)
   for (let round = 0; round < 150; round++) {
     const copy = copied()
     const table = random.pick(tablesIn(copy))
     const was = readFileSync(join(copy, table))
     const bytes = Buffer.from(was)
-    // Blocks, then the index and the end, which are few bytes of many.
+    // Blocks, then the index and the footer, which are few bytes of many.
     const at = random.chance(0.5) ? random.below(bytes.length) : bytes.length - 1 - random.below(300)
     bytes[at] = (was[at] ?? 0) ^ (1 << random.below(8))
     writeFileSync(join(copy, table), bytes)
@@ -66,7 +66,7 @@ void test(`a byte changed anywhere in a table is seen, but where its end says th
   }
 })
 
-void test('a table that ends early is damaged, one that is gone is for LevelDB to miss', async () => {
+void test('a truncated table is damaged, a missing one is left to LevelDB', async () => {
   const cut = copied()
   const [first = ''] = tablesIn(cut)
   truncateSync(join(cut, first), Math.floor(statSync(join(cut, first)).size / 2))
@@ -77,7 +77,7 @@ void test('a table that ends early is damaged, one that is gone is for LevelDB t
   await assert.rejects(new LevelKeyValueDatabases(root).open('copy'), isDamage)
 })
 
-void test('what no manifest names is nobody’s: a table half written when the process ended', async () => {
+void test('tables that the manifest does not name are ignored: half written when the process ended', async () => {
   const copy = copied()
   const [first = ''] = tablesIn(copy)
   writeFileSync(join(copy, '999990.ldb'), readFileSync(join(copy, first)).subarray(100))
@@ -85,7 +85,7 @@ void test('what no manifest names is nobody’s: a table half written when the p
   await checkTables(copy)
 })
 
-void test('a manifest that ends in a record being written, is none, or is gone, is for LevelDB to judge', async () => {
+void test('an incomplete, malformed or missing manifest is left to LevelDB', async () => {
   const torn = copied()
   appendFileSync(join(torn, manifestOf(torn)), Uint8Array.of(1, 2, 3, 4, 200, 0, 1, 9))
   await checkTables(torn)
@@ -98,7 +98,7 @@ void test('a manifest that ends in a record being written, is none, or is gone, 
   await checkTables(join(root, 'never-was'))
 })
 
-void test('a damaged table is refused before LevelDB sees it, and only the first opening looks', async () => {
+void test('a damaged table is refused before LevelDB opens it, and only the first opening checks', async () => {
   const copy = copied()
   const table = tablesIn(copy)[0] ?? ''
   const bytes = readFileSync(join(copy, table))
@@ -146,7 +146,7 @@ function filesOf(directory: string): readonly string[] {
   return readdirSync(directory).map((name) => `${name} ${print(name)}`)
 }
 
-/** Those that belong to the database: LevelDB may end while it makes others. */
+/** Tables that belong to the database: LevelDB may end while it creates others. */
 function tablesIn(directory: string): readonly string[] {
   const live = liveTables(readFileSync(join(directory, manifestOf(directory))))
   return live.map(({ number }) => `${String(number).padStart(6, '0')}.ldb`)
@@ -156,7 +156,7 @@ function manifestOf(directory: string): string {
   return readdirSync(directory).find((name) => name.startsWith('MANIFEST')) ?? assert.fail('no manifest')
 }
 
-/** Zeros behind the two places; and a place may be spelled in more bytes than it needs. */
+/** Padding after the two positions may vary, and a position may use more bytes than necessary. */
 function saysTheSame(changed: Uint8Array, bytes: Uint8Array, at: number): boolean {
   const end = bytes.length - footerBytes
   if (at < end) return false

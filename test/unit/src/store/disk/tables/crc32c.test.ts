@@ -1,14 +1,14 @@
 /*
- * Goal: the checksum is the one that others mean by its name.
- * Method: the vectors of RFC 3720 B.4 and the check value of the catalogues; all lengths against
- * the definition, bit by bit.
+ * Goal: the checksum is CRC-32C.
+ * Method: the vectors of RFC 3720 B.4 and the standard check value; all lengths compared with the
+ * bitwise definition.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../../../base/random.ts'
 import { crc32c } from '../../../../../../src/store/disk/tables/crc32c.ts'
 
-void test('RFC 3720 B.4 and the check value', () => {
+void test('the checksum matches RFC 3720 B.4 and the check value', () => {
   assert.equal(crc32c(new Uint8Array(32)), 0x8a9136aa)
   assert.equal(crc32c(new Uint8Array(32).fill(0xff)), 0x62a8ab43)
   assert.equal(crc32c(Uint8Array.from({ length: 32 }, (_, at) => at)), 0x46dd794e)
@@ -17,7 +17,7 @@ void test('RFC 3720 B.4 and the check value', () => {
   assert.equal(crc32c(new Uint8Array(0)), 0)
 })
 
-void test('every length and place in memory', () => {
+void test('the checksum is right for every length and alignment', () => {
   const bytes = new SeededRandom(3).bytes(100)
   for (let begin = 0; begin < 9; begin++) {
     for (let end = begin; end < bytes.length; end++) {

@@ -1,7 +1,7 @@
 /*
- * Goal: what Snappy compressed comes back, and nothing it can be sent does harm.
- * Method: streams put together by hand from the format's description; random ones. Those that
- * LevelDB makes are read in `check-tables.test.ts`.
+ * Goal: compressed data is decompressed correctly, and malformed data does no harm.
+ * Method: streams built by hand from the format's description; random ones. Those of LevelDB are
+ * read in `check-tables.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,10 +13,10 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1'
 const a = 0x61
 const b = 0x62
 
-void test('literals and the three kinds of copies', () => {
+void test('literals and the three kinds of copies are decompressed', () => {
   assert.equal(text(unsnap(Uint8Array.of(0), 10)), '')
   assert.equal(text(unsnap(Uint8Array.of(2, 1 << 2, a, b), 10)), 'ab')
-  // Four bytes from two back, by each kind: the copy reaches into what it makes.
+  // Four bytes from two back, by each kind: the copy overlaps its output.
   assert.equal(text(unsnap(Uint8Array.of(6, 1 << 2, a, b, 1, 2), 10)), 'ababab')
   assert.equal(text(unsnap(Uint8Array.of(6, 1 << 2, a, b, (3 << 2) | 2, 2, 0), 10)), 'ababab')
   assert.equal(text(unsnap(Uint8Array.of(6, 1 << 2, a, b, (3 << 2) | 3, 2, 0, 0, 0), 10)), 'ababab')
@@ -24,7 +24,7 @@ void test('literals and the three kinds of copies', () => {
   assert.equal(text(unsnap(Uint8Array.of(0xac, 2, 61 << 2, 43, 1, ...long), 400)), text(long))
 })
 
-void test('what lies is refused', () => {
+void test('malformed streams are refused', () => {
   for (const bad of [
     [],
     [3, 1 << 2, a, b],
@@ -40,7 +40,7 @@ void test('what lies is refused', () => {
   }
 })
 
-void test('anything ends in bytes of the length it says or in a refusal', () => {
+void test('any input is refused or decompressed to the length that it states', () => {
   const random = new SeededRandom(11)
   for (let round = 0; round < 5000; round++) {
     const bytes = random.bytes(random.below(60))
