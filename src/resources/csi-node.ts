@@ -83,7 +83,7 @@ function driversOf(object: AnyObject): readonly JsonObject[] {
   return objectsMember(objectMember(object, 'spec'), 'drivers')
 }
 
-/** A node that has no driver says so, or nothing at all. */
+/** A node without drivers has an empty list or none. */
 function fillDefaults(object: AnyObject): AnyObject {
   const spec = objectMember(object, 'spec')
   return Object.hasOwn(spec, 'drivers') ? object : { ...object, spec: { ...spec, drivers: [] } }

@@ -2,7 +2,7 @@ import type { Names } from '../api/metadata/names.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { csiStorageCapacityDefinition } from './csi-storage-capacity.ts'
 
-/** As clients of older releases ask for it: stored as `v1`, whose shape it has. */
+/** The version for older clients; stored as `v1`, which has the same shape. */
 export function csiStorageCapacityV1beta1Definition(names: Names): ResourceDefinition {
   const stable = csiStorageCapacityDefinition(names)
   const { group, version, kind } = stable

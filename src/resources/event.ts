@@ -5,7 +5,7 @@ import { eventColumns } from './events/event-columns.ts'
 import { checkEvent } from './events/event-rules.ts'
 import { eventSchema } from './events/event-schema.ts'
 
-/** What happened to objects; events go by themselves, some time after they were last written. */
+/** Events about objects; they expire some time after the last write. */
 export function eventDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: '',
@@ -37,7 +37,7 @@ export function eventDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-/** Of the object that an event is about. */
+/** Fields of the reference to the object that an event is about. */
 export const referenceMembers = Object.freeze([
   ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'],
 ])

@@ -7,7 +7,7 @@ import { int32, microTime, part, struct, text } from '../api/schema/build.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 
-/** Who holds something for a while: leaders among programs, and signs of life of nodes. */
+/** Leases: leader election of programs, and heartbeats of nodes. */
 export function leaseDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('coordination'),

@@ -87,7 +87,7 @@ function validateUpdate(object: AnyObject, current: AnyObject, found: Findings):
   }
 }
 
-/** What consensus has to do for what is wanted of a member; nothing for one that is only announced. */
+/** Returns the membership change that the desired state requires; none for a pending member. */
 function follow(object: AnyObject | null, current: AnyObject): readonly MembershipChange[] {
   if (!isReal(current)) return []
   const id = textMember(part(current, 'status'), 'id')

@@ -3,7 +3,7 @@ import { listOf, struct, text } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkWebhook, webhookConfigurationBasics, webhookFields } from './webhooks/webhook.ts'
 
-/** Who may change or refuse objects besides this server. @source spec 4.6 */
+/** Webhooks that may mutate or reject objects. @source spec 4.6 */
 export function mutatingWebhookConfigurationDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...webhookConfigurationBasics(names),

@@ -13,7 +13,7 @@ import { nodeSpecSchema, withBothRanges } from './nodes/node-spec.ts'
 import { nodeStatusSchema } from './nodes/node-status.ts'
 import { keeping, statusSubresource } from './common/status-subresource.ts'
 
-/** A machine that runs pods. Who registers one says its status along with it. */
+/** A machine that runs pods. The status may be set on create. */
 export function nodeDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: '',
@@ -66,7 +66,7 @@ function fillDefaults(object: AnyObject): AnyObject {
   return { ...object, spec, status: { ...status, allocatable: capacity } }
 }
 
-/** Nodes no longer take their settings from objects; what says so is not kept. */
+/** Nodes no longer read configuration from objects, so the field is dropped. */
 function withoutOldSettings(object: AnyObject): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
   const status: JsonObjectDraft = { ...objectMember(object, 'status') }

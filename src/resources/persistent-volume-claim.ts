@@ -157,7 +157,7 @@ function storageOf(spec: JsonObject): string {
   return textMember(objectMember(objectMember(spec, 'resources'), 'requests'), 'storage')
 }
 
-/** @param storage '' when there is none */
+/** @param storage '' if unset */
 function withStorage(resources: JsonObject, storage: string): JsonObject {
   const requests = { ...objectMember(resources, 'requests'), ...(storage === '' ? {} : { storage }) }
   return { ...resources, requests }

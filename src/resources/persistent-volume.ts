@@ -102,7 +102,10 @@ function claimOf(spec: JsonObject): string {
   return `${textMember(claim, 'namespace')}/${textMember(claim, 'name')}`
 }
 
-/** A volume stays what it is; nodes that reach it are said once. @source facts PersistentVolume */
+/**
+ * The source and the mode are immutable; the node affinity can be set once.
+ * @source facts PersistentVolume
+ */
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
   if (!equalUnder(persistentVolumeSourceSchema, withoutNewSecret(spec, before), before)) {
@@ -114,7 +117,7 @@ function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): vo
   checkImmutable(persistentVolumeSpecSchema, member(null, 'spec'), of, fixed, found)
 }
 
-/** The Secret for growing a volume may be said later, once. */
+/** The Secret for expanding a volume may be added later, once. */
 function withoutNewSecret(spec: JsonObject, before: JsonObject): JsonObject {
   const there = 'controllerExpandSecretRef'
   const [csi, csiBefore] = [memberOf(spec, 'csi'), memberOf(before, 'csi')]

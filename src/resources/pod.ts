@@ -98,7 +98,7 @@ const selectableFields: readonly (string | SelectableField)[] = [
   'spec.serviceAccountName',
   'status.phase',
   'status.podIP',
-  // As the Pod itself is told them: with a comma between.
+  // Joined with commas.
   { name: 'status.podIPs', textOf: (pod) => addressesOf(pod).join(',') },
   'status.nominatedNodeName',
 ]
@@ -119,7 +119,7 @@ function fillPod(object: AnyObject): AnyObject {
   return filled === spec && addressed === status ? object : { ...object, spec: filled, status: addressed }
 }
 
-/** The first address is told twice. */
+/** `podIP` repeats the first of `podIPs`. */
 function withBothAddresses(status: JsonObject): JsonObject {
   const first = textMember(objectsMember(status, 'podIPs')[0] ?? {}, 'ip')
   const ip = textMember(status, 'podIP')
@@ -127,7 +127,10 @@ function withBothAddresses(status: JsonObject): JsonObject {
   return first === '' ? { ...status, podIPs: [{ ip }] } : { ...status, podIP: first }
 }
 
-/** One that nobody runs, or that has ended, goes at once. @source core `pkg/registry/core/pod`, CheckGracefulDelete */
+/**
+ * A Pod without a node, or one that has ended, is deleted at once.
+ * @source core `pkg/registry/core/pod`, CheckGracefulDelete
+ */
 function gracePeriodSeconds(object: AnyObject, asked: number | null): number {
   const spec = specOf(object)
   const phase = textMember(objectMember(object, 'status'), 'phase')
@@ -148,7 +151,7 @@ function warningsOf(object: AnyObject, names: Names): Iterable<string> {
   return podWarnings({ spec: specOf(object), annotations: object.metadata.annotations ?? {}, at: '', names })
 }
 
-/** Templates may say such images, as long as nothing is made of them. */
+/** Pod templates may have such images; only Pods are checked. */
 function checkImages(spec: JsonObject, found: Findings): void {
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of objectsMember(spec, list).entries()) {
@@ -165,7 +168,7 @@ function validateNew(object: AnyObject, found: Findings): void {
   found.add(fieldForbidden('spec.ephemeralContainers', 'cannot be set on create'))
 }
 
-/** A node tells how the Pod is, and nothing else. */
+/** A status update changes only the status. */
 function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
   const kept = keeping(object, current, 'spec')
   const { ownerReferences: owners, deletionTimestamp } = current.metadata

@@ -3,7 +3,7 @@ import { struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { bindingBasics, bindingMembers } from './rbac/role-bindings.ts'
 
-/** Gives a role to somebody within one namespace. @source spec 5.7 */
+/** Grants a role within one namespace. @source spec 5.7 */
 export function roleBindingDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...bindingBasics(names, { roleKinds: ['Role', 'ClusterRole'], namespaced: true }),

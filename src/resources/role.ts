@@ -4,7 +4,7 @@ import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './rbac/policy-rule.ts'
 
-/** What may be done within one namespace; a binding gives it to somebody. @source spec 5.7 */
+/** Permissions within one namespace; a binding grants them. @source spec 5.7 */
 export function roleDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: roleGroup(names),

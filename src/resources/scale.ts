@@ -9,7 +9,7 @@ import type { ScalePath } from './crd/scale-path.ts'
 export type ScalePaths = {
   readonly specReplicas: ScalePath
   readonly statusReplicas: ScalePath
-  /** null: the object says no selector. */
+  /** null if the kind has no selector path. */
   readonly labelSelector: ScalePath | null
 }
 
@@ -83,7 +83,10 @@ function scaled(scale: AnyObject, current: AnyObject, { specReplicas }: ScalePat
   return { ...changed, apiVersion, kind, metadata }
 }
 
-/** @returns null: nothing is said @throws ApiError `InternalError`: it says something that is no count, as upstream */
+/**
+ * @returns null if unset
+ * @throws ApiError `InternalError` if the value is not a count, as upstream
+ */
 function countAt(object: AnyObject, path: ScalePath): number | null {
   const value = valueAt(object, path)
   if (value === undefined) return null

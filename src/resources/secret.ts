@@ -93,7 +93,7 @@ function withStringData(object: AnyObject): AnyObject {
   return { ...draft, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata }
 }
 
-/** An update that says no type means the one there is. */
+/** An update without a type keeps the current type. */
 function keepType(object: AnyObject, current: AnyObject): AnyObject {
   return textMember(object, 'type') === '' ? { ...object, type: textMember(current, 'type') } : object
 }
@@ -113,7 +113,7 @@ function validateUpdate(object: AnyObject, current: AnyObject, found: Findings):
   if (type !== textMember(current, 'type')) found.add(invalid('type', type, 'field is immutable'))
 }
 
-/** What the known types need to be of use. */
+/** Required keys of the known types. */
 function checkContent(object: AnyObject, data: JsonObject, names: Names, found: Findings): void {
   const types = names.secretTypes
   switch (textMember(object, 'type')) {
@@ -150,7 +150,7 @@ function checkContent(object: AnyObject, data: JsonObject, names: Names, found: 
   }
 }
 
-/** The content is not told: it is secret. */
+/** The error omits the value: it is secret. */
 function checkJson(key: string, data: JsonObject, found: Findings): void {
   if (!Object.hasOwn(data, key)) {
     found.add(required(keyPath('data', key)))

@@ -6,7 +6,7 @@ import { flag, listOf, part, struct, text, texts } from '../api/schema/build.ts'
 import type { AnyObject, ReviewContext, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { reviewBasics } from './reviews/review-basics.ts'
 
-/** What the caller may do in a namespace, as far as that can be listed. @source spec 2.12 */
+/** Lists what the caller may do in a namespace. @source spec 2.12 */
 export function selfSubjectRulesReviewDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...reviewBasics,
@@ -73,7 +73,7 @@ function answer(object: AnyObject, { user, reviewers }: ReviewContext): AnyObjec
   return { ...object, status }
 }
 
-/** Lists that are empty are not said. */
+/** Empty lists are omitted. */
 function filled(rule: { readonly [name: string]: readonly string[] }): Json {
   return Object.fromEntries(
     Object.entries(rule).filter(([name, list]) => name === 'verbs' || list.length > 0),

@@ -7,7 +7,7 @@ import type { AnyObject, Column, DefinitionFor, ResourceDefinition } from '../re
 import { localObjectReferenceSchema } from './common/local-object-reference.ts'
 import { objectReferenceSchema } from './common/object-reference.ts'
 
-/** Who a program is: pods act as the account that they name. @source spec 5.6 */
+/** Identity of programs in pods. @source spec 5.6 */
 export const serviceAccountDefinition: DefinitionFor = () =>
   Object.freeze({
     group: '',

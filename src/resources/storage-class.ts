@@ -144,7 +144,7 @@ function checkTerm(term: JsonObject, at: Path | null, found: Findings): void {
   }
 }
 
-/** Two terms that say the same are one too many. */
+/** Rejects duplicate terms. */
 function checkTopologies(object: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
   for (const [index, term] of objectsMember(object, 'allowedTopologies').entries()) {
@@ -158,7 +158,7 @@ function checkTopologies(object: JsonObject, at: Path | null, found: Findings): 
   }
 }
 
-/** Volumes that are there were made by what the class says. */
+/** Immutable fields: existing volumes were provisioned with them. */
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   for (const name of ['parameters', 'provisioner', 'reclaimPolicy'].filter((name) =>
     isChanged(storageClassSchema, name, object, current),

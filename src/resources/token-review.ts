@@ -9,7 +9,10 @@ import type { TokenReviewResult } from '../registry/kinds/access-reviewer.ts'
 import { reviewBasics } from './reviews/review-basics.ts'
 import { userInfoObject, userInfoSchema } from './reviews/user-info.ts'
 
-/** Whose token that is: for others who are shown one. The token is told to nobody else. @source spec 2.12, 5.2 */
+/**
+ * Authenticates a token for another service. The token itself is never returned.
+ * @source spec 2.12, 5.2
+ */
 export function tokenReviewDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {
   return Object.freeze({
     ...reviewBasics,

@@ -3,7 +3,7 @@ import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkWebhook, webhookConfigurationBasics, webhookFields } from './webhooks/webhook.ts'
 
-/** Who may refuse requests besides this server. @source spec 4.6 */
+/** Webhooks that may reject requests. @source spec 4.6 */
 export function validatingWebhookConfigurationDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...webhookConfigurationBasics(names),

@@ -121,7 +121,7 @@ class ExactReader {
       this.#next()
       this.#at++
       setMember(draft, name, this.value(member(path, name)))
-      // Of members with one name the last one counts.
+      // The last of several members with the same name counts.
       if (this.#fraction === null) fractions.delete(name)
       else fractions.set(name, this.#fraction)
     }

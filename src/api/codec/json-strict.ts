@@ -4,7 +4,7 @@ import { wellFormed } from '../utf8.ts'
 import { endOfString } from './json-exact.ts'
 import { JSON_DEPTH_MAX } from './json.ts'
 
-/** More are not told. */
+/** The maximum number of duplicates that are reported. */
 export const DUPLICATES_MAX = 64
 
 /**

@@ -80,7 +80,7 @@ function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member,
   }
 }
 
-/** @returns null for a time or value that is none */
+/** @returns null for an invalid time or value */
 function readOnto(before: Json | undefined, schema: Schema, place: Place): Json {
   switch (schema.type) {
     case 'list': {

@@ -6,7 +6,7 @@ export type FieldPlan =
   | {
       readonly kind: 'member'
       readonly number: number
-      /** Of the member in JSON. */
+      /** Name of the member in JSON. */
       readonly name: string
       readonly schema: Schema
       /** A zero in a message is a value of this member, and not the same as absent. */

@@ -82,7 +82,7 @@ function checkRefused(json: JsonObject, at: Path, findings: Findings): void {
   }
 }
 
-/** Empty texts and objects say nothing, as a definition leaves them out where it can. */
+/** Empty strings and objects are treated as absent. */
 function isSaid(json: JsonObject, name: string): boolean {
   const value: Json | undefined = memberOf(json, name)
   if (value === undefined || value === null) return false

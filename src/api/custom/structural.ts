@@ -9,7 +9,7 @@ import {
 } from '../json.ts'
 import type { Json, JsonObject } from '../json.ts'
 
-/** `''`: nothing is said of the type. */
+/** `''` if the schema has no type. */
 export type StructuralType = '' | 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string'
 
 /**

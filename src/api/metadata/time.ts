@@ -24,7 +24,11 @@ export function formatTime(wallMs: number): string {
   return `${formatSeconds(Math.floor(wallMs / 1000))}Z`
 }
 
-/** Six digits of a second, UTC, as leases and events carry them. @param wallMs milliseconds since 1970 */
+/**
+ * Formats a UTC time with microseconds, as leases and events have it.
+ *
+ * @param wallMs milliseconds since 1970
+ */
 export function formatMicroTime(wallMs: number): string {
   const seconds = Math.floor(wallMs / 1000)
   const micros = Math.floor((wallMs - seconds * 1000) * 1000)
@@ -44,7 +48,7 @@ export function parseTime(text: string): Instant | null {
   if (text.length > 64) return null
   const match = TIME.exec(text)
   if (match === null) return null
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as Six
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as DateTimeFields
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null
   if (hour > 23 || minute > 59 || second > 59) return null
   const offsetSeconds = offsetOf(match[8] ?? 'Z')
@@ -73,7 +77,7 @@ export function canonicalMicroTime(text: string): string | null {
   return instant === null ? null : formatInstant(instant, 'micro-time')
 }
 
-type Six = [number, number, number, number, number, number]
+type DateTimeFields = [number, number, number, number, number, number]
 
 const TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(\.\d{1,30})?(Z|[+-]\d{2}:\d{2})$/
 

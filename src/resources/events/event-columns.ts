@@ -3,7 +3,10 @@ import { nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Column } from '../../registry/kinds/definition.ts'
 import { textColumn } from '../common/text-column.ts'
 
-/** Of an event as the core group has it. @source upstream's `pkg/printers/internalversion` printEvent */
+/**
+ * Columns of an event in core form.
+ * @source upstream's `pkg/printers/internalversion` printEvent
+ */
 export const eventColumns: readonly Column[] = Object.freeze([
   ageColumn('Last Seen', 'How long ago it was seen last.', lastSeen),
   textColumn('Type', 'Normal, Warning, or another word.', (event) => textMember(event, 'type')),

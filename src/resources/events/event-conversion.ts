@@ -17,7 +17,7 @@ const renamed = [
 
 const groupedNames = new Map<string, string>(renamed)
 const coreNames = new Map<string, string>(renamed.map(([core, grouped]) => [grouped, core]))
-/** What the core group always says, and the other one only where there is something to say. */
+/** Fields that are always present in the core form and optional in the other. */
 const saidWhenFilled = ['reportingController', 'reportingInstance']
 
 /** An event of the group of events as the core group has it, but for apiVersion. */

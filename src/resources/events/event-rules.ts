@@ -64,7 +64,7 @@ function checkWord(event: JsonObject, name: string, found: Findings): void {
   checkLength(event, name, wordBytesMax, found)
 }
 
-/** The text is not told again: it is too long. */
+/** The error omits the text: it is too long. */
 function checkLength(event: JsonObject, name: string, bytesMax: number, found: Findings): void {
   if (utf8Length(textMember(event, name)) <= bytesMax) return
   found.add(invalid(name, '', `can have at most ${bytesMax} characters`))

@@ -49,7 +49,7 @@ const older = 'What the core group calls'
 
 /** As the group of events has it: the same by newer names, and what those replaced. */
 export const groupedEventSchema = groupedSchema('events.v1.Event')
-/** Of the same shape. */
+/** The same shape as `events.v1.Event`. */
 export const betaEventSchema = groupedSchema('events.v1beta1.Event')
 
 function groupedSchema(definition: string): ObjectSchema {

@@ -9,7 +9,7 @@ import { fieldAt } from '../../api/schema/path.ts'
 
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
 
-/** What keeps pods away from a node, but for those that tolerate it. */
+/** A taint repels pods that do not tolerate it. */
 export const taintSchema = struct('core.v1.Taint', 'A taint: repels Pods that do not tolerate it.', {
   key: text(1, 'Key of the taint.', { required: true, rule: checkQualifiedName }),
   value: text(2, 'Value of the taint.', { rule: checkLabelValue }),

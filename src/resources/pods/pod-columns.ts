@@ -104,7 +104,7 @@ function running(object: AnyObject, init: readonly JsonObject[], reason: string)
   return { status, ready, restarts: restartsOf(containers), lastEnd }
 }
 
-/** Of a container that has ended; null: it has not. */
+/** Returns the exit code of a terminated container, else null. */
 function exitCodeOf(container: JsonObject): number | null {
   const state = objectMember(container, 'state')
   if (!Object.hasOwn(state, 'terminated')) return null

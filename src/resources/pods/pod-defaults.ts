@@ -18,7 +18,7 @@ export function fillPodSpec(spec: JsonObject): JsonObject {
   return withAccount(next)
 }
 
-/** What only a Pod gets, as templates are for other Pods as well. */
+/** Defaults of a Pod that templates do not get. */
 export function fillPodAlone(spec: JsonObject): JsonObject {
   const asked = (container: JsonObject): JsonObject =>
     withMember(container, 'resources', requestsFromLimits(objectMember(container, 'resources')))
@@ -51,7 +51,7 @@ function tagOf(image: string): string {
   return colon < 0 ? 'latest' : name.slice(colon + 1)
 }
 
-/** Both names of the account say the same; the newer one counts. */
+/** `serviceAccount` and `serviceAccountName` are kept equal; the newer field takes precedence. */
 function withAccount(spec: JsonObject): JsonObject {
   const account = textMember(spec, 'serviceAccountName') || textMember(spec, 'serviceAccount')
   if (account === '') return spec
@@ -62,7 +62,7 @@ function withMember(object: JsonObject, name: string, value: Json): JsonObject {
   return memberOf(object, name) === value ? object : { ...object, [name]: value }
 }
 
-/** Each element of a list of structs anew. @returns the very object when all stayed as they are */
+/** Maps each object of a list. @returns the same object if nothing changed */
 function withEach(object: JsonObject, name: string, change: (item: JsonObject) => JsonObject): JsonObject {
   const list = memberOf(object, name)
   if (!isJsonList(list)) return object

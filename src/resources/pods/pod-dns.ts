@@ -47,7 +47,7 @@ export const hostAliasSchema = struct(
   { check: checkAlias },
 )
 
-/** Without a policy nothing is known but what is said here. @param at the spec of the Pod */
+/** With policy None, name servers must be given in dnsConfig. @param at the spec of the Pod */
 export function checkDnsPolicy(spec: JsonObject, at: Path | null, found: Findings): void {
   if (textMember(spec, 'dnsPolicy') !== 'None') return
   const words = 'must provide at least one DNS nameserver when `dnsPolicy` is None'

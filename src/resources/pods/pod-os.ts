@@ -94,7 +94,7 @@ function checkHostProcesses(spec: JsonObject, at: Path | null, found: Findings):
   }
 }
 
-/** null: it does not say. */
+/** null if unset. */
 function hostProcessOf(context: JsonObject): boolean | null {
   const said = memberOf(objectMember(context, 'windowsOptions'), 'hostProcess')
   return typeof said === 'boolean' ? said : null

@@ -68,7 +68,7 @@ function withSaidProfile(of: JsonObject, key: string, annotations: Map<string, s
 
 const LOCALHOST = 'localhost/'
 
-/** @returns null when there is no annotation that says it */
+/** @returns null if no annotation corresponds to the profile */
 function annotationOf(profile: JsonObject): string | null {
   const type = textMember(profile, 'type')
   if (type === 'Unconfined') return 'unconfined'
@@ -77,7 +77,7 @@ function annotationOf(profile: JsonObject): string | null {
   return isFile ? LOCALHOST + textMember(profile, 'localhostProfile') : null
 }
 
-/** @returns null when there is no profile that says it */
+/** @returns null if no profile corresponds to the annotation */
 function profileOf(annotation: string): JsonObject | null {
   if (annotation === 'unconfined') return { type: 'Unconfined' }
   if (annotation === 'runtime/default' || annotation === 'docker/default') return { type: 'RuntimeDefault' }

@@ -23,7 +23,7 @@ export function checkPodStatus(pod: JsonObject, current: JsonObject, found: Find
   checkConditions(status, found)
 }
 
-/** Whoever has ended stays so, unless it is to be started anew. */
+/** A terminated container stays terminated unless it is restarted. */
 function checkTransitions(
   now: readonly JsonObject[],
   before: readonly JsonObject[],

@@ -14,7 +14,7 @@ const podIPSchema = struct('core.v1.PodIP', 'An IP address of a Pod.', {
   ip: text(1, 'An IP address of a Pod.'),
 })
 
-/** Told by the node that the Pod is on; what it may not say is checked on its path. */
+/** The status is reported by the node; `checkPodStatus` validates it. */
 export const podStatusSchema = struct('core.v1.PodStatus', 'Most recently observed state of a Pod.', {
   phase: text(1, 'Phase of the Pod: Pending, Running, Succeeded, Failed or Unknown.', {
     known: ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'],

@@ -13,7 +13,7 @@ import { podWarnings } from './pod-warnings.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
 import { checkVolumes } from '../volumes/volume.ts'
 
-/** What pods are made from; for every kind that makes them. */
+/** The Pod template of every kind that creates Pods. */
 export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template for Pods.', {
   metadata: part(1, objectMetaSchema, 'Labels and annotations of the Pods.'),
   spec: part(2, podSpecSchema, 'Desired state of the Pods.'),

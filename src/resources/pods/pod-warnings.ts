@@ -5,11 +5,11 @@ import type { Names } from '../../api/metadata/names.ts'
 import { canonicalQuantity, parseQuantity } from '../../api/schema/quantity.ts'
 import { seccompContainerKey, seccompPodKey } from './pod-seccomp.ts'
 
-/** What is looked through. */
-type Said = {
+/** The Pod or template to inspect. */
+type PodToInspect = {
   readonly spec: JsonObject
   readonly annotations: { readonly [key: string]: string }
-  /** What paths begin with: empty, or such as `template.`. */
+  /** Prefix of paths: empty, or such as `template.`. */
   readonly at: string
   readonly names: Names
 }
@@ -20,11 +20,11 @@ type Said = {
  *
  * @source core `pkg/api/pod/warnings.go` of 1.24, whose words these are
  */
-export function* podWarnings(said: Said): Generator<string> {
-  yield* oldNodeLabels(said)
-  yield* oldAnnotations(said)
-  yield* oldVolumes(said)
-  const { spec, at } = said
+export function* podWarnings(pod: PodToInspect): Generator<string> {
+  yield* oldNodeLabels(pod)
+  yield* oldAnnotations(pod)
+  yield* oldVolumes(pod)
+  const { spec, at } = pod
   yield* doubled(objectsMember(spec, 'hostAliases'), 'ip', `${at}spec.hostAliases`)
   const secrets = objectsMember(spec, 'imagePullSecrets')
   yield* doubled(secrets, 'name', `${at}spec.imagePullSecrets`)
@@ -33,11 +33,11 @@ export function* podWarnings(said: Said): Generator<string> {
       yield `${at}spec.imagePullSecrets[${index}].name: invalid empty name ""`
   }
   yield* partsOfBytes(objectMember(spec, 'overhead'), `${at}spec.overhead`)
-  yield* oldSeccomp(said, spec, seccompPodKey(said.names))
+  yield* oldSeccomp(pod, spec, seccompPodKey(pod.names))
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
     for (const [index, container] of objectsMember(spec, list).entries()) {
       const path = `${at}spec.${list}[${index}]`
-      yield* oldSeccomp(said, container, seccompContainerKey(said.names, textMember(container, 'name')))
+      yield* oldSeccomp(pod, container, seccompContainerKey(pod.names, textMember(container, 'name')))
       const resources = objectMember(container, 'resources')
       for (const bound of ['limits', 'requests']) {
         yield* partsOfBytes(objectMember(resources, bound), `${path}.resources.${bound}`)
@@ -47,7 +47,7 @@ export function* podWarnings(said: Said): Generator<string> {
   }
 }
 
-function* oldNodeLabels({ spec, at, names }: Said): Generator<string> {
+function* oldNodeLabels({ spec, at, names }: PodToInspect): Generator<string> {
   const old = oldLabels(names)
   for (const key of Object.keys(objectMember(spec, 'nodeSelector'))) {
     const words = old.get(key)
@@ -80,7 +80,7 @@ function* oldKeys(term: JsonObject, path: string, old: ReadonlyMap<string, strin
   }
 }
 
-/** Labels of nodes that have another name by now, and what is said of them. */
+/** Deprecated node labels, with their warnings. */
 function oldLabels(names: Names): ReadonlyMap<string, string> {
   const since = (release: string, label: string): string =>
     `deprecated since ${release}; use ${JSON.stringify(label)} instead`
@@ -95,7 +95,7 @@ function oldLabels(names: Names): ReadonlyMap<string, string> {
   ])
 }
 
-function* oldAnnotations({ annotations, at, names }: Said): Generator<string> {
+function* oldAnnotations({ annotations, at, names }: PodToInspect): Generator<string> {
   for (const [key, release, field] of [
     [names.labelUnder('scheduler.alpha', 'critical-pod'), 'v1.16', 'priorityClassName'],
     [names.labelUnder('security.alpha', 'sysctls'), 'v1.11', 'sysctls'],
@@ -118,7 +118,7 @@ const OLD_VOLUMES: readonly (readonly [source: string, words: string])[] = [
   ['quobyte', `quobyte: ${IN_126}`],
 ]
 
-function* oldVolumes({ spec, at }: Said): Generator<string> {
+function* oldVolumes({ spec, at }: PodToInspect): Generator<string> {
   for (const [index, volume] of objectsMember(spec, 'volumes').entries()) {
     for (const [source, words] of OLD_VOLUMES) {
       if (isJsonObject(memberOf(volume, source))) yield `${at}spec.volumes[${index}].${words}`
@@ -147,7 +147,7 @@ function* partsOfBytes(amounts: JsonObject, path: string): Generator<string> {
 }
 
 /** Only where the profile is in no field: a new Pod has it in both. */
-function* oldSeccomp({ annotations, at }: Said, of: JsonObject, key: string): Generator<string> {
+function* oldSeccomp({ annotations, at }: PodToInspect, of: JsonObject, key: string): Generator<string> {
   const isSaid = isJsonObject(memberOf(objectMember(of, 'securityContext'), 'seccompProfile'))
   if (isSaid || !Object.hasOwn(annotations, key)) return
   const words = 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead'

@@ -7,7 +7,7 @@ import { struct, texts } from '../../api/schema/build.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { notEnforcedYet } from '../common/not-enforced.ts'
 
-/** What both kinds of roles have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
+/** Parts shared by both kinds of roles. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
 export const policyRuleSchema = struct(
   'rbac.v1.PolicyRule',

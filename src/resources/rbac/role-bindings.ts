@@ -9,7 +9,7 @@ import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../../registry/kinds/definition.ts'
 import { roleGroup, rolesNotEnforced } from './policy-rule.ts'
 
-/** What both kinds of bindings have in common. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
+/** Parts shared by both kinds of bindings. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
 const roleRefSchema = struct(
   'rbac.v1.RoleRef',
@@ -71,7 +71,7 @@ export function bindingBasics(names: Names, of: BoundRoles) {
   } satisfies Partial<ResourceDefinition>
 }
 
-/** A binding whose references say their group, where it goes without saying. */
+/** Fills in the API groups that are implied by the kinds. */
 function withGroups(object: AnyObject, names: Names): AnyObject {
   const group = roleGroup(names)
   const ref = objectMember(object, 'roleRef')
@@ -132,7 +132,7 @@ function checkSubject(
 
 const subjectKinds = ['ServiceAccount', 'User', 'Group']
 
-/** Who was given a role would keep it under another name: to give another role, make another binding. */
+/** The role reference is immutable: granting another role needs another binding. */
 function checkSameRole(object: AnyObject, current: AnyObject, found: Findings): void {
   const [ref, old] = [objectMember(object, 'roleRef'), objectMember(current, 'roleRef')]
   const isSame = ['apiGroup', 'kind', 'name'].every((name) => textMember(ref, name) === textMember(old, name))
@@ -149,7 +149,7 @@ const roleColumn: Column = {
   },
 }
 
-/** Who is given the role, by kind. */
+/** Columns of the subjects by kind. */
 const subjectColumns: readonly Column[] = [
   subjectColumn('Users', 'User', 'Users that are given the role.'),
   subjectColumn('Groups', 'Group', 'Groups that are given the role.'),

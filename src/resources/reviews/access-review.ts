@@ -10,7 +10,10 @@ import type { AnyObject, ReviewContext } from '../../registry/kinds/definition.t
 import type { AccessDecision } from '../../registry/kinds/access-reviewer.ts'
 import { extraValueSchema } from './extra-value.ts'
 
-/** What the reviews of access have in common. @source spec 2.12; upstream `pkg/apis/authorization/validation` */
+/**
+ * Parts shared by the access reviews.
+ * @source spec 2.12; upstream `pkg/apis/authorization/validation`
+ */
 
 const resourceAttributesSchema = struct('authorization.v1.ResourceAttributes', 'An action on a resource.', {
   namespace: text(1, 'Namespace of the action; empty for cluster-scoped resources or all namespaces.'),
@@ -85,7 +88,7 @@ export function checkSubject(object: AnyObject, found: Findings): void {
   found.add(invalid('spec.user', '', 'at least one of user or group must be specified'))
 }
 
-/** Asks on behalf of whom the review names, or of the caller. */
+/** Evaluates the review for the named user, or for the caller. */
 export async function answerAccess(
   object: AnyObject,
   asking: ReviewContext,

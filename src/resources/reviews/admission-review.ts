@@ -13,7 +13,7 @@ import type { ObjectSchema } from '../../api/schema/schema.ts'
 import { statusSchema } from '../../api/schema/shared.ts'
 import { userInfoSchema } from './user-info.ts'
 
-/** What a webhook is asked, and what it answers. @source spec 2.12, 4.6 */
+/** Requests to admission webhooks and their responses. @source spec 2.12, 4.6 */
 
 const said = { required: true, always: true } as const
 

@@ -14,7 +14,7 @@ export function userInfoSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
   })
 }
 
-/** What is empty is not said. */
+/** Empty fields are omitted. */
 export function userInfoObject({ name, uid, groups, extra }: UserInfo): JsonObject {
   return {
     ...(name === '' ? {} : { username: name }),

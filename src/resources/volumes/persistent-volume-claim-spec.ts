@@ -12,7 +12,7 @@ import { selectorSchema } from '../common/selector.ts'
 import { typedLocalObjectReferenceSchema } from '../common/typed-local-object-reference.ts'
 import { accessModes, checkAccessModes, volumeMode } from './volume-modes.ts'
 
-/** What a claim asks for: of its own, and as the template in a volume of a Pod. @source spec 2.5, 2.6 */
+/** The spec of a claim, and of the template in an ephemeral volume. @source spec 2.5, 2.6 */
 export const persistentVolumeClaimSpecSchema = struct(
   'core.v1.PersistentVolumeClaimSpec',
   'Requested properties of a volume.',

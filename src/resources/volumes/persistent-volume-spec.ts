@@ -43,7 +43,7 @@ import {
   scaleIOPersistentVolumeSourceSchema,
 } from './volume-storage.ts'
 
-/** What a volume of the cluster is: as an object, and inside of an attachment. @source spec 2.7, 2.9 */
+/** The spec of a PersistentVolume, also used inline in attachments. @source spec 2.7, 2.9 */
 
 const localVolumeSourceSchema = struct(
   'core.v1.LocalVolumeSource',
@@ -86,7 +86,7 @@ export const persistentVolumeSourceSchema = struct(
   sources,
 )
 
-/** What a volume of the cluster can be. */
+/** The names of all volume sources. */
 export const persistentVolumeSources: readonly string[] = Object.keys(sources)
 
 const volumeNodeAffinitySchema = struct(

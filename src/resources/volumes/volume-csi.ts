@@ -11,7 +11,7 @@ import { requiredTexts } from '../common/required-texts.ts'
 import { secretReferenceSchema } from '../common/secret-reference.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
-/** Volumes of drivers that speak the Container Storage Interface. @source spec 2.5, 2.7, 2.10 */
+/** Volumes of Container Storage Interface drivers. @source spec 2.5, 2.7, 2.10 */
 
 const DRIVER_NAME_BYTES_MAX = 63
 

@@ -16,7 +16,7 @@ import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
 import { atMostOne } from '../common/one-of.ts'
 import { requiredTexts } from '../common/required-texts.ts'
 
-/** Volumes whose files the API says: of ConfigMaps, Secrets, the Pod itself, and tokens. @source spec 2.5 */
+/** Volumes with files of ConfigMaps, Secrets, Pod fields and tokens. @source spec 2.5 */
 
 const fileMode = { optional: true, minimum: 0, maximum: 0o777 } as const
 /** 0644. */

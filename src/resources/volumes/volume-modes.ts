@@ -8,7 +8,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import type { Schema } from '../../api/schema/schema.ts'
 
-/** How volumes are used: what claims and persistent volumes say alike. */
+/** Access and volume modes, shared by claims and persistent volumes. */
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce']
 

@@ -35,7 +35,7 @@ export const volumeDeviceSchema = struct(
   },
 )
 
-/** What mounts and devices of one container must be to each other. @param at the container */
+/** Checks the mounts and devices of one container against each other. @param at the container */
 export function checkMountsAndDevices(container: JsonObject, at: Path | null, found: Findings): void {
   const mounts = objectsMember(container, 'volumeMounts')
   const devices = objectsMember(container, 'volumeDevices')

@@ -14,7 +14,7 @@ import { requiredTexts } from '../common/required-texts.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 import { secretSays } from './volume-storage.ts'
 
-/** Network storage whose persistent form has members of its own. @source spec 2.5, 2.7 */
+/** Network storage with extra fields in its persistent form. @source spec 2.5, 2.7 */
 
 const azureFileMembers = {
   secretName: text(1, 'Secret with the name and the key of the storage account.', { required: true }),

@@ -117,7 +117,7 @@ const sources = {
 
 const volumeSourceSchema = struct('core.v1.VolumeSource', 'Source of a volume.', sources)
 
-/** What a volume can come from. */
+/** The names of all volume sources. */
 export const volumeSources: readonly string[] = Object.keys(sources)
 
 export const volumeSchema = struct(
@@ -135,15 +135,15 @@ export const volumeSchema = struct(
   },
 )
 
-/** A volume that says no source is an empty directory. @source facts Pod: defaults */
+/** A volume without a source becomes an emptyDir. @source facts Pod: defaults */
 export function withVolumeSource(volume: JsonObject): JsonObject {
   return membersSaid(volume, volumeSources).length > 0 ? volume : { ...volume, emptyDir: {} }
 }
 
-/** Whose volumes they are. */
+/** The Pod that declares the volumes. */
 export type VolumeOwner = {
   readonly names: Names
-  /** '' when it has none yet, as in a template. */
+  /** '' if it has no name yet, as in a template. */
   readonly podName: string
 }
 

@@ -70,7 +70,7 @@ function checkAlone(rule: JsonObject, at: Path | null, member: string, what: str
   found.add(invalid(field, list, `if '*' is present, must not specify other ${what}`))
 }
 
-/** What one entry covers, no other says again. */
+/** Checks the resources of a rule; another entry must not cover the same ones. */
 function checkResources(list: readonly string[], at: Path | null, found: Findings): void {
   const field = fieldAt(at, 'resources')
   if (list.length === 0) {

@@ -15,7 +15,7 @@ import { selectorSchema } from '../common/selector.ts'
 import { webhookClientConfigSchema } from './webhook-client.ts'
 import { ruleWithOperationsSchema } from './webhook-rules.ts'
 
-/** What webhooks that change and webhooks that refuse have in common. @source spec 4.6 */
+/** Parts shared by mutating and validating webhooks. @source spec 4.6 */
 
 /** Versions of the question that this server can put. */
 const reviewVersions = ['v1', 'v1beta1']
@@ -61,7 +61,7 @@ export function webhookFields(numbers: { readonly objectSelector: number }): {
   }
 }
 
-/** A domain of three labels or more, so that whoever reads it knows whose webhook it is. */
+/** A domain name of at least three labels. */
 function checkWebhookName(text: string): readonly string[] {
   const wrong = checkDns1123Subdomain(text)
   if (wrong.length > 0) return [wrong.join(',')]
