@@ -32,7 +32,7 @@ export function readErrorOf(cause: unknown): unknown {
   if (!(cause instanceof StoreError)) return cause
   switch (cause.code) {
     case 'timed-out': {
-      const message = 'Timeout: no quorum responded in time: this member cannot confirm the newest state'
+      const message = 'Timeout: no quorum answered in time: this member cannot confirm the newest state'
       return new Refusal('Timeout', message, {}, { cause })
     }
     case 'stopped':

@@ -52,7 +52,7 @@ export const machineMutants: readonly Mutant[] = [
     breaks: 'a late try of a command whose outcome was forgotten takes effect',
     standsFor: 'Raft thesis §6.3',
     invariant: 'I17',
-    killedBy: tests('unit/src/store/machine/sessions'),
+    killedBy: tests('unit/src/store/machine/proposer-sessions'),
   },
   {
     id: 'living-session-expired',
@@ -61,7 +61,7 @@ export const machineMutants: readonly Mutant[] = [
     breaks: 'outcomes of processes that still ask are forgotten',
     standsFor: 'Raft thesis §6.3, expiry of sessions',
     invariant: 'I17',
-    killedBy: tests('unit/src/store/machine/sessions'),
+    killedBy: tests('unit/src/store/machine/proposer-sessions'),
   },
   {
     id: 'sessions-expire-with-history',
@@ -227,7 +227,7 @@ export const machineMutants: readonly Mutant[] = [
     breaks: 'trimming an event takes away the version it made, which is still the newest',
     standsFor: 'decision 17',
     invariant: 'I11',
-    killedBy: tests('unit/src/store/machine/history'),
+    killedBy: tests('unit/src/store/machine/event-history'),
   },
   {
     id: 'memory-lets-go-before-disk',
@@ -236,6 +236,6 @@ export const machineMutants: readonly Mutant[] = [
     breaks: 'memory lets go of versions that are not on disk yet',
     standsFor: 'decision 6',
     invariant: 'I22',
-    killedBy: tests('unit/src/store/machine/history'),
+    killedBy: tests('unit/src/store/machine/event-history'),
   },
 ]

@@ -162,7 +162,7 @@ export const readMutants: readonly Mutant[] = [
     breaks: 'a list at a revision misses what was deleted and made again since',
     standsFor: 'spec 4.8, Exact',
     invariant: 'I18',
-    killedBy: tests('unit/src/store/machine/past-walk'),
+    killedBy: tests('unit/src/store/machine/history-iterator'),
   },
   {
     id: 'not-older-than-not-waited-for',

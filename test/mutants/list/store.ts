@@ -259,6 +259,6 @@ export const storeMutants: readonly Mutant[] = [
     breaks: 'a process that ends before its condemned state is renamed trusts it again',
     standsFor: 'decision 9: quarantine',
     invariant: 'I14',
-    killedBy: tests('unit/src/store/condemned'),
+    killedBy: tests('unit/src/store/quarantine-crash'),
   },
 ]

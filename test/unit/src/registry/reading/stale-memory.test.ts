@@ -152,7 +152,7 @@ void test('without a quorum the response is 504 instead of a refusal', async (t)
     assert.equal(seen.code, 504)
     assert.equal(details(seen)['retryAfterSeconds'], undefined)
   }
-  const unread = 'Timeout: no quorum responded in time: this member cannot confirm the newest state'
+  const unread = 'Timeout: no quorum answered in time: this member cannot confirm the newest state'
   for (const read of [api.get({ name: 'a' }), api.list({}), api.watch({})])
     assert.equal((await refused(read)).message, unread)
   assert.match((await refused(api.delete({ name: 'a' }))).message, /in time, nothing was changed$/)

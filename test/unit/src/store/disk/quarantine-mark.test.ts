@@ -30,7 +30,7 @@ for (const [what, text] of [
       writeFileSync(join(directory, 'db-0.condemned'), text)
       const next = await openMachine({ home: new LevelKeyValueDatabases(directory), clock, logBase })
       const reason =
-        text === '' ? /db-0 was condemned .*no reason noted/ : /db-0 was condemned .*n2, n3 differ/
+        text === '' ? /db-0 was quarantined .*no reason noted/ : /db-0 was quarantined .*n2, n3 differ/
       assert.match(next.quarantine?.reason ?? '', reason)
       assert.deepEqual(readdirSync(directory), ['set-aside'])
       await next.close()
