@@ -1,0 +1,64 @@
+/*
+ * Goal: the npm package alone is enough to run a cluster.
+ * Method: it is packed and installed into an empty directory, and its commands are run from there.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freePortRange } from '../../fixtures/port-range.ts'
+import { root } from '../tidy/markdown.ts'
+
+/** Less than the bound of a file, so that what a command printed is shown. */
+const commandMsMax = 180_000
+
+/** Returns standard output. @throws AssertionError with all output, unless the exit code is 0 */
+function run(cwd: string, program: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    timeout: commandMsMax,
+  })
+  assert.equal(status, 0, `${program} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}\n${stderr}`)
+  return stdout
+}
+
+type Packed = {
+  readonly filename: string
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+void test('the npm package puts both commands on the PATH, and they run a cluster of three', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'orch-install-'))
+  const empty = join(home, 'empty')
+  const orchctl = join(empty, 'node_modules/.bin/orchctl')
+  t.after(() => {
+    spawnSync(orchctl, ['cluster', 'down', '--force', '--timeout', '10'], { cwd: empty })
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 })
+  })
+  mkdirSync(empty)
+  writeFileSync(join(empty, 'package.json'), '{"private":true}')
+  const [packed] = JSON.parse(run(root, 'npm', 'pack', '--json', '--pack-destination', home)) as Packed[]
+  assert.ok(packed !== undefined)
+  t.diagnostic(`${packed.filename}: ${packed.size} bytes, ${packed.unpackedSize} unpacked`)
+  const unneeded = packed.files
+    .map(({ path }) => path)
+    .filter(
+      (path) =>
+        !/^(dist\/bundle|cluster-config|docs|packaging)\/|^(LICENSE|README\.md|package\.json)$/.test(path),
+    )
+  assert.deepEqual(unneeded, [])
+  run(empty, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', join(home, packed.filename))
+  assert.match(run(empty, join(empty, 'node_modules/.bin/orch-apiserver'), '--help'), /^orch-apiserver: /)
+  assert.match(run(empty, orchctl, '--help'), /^Usage: orchctl /)
+  const port = String(await freePortRange(6))
+  const peerPort = String(Number(port) + 3)
+  run(empty, orchctl, 'cluster', 'up', '--client-port', port, '--peer-port', peerPort)
+  const ready = run(empty, orchctl, 'cluster', 'status').match(/^n\d .*\byes$/gm) ?? []
+  assert.equal(ready.length, 3)
+  run(empty, orchctl, 'cluster', 'down')
+})
