@@ -68,7 +68,7 @@ const makers: readonly (readonly [string, string, string])[] = [
   ['the helper in the background', 'base/make-directories.js', 'm.makeDirectories(path)'],
   ['files of keys', 'src/pki/files.js', 'm.makeDirectory(path)'],
   ['the log', 'raft/log/file-disk.js', 'new m.FileDisk(path)'],
-  ['the database', 'src/store/disk/level-key-value-store.js', "new m.LevelKeyValueHome(path).open('db-0')"],
+  ['the database', 'src/store/disk/level-key-value-store.js', "new m.LevelKeyValueDatabases(path).open('db-0')"],
   ['a log of lines', 'src/host/append-file.js', "m.appendedFiles.open(path + '/audit.log')"],
 ]
 
