@@ -123,7 +123,7 @@ function refusal(reason: TransferTold, name: string): ConsensusFailure {
     case 'target-silent':
       return new ConsensusFailure(
         reason,
-        `${name} was not heard of lately: see what the process does, or start it again`,
+        `${name} has not responded lately: check its process, or restart it`,
       )
     case 'target-behind':
       return new ConsensusFailure(reason, `${name} lacks too much of the log: try again once it caught up`)

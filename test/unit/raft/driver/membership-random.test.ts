@@ -298,7 +298,7 @@ void test('random wishes in a random world lose nothing and end in a cluster tha
     try {
       await run.run(200)
     } catch (cause) {
-      const again = `repeat with: MEMBERS_SEED=${seed} node --test dist/test/unit/raft/node/membership-random.test.js`
+      const again = `repeat with: MEMBERS_SEED=${seed} node --test dist/test/unit/raft/driver/membership-random.test.js`
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new Error(`${why}\n${run.trace.slice(-60).join('\n')}\n${again}`, { cause })
     }

@@ -118,10 +118,10 @@ void test('what the system refuses is named in one line', (t) => {
 /** Appends forever, printing the last durable index after each group. */
 function appender(directory: string): string {
   const from = (path: string): string =>
-    JSON.stringify(new URL(`../../../../raft/${path}.js`, import.meta.url).href)
+    JSON.stringify(new URL(`../../../../${path}.js`, import.meta.url).href)
   return `
-    import { Wal } from ${from('log/wal')}
-    import { FileDisk } from ${from('log/file-disk')}
+    import { Wal } from ${from('raft/log/wal')}
+    import { FileDisk } from ${from('raft/log/file-disk')}
     import { SeededRandom } from ${from('base/random')}
     import { writeSync } from 'node:fs'
     const wal = Wal.open({ disk: new FileDisk(${JSON.stringify(directory)}), random: new SeededRandom(1),
