@@ -357,7 +357,7 @@ void test(`random objects convert to the other version and back without loss, se
   const { fixture, v1, beta } = await start(t)
   const random = new SeededRandom(seed)
   const other = new Versions(fixture, alike)
-  const again = `SEED=${seed} node --test dist/test/unit/src/registry/kinds/versions.test.js`
+  const again = `SEED=${seed} node --test dist/test/unit/src/registry/kinds/stored-version.test.js`
   for (let round = 0; round < 60; round++) {
     const count = random.below(1000)
     const words = Array.from({ length: random.below(4) }, () => WORDS[random.below(WORDS.length)] as string)
