@@ -4,28 +4,28 @@ import type { Configuration, LogIndex, NodeId, Term } from './core/types.ts'
 import type { TransferTold } from './ports.ts'
 
 /**
- * What the api thread of a member may ask of consensus. The one implementation is `RaftNode`
- * (`raft/node/node.ts`); users of the library depend on this page only.
+ * The interface of consensus on the api thread of a member. `RaftNode` (`raft/node/node.ts`) implements
+ * it; users of the library depend on this file only.
  */
 export interface Consensus<Outcome> extends MembershipPort {
-  /** Of the founded cluster that this member belongs to; null: it is not founded yet. */
+  /** The id of this member's cluster; null: the cluster is not founded yet. */
   readonly clusterId: string | null
-  /** As the raft thread last told; may be a turn old. */
+  /** The last status from the raft thread; may be a turn old. */
   readonly status: ConsensusStatus
   /** Called on every change of `status`. @returns stops listening */
   onStatus(listener: (status: ConsensusStatus) => void): () => void
   /** Called after each batch was applied to memory, with the index reached. @returns stops listening */
   onApplied(listener: (applied: LogIndex) => void): () => void
   /**
-   * Replicates `payload` and waits until this member applied it. Tries again by itself while it is
-   * certain that the earlier try had and will have no effect.
+   * Replicates `payload` and waits until this member applied it. Retries by itself while the earlier
+   * attempt certainly had and will have no effect.
    *
    * @param deadlineMs on the monotonic clock
    */
   propose(payload: Uint8Array, deadlineMs: number): Promise<Fate<Outcome>>
   /**
    * Resolves once this member's memory holds everything any member acknowledged before the call.
-   * One ReadIndex round serves every caller that waits when it is sent.
+   * One ReadIndex round serves every caller that waits when the round is sent.
    *
    * @param deadlineMs on the monotonic clock
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
@@ -34,36 +34,36 @@ export interface Consensus<Outcome> extends MembershipPort {
   /** Ways to read without waiting for a barrier. */
   readonly reads: ReadPort
   /**
-   * Tells other members something about this one. Best effort: lost where a link is down or full.
+   * Sends a report about this member to others. Best effort: lost where a link is down or full.
    *
    * @param bytes at most `reportBytesMax`
    */
   report(to: NodeId | 'all', bytes: Uint8Array): void
-  /** Called with what another member reported; of several at once only the latest. @returns stops listening */
+  /** Called with the report of another member; of several at once only the latest. @returns stops listening */
   onReport(listener: (report: PeerReport) => void): () => void
   /**
-   * Makes that member the leader. Any member may be asked. Refused at once where it would not take over soon.
+   * Makes that member the leader; works on any member. Refused at once if it would not take over soon.
    *
    * @throws ConsensusFailure `not-a-voter`, `target-silent`, `target-behind`, `target-declined`, `no-leader`,
    *   `overloaded`, `timed-out`
    */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /**
-   * Hands leadership away if this member holds it (best effort until `deadlineMs`), then closes everything.
+   * Transfers leadership if this member holds it (best effort until `deadlineMs`), then closes everything.
    * @throws ConsensusFailure `timed-out`: the log could not be closed
    */
   stop(deadlineMs: number): Promise<void>
 }
 
-/** What is known of this member's memory without asking anybody, and how more is found out. */
+/** Reads of this member's memory without a quorum round, and how fresh it is. */
 export interface ReadPort {
-  /** In which this member is, as the raft thread last told. */
+  /** The term of this member, as last reported by the raft thread. */
   readonly term: Term
-  /** null: no barrier was ever passed here. */
+  /** null: no barrier has passed here yet. */
   readonly freshness: Freshness | null
-  /** Begins a barrier that nobody waits for, if none is under way. */
+  /** Starts a barrier without waiting for it, unless one is under way. */
   probe(): void
-  /** null: this member does not lead by a lease now. */
+  /** null: this member holds no leader lease now. */
   lease(): LeaseRead | null
   /**
    * Resolves once memory holds everything up to `index`.
@@ -72,47 +72,47 @@ export interface ReadPort {
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
    */
   reached(index: LogIndex, deadlineMs: number): Promise<void>
-  /** Whether this member shall hold a lease when it leads: as the replicated settings say. */
+  /** Sets whether this member holds a lease while it leads, according to the replicated settings. */
   useLease(wanted: boolean): void
 }
 
 /**
- * Memory holds everything that any member acknowledged up to `asOfMs`: when the latest round was sent that a quorum confirmed and
- * whose index is applied. No clock but this member's has a part in it.
+ * Memory holds everything that any member acknowledged up to `asOfMs`: the send time of the latest
+ * round that a quorum confirmed, with its index applied. Only this member's clock is involved.
  */
 export type Freshness = {
-  /** On the monotonic clock, as is the next. */
+  /** On the monotonic clock, like `confirmedMs`. */
   readonly asOfMs: number
-  /** When the confirmation came; the rest of the wait was for entries to be applied. */
+  /** Time of the confirmation; the rest of the wait was for apply. */
   readonly confirmedMs: number
 }
 
-/** A read that asks nobody. */
+/** A read without a quorum round. */
 export type LeaseRead = {
-  /** Everything acknowledged before the read began is within it: wait until that is applied. */
+  /** Covers everything acknowledged before the read began: wait until this index is applied. */
   readonly index: LogIndex
   /**
-   * Whether the lease held all the while. To be asked once the value is fixed, as this process may have stood still: when it
-   * did not, the value may be old, and a barrier is needed.
+   * Returns whether the lease held all the time. Call it after the value is read, because this process
+   * may have stalled: if it returns false, the value may be stale and a barrier is needed.
    */
   readonly holds: () => boolean
 }
 
-/** What a change of the members came to. */
+/** The result of a membership change. */
 export type MembersChanged = {
-  /** In force and decided; it may be newer than the change. */
+  /** In force and committed; it may be newer than the change. */
   readonly configuration: Configuration
-  /** Of its entry, or a later one: a member that applied this knows of the change. */
+  /** Index of its entry, or a later one: a member that applied it knows the change. */
   readonly index: LogIndex
 }
 
-/** The part of consensus that decides who belongs to it. Any member may be asked; the leader does it. */
+/** Membership changes. They work on any member, which forwards them to the leader. */
 export interface MembershipPort {
   /**
-   * Makes one change and resolves once it is decided: of `add` the learner's entry, else the configuration that is not
-   * joint any more. What is so already resolves too, so a call whose answer was lost is repeated without harm.
+   * Makes one change and resolves once it is committed: for `add` the learner's entry, otherwise the
+   * configuration after the joint phase. Idempotent, so a call with a lost response can be repeated.
    *
-   * @param deadlineMs on the monotonic clock; when it comes first the change may still be made
+   * @param deadlineMs on the monotonic clock; the change may still be made after it
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`; MembershipFailure: it is not made, nothing changed
    */
   changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged>
@@ -122,24 +122,24 @@ export type PeerReport = { readonly from: NodeId; readonly bytes: Uint8Array }
 
 export type Fate<Outcome> =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly outcome: Outcome }
-  /** Certainly without effect, now and later. */
+  /** Certainly has no effect, now and later. */
   | {
       readonly kind: 'not-applied'
       /** `unreadable`: the leader cannot decode the command, as it runs another version of the program. */
       readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable'
     }
-  /** The deadline came first. It may still take effect. */
+  /** The deadline passed. It may still take effect. */
   | { readonly kind: 'unknown' }
 
 export type ConsensusStatus = CoreStatus & {
   readonly appliedMemory: LogIndex
   readonly appliedDisk: LogIndex
   /**
-   * Monotonic ms at which this member last had proof of a quorum: as leader a check-quorum, as follower
-   * a word of the present leader. null before the first.
+   * Monotonic ms of the last proof of a quorum: on the leader a CheckQuorum, on a follower a message of
+   * the current leader. null before the first.
    */
   readonly quorumContactMs: number | null
-  /** Why this member belongs to the cluster no more, in one line; null: it does. */
+  /** Why this member was removed from the cluster, in one line; null: it is a member. */
   readonly removed: string | null
 }
 

@@ -80,7 +80,7 @@ export { LogFailure } from './log/errors.ts'
 export { segmentNumber } from './log/layout.ts'
 export { TransportFailure } from './transport/errors.ts'
 export type { TransportEvent } from './transport/events.ts'
-// Of gRPC only the type: the raft thread alone loads it, and only where there are peers.
+// Only the type of gRPC: the raft thread loads the package, and only if there are peers.
 export type { GrpcTransport, GrpcTransportOptions } from './transport/grpc-transport.ts'
 export type { PeerCredentials } from './transport/peer-identity.ts'
 export { MemoryNetwork, MemoryTransport } from './transport/memory-transport.ts'

@@ -13,7 +13,8 @@ import type {
 } from './core/types.ts'
 
 /*
- * The sockets to fill. A member is three actors that share nothing and talk through channels:
+ * The interfaces to implement. A member is three actors that share nothing and exchange messages
+ * through channels:
  *
  *   api  <── commands, reads, snapshots ──>  raft  <── writes, fetches ──>  log
  *    └───────────────── reads of committed entries ─────────────────────────┘
@@ -25,13 +26,13 @@ import type {
 /* ------------------------------------------------------------------ channel between actors */
 
 /**
- * One end of a two-way, ordered, lossless pipe between two actors. Messages are plain data (what
- * msgpack can carry, with `Uint8Array`). All posts of one turn travel together, as one fresh slab.
+ * One end of a two-way, ordered, lossless channel between two actors. Messages are plain data (any
+ * msgpack value, with `Uint8Array`). All posts of one turn are sent together, in one new buffer.
  * The receiver may keep the bytes it gets; the sender may not change the bytes it posted.
  */
 export interface Channel<Out, In> {
   post(message: Out): void
-  /** Set once, before the first message arrives. `messages` is all that one turn of the other side posted. */
+  /** Set once, before the first message arrives. `messages` are the posts of one turn of the other side. */
   onMessages(handler: (messages: readonly In[]) => void): void
   close(): void
 }
@@ -61,16 +62,16 @@ export interface LogFile {
   close(): void
 }
 
-/** What was found on disk. */
+/** The content of the log at start. */
 export type RecoveredLog = {
   /**
-   * Random name of this log's life, in hex: a log that was lost and begins anew has another. Empty where
-   * nothing outlives the process.
+   * Random id of this log, in hex: a log that is created again after a loss has another one. Empty
+   * where nothing is durable.
    */
   readonly logId: string
   /** Zero state for a new log. */
   readonly hardState: HardState
-  /** Everything up to here is not in the log but in the state machine; `noSnapshot` for a new log. */
+  /** Entries up to here are only in the state machine; `noSnapshot` for a new log. */
   readonly base: SnapshotMeta
   /** Latest configuration in the log, else the base's. */
   readonly configuration: Configuration
@@ -80,9 +81,9 @@ export type RecoveredLog = {
   readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
   /** All configuration entries from `base.index + 1` on, so that truncation can revert one. */
   readonly configurations: readonly { readonly index: LogIndex; readonly configuration: Configuration }[]
-  /** Of all entries above the base, as they lie there. */
+  /** Size on disk of all entries above the base. */
   readonly bytes: number
-  /** One line on what repair did, for the log; null when nothing. */
+  /** One line about a repair, for the server's log; null: no repair. */
   readonly repaired: string | null
 }
 
@@ -105,16 +106,16 @@ export interface LogStore {
    * @throws LogFailure `cut` when `from` is at or below the base, `missing` above the last index
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
-  /** Forget everything at and below `base.index`, whose state is durable elsewhere. Durable on return. */
+  /** Removes everything up to `base.index`; that state is durable elsewhere. Durable on return. */
   cut(base: SnapshotMeta): void
   close(): void
 }
 
 /* ------------------------------------------------------------------ transport */
 
-/** What shells say to each other besides what the cores say. */
+/** All messages between members: those of the cores and those of the shells around them. */
 export type PeerMessage =
-  /** Repeated while the sender is not founded; answered by members that are. */
+  /** Repeated while the sender's cluster is not founded; founded members respond. */
   | {
       readonly kind: 'founding'
       readonly from: NodeId
@@ -122,9 +123,9 @@ export type PeerMessage =
       readonly identity: PeerIdentity
     }
   | { readonly kind: 'core'; readonly message: Message }
-  /** "Who are the members?", of peers by one that follows no leader and knows the decided configuration at that index. */
+  /** Asks peers for the members, from a member without a leader that knows the committed configuration at that index. */
   | { readonly kind: 'members-wanted'; readonly from: NodeId; readonly to: NodeId; readonly index: LogIndex }
-  /** The answer of those that know a later decided one. */
+  /** The response of members that know a later committed configuration. */
   | {
       readonly kind: 'members'
       readonly from: NodeId
@@ -140,17 +141,17 @@ export type PeerMessage =
       readonly term: Term
       readonly proposals: readonly Uint8Array[]
     }
-  /** The leader turned these away: certainly without effect. Each is named as its envelope names it. */
+  /** The leader refused these: they certainly have no effect. Identified as in their envelopes. */
   | {
       readonly kind: 'forward-refused'
       readonly from: NodeId
       readonly to: NodeId
       readonly term: Term
-      /** `unreadable`: no member of the leader's version could apply it. `not-now`: it may be tried again. */
+      /** `unreadable`: no member of the leader's version could apply it. `not-now`: retry. */
       readonly reason: 'not-now' | 'unreadable'
       readonly proposals: readonly ProposalId[]
     }
-  /** "Give me an index that is at least every commit acknowledged before now." */
+  /** Asks the leader for an index that covers every commit acknowledged before now. */
   | {
       readonly kind: 'read-request'
       readonly from: NodeId
@@ -162,15 +163,15 @@ export type PeerMessage =
       readonly kind: 'read-response'
       readonly from: NodeId
       readonly to: NodeId
-      /** In which `from` led and asked the others; not always the one in which it was asked itself. */
+      /** The term in which `from` confirmed the round; not always the term of the request. */
       readonly term: Term
       readonly round: number
-      /** null: not confirmed, ask again. */
+      /** null: not confirmed, retry. */
       readonly index: LogIndex | null
     }
-  /** To the leader: my state cannot be trusted, send yours, at this index or a later one. */
+  /** To the leader: the sender's state cannot be trusted; it needs a state at this index or later. */
   | { readonly kind: 'state-wanted'; readonly from: NodeId; readonly to: NodeId; readonly atLeast: LogIndex }
-  /** To the leader: make this change of the members. Asked again with the same round until it is answered. */
+  /** To the leader: make this membership change. Repeated with the same round until there is a response. */
   | {
       readonly kind: 'change-wanted'
       readonly from: NodeId
@@ -185,7 +186,7 @@ export type PeerMessage =
       readonly round: number
       readonly answer: MembershipAnswer
     }
-  /** To the leader: hand leadership to `target`. Who leads then is the answer, or `transfer-refused`. */
+  /** To the leader: transfer leadership to `target`. The response is a new leader, or `transfer-refused`. */
   | {
       readonly kind: 'transfer-wanted'
       readonly from: NodeId
@@ -200,7 +201,7 @@ export type PeerMessage =
       readonly round: number
       readonly reason: TransferTold
     }
-  /** My log lost these committed entries, both ends included: send as many as fit, from the first on. */
+  /** The sender's log lost these committed entries, both ends included: send as many as fit, from the first on. */
   | {
       readonly kind: 'entries-wanted'
       readonly from: NodeId
@@ -208,7 +209,7 @@ export type PeerMessage =
       readonly first: LogIndex
       readonly last: LogIndex
     }
-  /** Answers `entries-wanted`: committed entries from `first` on; none: the log has been cut there. */
+  /** The response to `entries-wanted`: committed entries from `first` on; empty: compacted there. */
   | {
       readonly kind: 'entries-sent'
       readonly from: NodeId
@@ -216,28 +217,28 @@ export type PeerMessage =
       readonly first: LogIndex
       readonly entries: readonly Entry[]
     }
-  /** What one api thread tells another about itself. Opaque here, at most `reportBytesMax`; the latest counts. */
+  /** A report between api threads. Opaque here, at most `reportBytesMax`; only the latest counts. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
 
-/** Why leadership is not handed over; whoever leads no more says nothing. */
+/** Why leadership is not transferred; a member that no longer leads sends no reason. */
 export type TransferTold = Exclude<TransferRefused, 'not-leader'>
 
-/** What a change of the members came to. */
+/** The result of a membership change. */
 export type MembershipAnswer =
-  /** Decided, `index` being that of the configuration that has it or of a later one. */
+  /** Committed; `index` is that of the configuration with the change, or of a later one. */
   | { readonly kind: 'done'; readonly index: LogIndex; readonly configuration: Configuration }
   /** @param message one line with the way forward, at most `refusalBytesMax` of UTF-8 */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
-  /** Nobody here can say: ask again. */
+  /** Not known here: retry. */
   | { readonly kind: 'later' }
 
-/** Of the message of a refusal. */
+/** Limit of the message of a refusal, in bytes. */
 export const refusalBytesMax = 2048
 
-/** A report; a longer one is malformed. */
+/** Limit of a report, in bytes; a longer one is malformed. */
 export const reportBytesMax = 1024
 
-/** A proposal is named by the process that made it and its place in that process's sequence. */
+/** Identifies a proposal: the session of the process that made it, and its sequence number there. */
 export type ProposalId = { readonly session: number; readonly sequence: number }
 
 /**
@@ -245,18 +246,19 @@ export type ProposalId = { readonly session: number; readonly sequence: number }
  * blocked. Order per peer is kept; anything may be lost.
  */
 export interface Transport {
-  /** Begins to accept and to dial. */
+  /** Starts to accept and to open connections. */
   start(receiver: TransportReceiver): Promise<void>
   /**
-   * Who may talk to us and where they are. Called on every configuration. All other callers are refused.
+   * Sets the peers that may connect, and their addresses. Called on every configuration. All other
+   * callers are refused.
    *
-   * @param decidedIndex of the configuration by which everybody else is no member for sure; 0, as when unset: of none
+   * @param decidedIndex of the committed configuration without the refused callers; 0 or unset: none
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void
   /**
-   * `peer` sent what cannot be true: the link on which it speaks is closed, counted, and reported in one throttled line. It
-   * may connect again, and is heard again then. @param violation one line
+   * Closes the incoming link of a peer that sent an impossible message, counts it, and logs one
+   * throttled line. The peer may connect again. @param violation one line
    */
   refuse(peer: NodeId, violation: string): void
   /**
@@ -276,34 +278,34 @@ export type SnapshotHeader = {
   readonly snapshot: SnapshotMeta
 }
 
-/** What a member says of itself in each handshake, and while it founds a cluster. */
+/** The identity that a member sends in each handshake, and while it founds a cluster. */
 export type PeerIdentity = {
   /** See `RecoveredLog`. */
   readonly logId: string
-  /** Of the cluster that it belongs to. While it gathers: of the one that it would found now; empty: not known. */
+  /** Its cluster. While gathering: the cluster that it would found now; empty: not known. */
   readonly clusterId: string
   /** See `Founding`. */
   readonly phase: 'gathering' | 'agreed' | 'founded'
 }
 
 /**
- * - `lost-log`: the peer is known by another log, which it lost, and its vote with it
- * - `other-cluster`: it belongs to a cluster that was founded apart from this member's
+ * - `lost-log`: the peer is recorded with another log, which it lost, and its vote with it
+ * - `other-cluster`: it belongs to another cluster
  */
 export type PeerVerdict = 'ok' | 'lost-log' | 'other-cluster'
 
 export interface TransportReceiver {
-  /** As of now: it changes while a cluster is founded. */
+  /** The current identity: it changes while a cluster is founded. */
   identity(): PeerIdentity
   /**
-   * Whether a peer that presents this identity may send messages. Resolves once the verdict is
+   * Returns whether a peer with this identity may send messages. Resolves once the verdict is
    * durable here. Only called for members.
    */
   verify(peer: NodeId, identity: PeerIdentity): Promise<PeerVerdict>
   receive(message: PeerMessage): void
-  /** Nothing sent to this peer right now arrives. */
+  /** Messages to this peer are currently lost. */
   unreachable(peer: NodeId): void
-  /** A peer turned us away: the configuration at that index is decided, and does not have us. */
+  /** A peer refused this member: the committed configuration at that index does not contain it. */
   disowned(peer: NodeId, configurationIndex: LogIndex): void
   /** The caller awaits each promise before the next chunk; a rejection refuses the stream. */
   receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink>
@@ -312,55 +314,55 @@ export interface TransportReceiver {
 /** Takes one incoming snapshot. Exactly one of `finish` and `abort` is called, once. */
 export interface SnapshotSink {
   chunk(bytes: Uint8Array): Promise<void>
-  /** All of it arrived: verify, stage, install. */
+  /** The snapshot is complete: verify, stage, install. */
   finish(): Promise<void>
   abort(cause: unknown): void
 }
 
 /* ------------------------------------------------------------------ state machine */
 
-/** What the raft library asks of the replicated state. Lives on the api thread. */
+/** The interface of the replicated state machine. It runs on the api thread. */
 export interface StateMachine<Outcome> {
   /** Everything up to here is in memory. */
   readonly appliedMemory: LogIndex
-  /** Everything up to here is durable in the local database; the log may be cut below it. */
+  /** Everything up to here is durable in the local database; the log may be compacted up to it. */
   readonly appliedDisk: SnapshotMeta
   /**
    * Applies committed entries to memory, in order, each exactly once, without awaiting. A command's data
    * is an envelope (see `raft/protocol/envelope.ts`).
-   * @returns the outcome of each command whose session is `session`, for whoever waits for it
+   * @returns the outcome of each command of `session`, for its waiting proposer
    */
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]
   /**
-   * Bytes that may still be applied before the database has to follow. At or below 0 nothing is applied
-   * until `onRoom`.
+   * Bytes that may still be applied before the database must catch up. At or below 0 nothing is
+   * applied until `onRoom`.
    */
   readonly room: number
-  /** Calls `wake` whenever there is room again. Set once. */
+  /** Calls `wake` whenever bytes may be applied again. Set once. */
   onRoom(wake: () => void): void
-  /** The log has everything up to here on this member's own disk; the database may follow, never pass. */
+  /** The log is durable up to here on this member's disk; the database never passes this index. */
   logPersisted(index: LogIndex): void
   /**
-   * The state here is not to be trusted: nothing is applied, until another member's state at this index or a later
-   * one was installed. null: all is well, or it is not the time yet to ask for another.
+   * The state is quarantined: nothing is applied until the state of another member, at this index or
+   * later, is installed. null: not quarantined, or backing off before the next request.
    */
   readonly wanted: LogIndex | null
   /**
-   * There is no state here, and none follows the log, until another member's was installed: the log may be cut where it is
-   * full, though the state that was here did not reach as far.
+   * There is no usable state until that of another member is installed. A full log may then be
+   * compacted beyond the old state.
    */
   readonly isSetAside: boolean
   /**
-   * The log cannot bring the state any further: only another member's can, at `atLeast` or later. From here on the
-   * state is not to be trusted. @param reason one line
+   * Quarantines the state: the log cannot bring it further, only the state of another member at
+   * `atLeast` or later. @param reason one line
    */
   distrust(reason: string, atLeast: LogIndex): void
   /**
    * A consistent copy of the durable state, to be streamed to a peer.
-   * @param atLeast fails when it is behind this; null: as it is
+   * @param atLeast fails when the state is older than this; null: any
    */
   produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
-  /** A place to receive another member's state, aside from the live one. */
+  /** Receives another member's state next to the live one. */
   stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
   /** The staged state is now the state: the log record naming it is durable. */
   installSnapshot(snapshot: SnapshotMeta): Promise<void>
@@ -376,6 +378,6 @@ export interface SnapshotSource {
 export type SettledProposal<Outcome> = {
   readonly sequence: number
   readonly index: LogIndex
-  /** `void`: its entry's term was not the one it was made for; certainly no effect, may be tried again. */
+  /** `void`: the entry's term is not the one it was proposed for; certainly no effect, may be retried. */
   readonly fate: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
 }
