@@ -3,7 +3,9 @@ export class BrokenInvariant extends Error {
   override readonly name = 'BrokenInvariant'
 }
 
-/** Crash unless `condition` holds. Stays on in production. One claim per assert, stated positively. */
+/**
+ * Crash unless `condition` holds. Stays on in production. One claim per assert, stated positively.
+ */
 export function assert(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new BrokenInvariant(claim)
 }

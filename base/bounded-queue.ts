@@ -1,6 +1,8 @@
 import { assert } from './assert.ts'
 
-/** First in, first out, with a capacity; full is an answer, not an accident. A ring, allocated once. */
+/**
+ * First in, first out, with a capacity; full is an answer, not an accident. A ring, allocated once.
+ */
 export class BoundedQueue<T> {
   readonly #ring: (T | undefined)[]
   #head = 0

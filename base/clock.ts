@@ -8,9 +8,14 @@ export interface Timer {
  * simulator's runs on a seed.
  */
 export interface Clock {
-  /** Milliseconds since some moment in the past; never goes back. For every duration and deadline. */
+  /**
+   * Milliseconds since some moment in the past; never goes back. For every duration and deadline.
+   */
   monotonicMs(): number
-  /** Milliseconds since 1970 UTC; may jump either way. For timestamps people read, never for durations. */
+  /**
+   * Milliseconds since 1970 UTC; may jump either way. For timestamps people read, never for
+   * durations.
+   */
   wallMs(): number
   /** Calls `action` once, `delayMs` (>= 0) from now, never before the caller returned. */
   after(delayMs: number, action: () => void): Timer

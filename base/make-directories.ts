@@ -3,7 +3,10 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Failure } from './failure.ts'
 
-/** One that is needed cannot be made. The code is the operating system's, `ENOTDIR` where something else stands in its place. */
+/**
+ * One that is needed cannot be made. The code is the operating system's, `ENOTDIR` where something
+ * else stands in its place.
+ */
 export class DirectoryFailure extends Failure {
   /** The topmost one that could not be made, which may lie above the one that was asked for. */
   readonly path: string
@@ -18,8 +21,9 @@ export class DirectoryFailure extends Failure {
 const mode = 0o700
 
 /**
- * A directory with all that is missing above it, one by one from the top. Node's own way (`recursive`) tries for ever where a
- * parent is there and the system still says ENOENT, as `/proc` does.
+ * A directory with all that is missing above it, one by one from the top. Node's own way
+ * (`recursive`) tries for ever where a parent is there and the system still says ENOENT, as `/proc`
+ * does.
  *
  * @returns the topmost one that was made; null: it was there
  * @throws DirectoryFailure
@@ -75,7 +79,11 @@ function mustBeDirectory(path: string, found: { isDirectory(): boolean }): true 
   return true
 }
 
-/** Below a file nothing is there either; a look further up finds and names that file. @returns false */
+/**
+ * Below a file nothing is there either; a look further up finds and names that file.
+ *
+ * @returns false
+ */
 function isMissing(path: string, cause: unknown): false {
   if (cause instanceof DirectoryFailure) throw cause
   const code = codeOf(cause)

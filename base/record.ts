@@ -1,4 +1,6 @@
-/** Whether a value that came from JSON, YAML or another thread has fields: an object, and no list. */
+/**
+ * Whether a value that came from JSON, YAML or another thread has fields: an object, and no list.
+ */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

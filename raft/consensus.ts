@@ -4,8 +4,8 @@ import type { Configuration, LogIndex, NodeId, Term } from './core/types.ts'
 import type { TransferTold } from './ports.ts'
 
 /**
- * The interface of consensus on the api thread of a member. `RaftNode` (`raft/node/node.ts`) implements
- * it; users of the library depend on this file only.
+ * The interface of consensus on the api thread of a member. `RaftNode` (`raft/node/node.ts`)
+ * implements it; users of the library depend on this file only.
  */
 export interface Consensus<Outcome> extends MembershipPort {
   /** The id of this member's cluster; null: the cluster is not founded yet. */
@@ -14,11 +14,15 @@ export interface Consensus<Outcome> extends MembershipPort {
   readonly status: ConsensusStatus
   /** Called on every change of `status`. @returns stops listening */
   onStatus(listener: (status: ConsensusStatus) => void): () => void
-  /** Called after each batch was applied to memory, with the index reached. @returns stops listening */
+  /**
+   * Called after each batch was applied to memory, with the index reached.
+   *
+   * @returns stops listening
+   */
   onApplied(listener: (applied: LogIndex) => void): () => void
   /**
-   * Replicates `payload` and waits until this member applied it. Retries by itself while the earlier
-   * attempt certainly had and will have no effect.
+   * Replicates `payload` and waits until this member applied it. Retries by itself while the
+   * earlier attempt certainly had and will have no effect.
    *
    * @param deadlineMs on the monotonic clock
    */
@@ -39,17 +43,24 @@ export interface Consensus<Outcome> extends MembershipPort {
    * @param bytes at most `reportBytesMax`
    */
   report(to: NodeId | 'all', bytes: Uint8Array): void
-  /** Called with the report of another member; of several at once only the latest. @returns stops listening */
+  /**
+   * Called with the report of another member; of several at once only the latest.
+   *
+   * @returns stops listening
+   */
   onReport(listener: (report: PeerReport) => void): () => void
   /**
-   * Makes that member the leader; works on any member. Refused at once if it would not take over soon.
+   * Makes that member the leader; works on any member. Refused at once if it would not take over
+   * soon.
    *
-   * @throws ConsensusFailure `not-a-voter`, `target-silent`, `target-behind`, `target-declined`, `no-leader`,
+   * @throws ConsensusFailure `not-a-voter`, `target-silent`, `target-behind`, `target-declined`,
+   * `no-leader`,
    *   `overloaded`, `timed-out`
    */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /**
-   * Transfers leadership if this member holds it (best effort until `deadlineMs`), then closes everything.
+   * Transfers leadership if this member holds it (best effort until `deadlineMs`), then closes
+   * everything.
    * @throws ConsensusFailure `timed-out`: the log could not be closed
    */
   stop(deadlineMs: number): Promise<void>
@@ -72,7 +83,9 @@ export interface ReadPort {
    * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
    */
   reached(index: LogIndex, deadlineMs: number): Promise<void>
-  /** Sets whether this member holds a lease while it leads, according to the replicated settings. */
+  /**
+   * Sets whether this member holds a lease while it leads, according to the replicated settings.
+   */
   useLease(wanted: boolean): void
 }
 
@@ -92,8 +105,8 @@ export type LeaseRead = {
   /** Covers everything acknowledged before the read began: wait until this index is applied. */
   readonly index: LogIndex
   /**
-   * Returns whether the lease held all the time. Call it after the value is read, because this process
-   * may have stalled: if it returns false, the value may be stale and a barrier is needed.
+   * Returns whether the lease held all the time. Call it after the value is read, because this
+   * process may have stalled: if it returns false, the value may be stale and a barrier is needed.
    */
   readonly holds: () => boolean
 }
@@ -109,11 +122,13 @@ export type MembersChanged = {
 /** Membership changes. They work on any member, which forwards them to the leader. */
 export interface MembershipPort {
   /**
-   * Makes one change and resolves once it is committed: for `add` the learner's entry, otherwise the
-   * configuration after the joint phase. Idempotent, so a call with a lost response can be repeated.
+   * Makes one change and resolves once it is committed: for `add` the learner's entry, otherwise
+   * the configuration after the joint phase. Idempotent, so a call with a lost response can be
+   * repeated.
    *
    * @param deadlineMs on the monotonic clock; the change may still be made after it
-   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`; MembershipFailure: it is not made, nothing changed
+   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`; MembershipFailure: it is not
+   * made, nothing changed
    */
   changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged>
 }
@@ -125,7 +140,10 @@ export type Fate<Outcome> =
   /** Certainly has no effect, now and later. */
   | {
       readonly kind: 'not-applied'
-      /** `unreadable`: the leader cannot decode the command, as it runs another version of the program. */
+      /**
+       * `unreadable`: the leader cannot decode the command, as it runs another version of the
+       * program.
+       */
       readonly reason: 'no-leader' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable'
     }
   /** The deadline passed. It may still take effect. */
@@ -135,8 +153,8 @@ export type ConsensusStatus = CoreStatus & {
   readonly appliedMemory: LogIndex
   readonly appliedDisk: LogIndex
   /**
-   * Monotonic ms of the last proof of a quorum: on the leader a CheckQuorum, on a follower a message of
-   * the current leader. null before the first.
+   * Monotonic ms of the last proof of a quorum: on the leader a CheckQuorum, on a follower a
+   * message of the current leader. null before the first.
    */
   readonly quorumContactMs: number | null
   /** Why this member was removed from the cluster, in one line; null: it is a member. */

@@ -32,14 +32,20 @@ import type {
  */
 export interface Channel<Out, In> {
   post(message: Out): void
-  /** Set once, before the first message arrives. `messages` are the posts of one turn of the other side. */
+  /**
+   * Set once, before the first message arrives. `messages` are the posts of one turn of the other
+   * side.
+   */
   onMessages(handler: (messages: readonly In[]) => void): void
   close(): void
 }
 
 /* ------------------------------------------------------------------ log */
 
-/** The files under the log, synchronous: the log thread does nothing else. Names have no directories. */
+/**
+ * The files under the log, synchronous: the log thread does nothing else. Names have no
+ * directories.
+ */
 export interface LogDisk {
   list(): readonly string[]
   /** @param mode `create` fails when the file exists; `existing` fails when it does not */
@@ -96,13 +102,17 @@ export type LogWrite = {
   readonly hardState: HardState | null
 }
 
-/** The durable log of one member. Synchronous; a failure is final (`LogFailure`), the member must stop. */
+/**
+ * The durable log of one member. Synchronous; a failure is final (`LogFailure`), the member must
+ * stop.
+ */
 export interface LogStore {
   readonly recovered: RecoveredLog
   /** All `writes`, then one sync. Returns when all of it is durable. */
   append(writes: readonly LogWrite[]): void
   /**
-   * Consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but at least one).
+   * Consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but at least
+   * one).
    * @throws LogFailure `cut` when `from` is at or below the base, `missing` above the last index
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
@@ -123,7 +133,10 @@ export type PeerMessage =
       readonly identity: PeerIdentity
     }
   | { readonly kind: 'core'; readonly message: Message }
-  /** Asks peers for the members, from a member without a leader that knows the committed configuration at that index. */
+  /**
+   * Asks peers for the members, from a member without a leader that knows the committed
+   * configuration at that index.
+   */
   | { readonly kind: 'members-wanted'; readonly from: NodeId; readonly to: NodeId; readonly index: LogIndex }
   /** The response of members that know a later committed configuration. */
   | {
@@ -169,9 +182,14 @@ export type PeerMessage =
       /** null: not confirmed, retry. */
       readonly index: LogIndex | null
     }
-  /** To the leader: the sender's state cannot be trusted; it needs a state at this index or later. */
+  /**
+   * To the leader: the sender's state cannot be trusted; it needs a state at this index or later.
+   */
   | { readonly kind: 'state-wanted'; readonly from: NodeId; readonly to: NodeId; readonly atLeast: LogIndex }
-  /** To the leader: make this membership change. Repeated with the same round until there is a response. */
+  /**
+   * To the leader: make this membership change. Repeated with the same round until there is a
+   * response.
+   */
   | {
       readonly kind: 'change-wanted'
       readonly from: NodeId
@@ -186,7 +204,10 @@ export type PeerMessage =
       readonly round: number
       readonly answer: MembershipAnswer
     }
-  /** To the leader: transfer leadership to `target`. The response is a new leader, or `transfer-refused`. */
+  /**
+   * To the leader: transfer leadership to `target`. The response is a new leader, or
+   * `transfer-refused`.
+   */
   | {
       readonly kind: 'transfer-wanted'
       readonly from: NodeId
@@ -201,7 +222,10 @@ export type PeerMessage =
       readonly round: number
       readonly reason: TransferTold
     }
-  /** The sender's log lost these committed entries, both ends included: send as many as fit, from the first on. */
+  /**
+   * The sender's log lost these committed entries, both ends included: send as many as fit, from
+   * the first on.
+   */
   | {
       readonly kind: 'entries-wanted'
       readonly from: NodeId
@@ -209,7 +233,9 @@ export type PeerMessage =
       readonly first: LogIndex
       readonly last: LogIndex
     }
-  /** The response to `entries-wanted`: committed entries from `first` on; empty: compacted there. */
+  /**
+   * The response to `entries-wanted`: committed entries from `first` on; empty: compacted there.
+   */
   | {
       readonly kind: 'entries-sent'
       readonly from: NodeId
@@ -217,7 +243,9 @@ export type PeerMessage =
       readonly first: LogIndex
       readonly entries: readonly Entry[]
     }
-  /** A report between api threads. Opaque here, at most `reportBytesMax`; only the latest counts. */
+  /**
+   * A report between api threads. Opaque here, at most `reportBytesMax`; only the latest counts.
+   */
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
 
 /** Why leadership is not transferred; a member that no longer leads sends no reason. */
@@ -238,7 +266,9 @@ export const refusalBytesMax = 2048
 /** Limit of a report, in bytes; a longer one is malformed. */
 export const reportBytesMax = 1024
 
-/** Identifies a proposal: the session of the process that made it, and its sequence number there. */
+/**
+ * Identifies a proposal: the session of the process that made it, and its sequence number there.
+ */
 export type ProposalId = { readonly session: number; readonly sequence: number }
 
 /**
@@ -252,7 +282,8 @@ export interface Transport {
    * Sets the peers that may connect, and their addresses. Called on every configuration. All other
    * callers are refused.
    *
-   * @param decidedIndex of the committed configuration without the refused callers; 0 or unset: none
+   * @param decidedIndex of the committed configuration without the refused callers; 0 or unset:
+   * none
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void
@@ -273,7 +304,10 @@ export type SnapshotHeader = {
   readonly from: NodeId
   readonly to: NodeId
   readonly term: Term
-  /** `catch-up`: the receiver's log lags behind what the sender keeps. `repair`: the receiver asked for it. */
+  /**
+   * `catch-up`: the receiver's log lags behind what the sender keeps. `repair`: the receiver asked
+   * for it.
+   */
   readonly purpose: 'catch-up' | 'repair'
   readonly snapshot: SnapshotMeta
 }
@@ -328,8 +362,8 @@ export interface StateMachine<Outcome> {
   /** Everything up to here is durable in the local database; the log may be compacted up to it. */
   readonly appliedDisk: SnapshotMeta
   /**
-   * Applies committed entries to memory, in order, each exactly once, without awaiting. A command's data
-   * is an envelope (see `raft/protocol/envelope.ts`).
+   * Applies committed entries to memory, in order, each exactly once, without awaiting. A command's
+   * data is an envelope (see `raft/protocol/envelope.ts`).
    * @returns the outcome of each command of `session`, for its waiting proposer
    */
   apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]
@@ -343,8 +377,8 @@ export interface StateMachine<Outcome> {
   /** The log is durable up to here on this member's disk; the database never passes this index. */
   logPersisted(index: LogIndex): void
   /**
-   * The state is quarantined: nothing is applied until the state of another member, at this index or
-   * later, is installed. null: not quarantined, or backing off before the next request.
+   * The state is quarantined: nothing is applied until the state of another member, at this index
+   * or later, is installed. null: not quarantined, or backing off before the next request.
    */
   readonly wanted: LogIndex | null
   /**
@@ -378,6 +412,9 @@ export interface SnapshotSource {
 export type SettledProposal<Outcome> = {
   readonly sequence: number
   readonly index: LogIndex
-  /** `void`: the entry's term is not the one it was proposed for; certainly no effect, may be retried. */
+  /**
+   * `void`: the entry's term is not the one it was proposed for; certainly no effect, may be
+   * retried.
+   */
   readonly fate: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
 }

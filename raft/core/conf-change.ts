@@ -9,9 +9,9 @@ import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
 /**
  * Puts a new membership in force, jointly where more than one voter changes (thesis §4.1, §4.3).
  *
- * One change at a time, and only once this leader has committed an entry of its term: else two leaders could
- * each make a change that the other's quorum does not overlap (the flaw found in 2015 in single-step
- * changes).
+ * One change at a time, and only once this leader has committed an entry of its term: else two
+ * leaders could each make a change that the other's quorum does not overlap (the flaw found in 2015
+ * in single-step changes).
  */
 export function proposeConfiguration(state: State, members: readonly MemberInfo[]): ChangeAnswer {
   const reason = rejectReason(state)
@@ -36,7 +36,11 @@ export function maybeLeaveJoint(state: State): void {
   appendConfiguration(state, leaveJoint(present))
 }
 
-/** Returns the configuration of these members, without a joint phase. @param members each id once */
+/**
+ * Returns the configuration of these members, without a joint phase.
+ *
+ * @param members each id once
+ */
 export function simpleConfiguration(members: readonly MemberInfo[]): Configuration {
   const sorted = [...members].sort((a, b) => a.id - b.id)
   for (let at = 1; at < sorted.length; at++) {
@@ -52,7 +56,10 @@ export function simpleConfiguration(members: readonly MemberInfo[]): Configurati
   }
 }
 
-/** The first step from one simple configuration to another: the target itself, or the joint one before it. */
+/**
+ * The first step from one simple configuration to another: the target itself, or the joint one
+ * before it.
+ */
 export function transition(from: Configuration, target: Configuration): Configuration {
   assert(from.votersOutgoing === null, 'a change starts from a simple configuration')
   const added = target.voters.filter((id) => !from.voters.includes(id))
@@ -63,7 +70,8 @@ export function transition(from: Configuration, target: Configuration): Configur
   const wanted = new Map(target.members.map((member) => [member.id, member]))
   const outgoing = from.members.filter((member) => from.voters.includes(member.id))
   const members = new Map(target.members.map((member) => [member.id, member]))
-  // A voter on its way out, or on its way to learner, is a voter until the joint configuration is left.
+  // A voter on its way out, or on its way to learner, is a voter until the joint configuration is
+  // left.
   for (const member of outgoing) {
     if (!target.voters.includes(member.id)) {
       members.set(member.id, { ...(wanted.get(member.id) ?? member), role: 'voter' })

@@ -6,7 +6,8 @@ import type { NodeId } from './types.ts'
 export type CoreConfig = {
   readonly id: NodeId
   /**
-   * A follower that hears no leader for this many ticks up to twice as many (drawn anew each time) stands.
+   * A follower that hears no leader for this many ticks up to twice as many (drawn anew each time)
+   * stands.
    */
   readonly electionTicks: number
   /** A leader sends a heartbeat at least this often. At most a third of `electionTicks`. */
@@ -24,13 +25,14 @@ export type CoreConfig = {
   /** ReadIndex rounds waiting for a quorum; above it reads are dropped. */
   readonly readRoundsMax: number
   /**
-   * For so many ms after an answer to a leader this member helps nobody else into office, by any clock: a little less than
-   * `electionTicks`, as the first tick may come at once and each a little early. Unset: it promises nothing.
+   * For so many ms after an answer to a leader this member helps nobody else into office, by any
+   * clock: a little less than `electionTicks`, as the first tick may come at once and each a little
+   * early. Unset: it promises nothing.
    */
   readonly leasePromiseMs?: number
   /**
-   * For so many ticks from its start this member keeps what a former process of it may have promised, if that is longer than
-   * `electionTicks`. Unset: it promised no more than it does now.
+   * For so many ticks from its start this member keeps what a former process of it may have
+   * promised, if that is longer than `electionTicks`. Unset: it promised no more than it does now.
    */
   readonly owedTicks?: number
   /** Draws election timeouts only; seeded in simulation. */
@@ -38,19 +40,25 @@ export type CoreConfig = {
 }
 
 /**
- * Answers that wait for a write handed out before, at most. When full: the oldest is forgotten, as if it were lost on the
- * way; whoever asked asks again once the disk goes on.
+ * Answers that wait for a write handed out before, at most. When full: the oldest is forgotten, as
+ * if it were lost on the way; whoever asked asks again once the disk goes on.
  */
 export const heldMessagesMax = 1024
 
 /** Clocks of two members, ticks included, differ by less than this part; see `lease.ts`. */
 export const leaseDriftMax = 0.1
 
-/** Voters in one cluster, those on their way included: more only make it slower. When full: `too-many-members`. */
+/**
+ * Voters in one cluster, those on their way included: more only make it slower. When full:
+ * `too-many-members`.
+ */
 export const votersMax = 9
 /** Members in one cluster. When full: `too-many-members`. */
 export const membersMax = 32
-/** Bytes of each text that a configuration has of a member: host names go to 253, with a port behind. */
+/**
+ * Bytes of each text that a configuration has of a member: host names go to 253, with a port
+ * behind.
+ */
 export const memberTextBytesMax = 320
 /** Levels are numbered by releases that change how commands apply. */
 export const featureLevelsMax = 65_535

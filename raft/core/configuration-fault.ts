@@ -4,7 +4,9 @@ import { featureLevelsMax, memberTextBytesMax, membersMax } from './config.ts'
 import type { MemberChange } from './member-change.ts'
 import type { Configuration, MemberInfo, NodeId } from './types.ts'
 
-/** Every promise of `Configuration`. Returns which one is broken, in a few words; null when none is. */
+/**
+ * Every promise of `Configuration`. Returns which one is broken, in a few words; null when none is.
+ */
 export function configurationFault(configuration: Configuration): string | null {
   return wrongLists(configuration) ?? wrongParts(configuration) ?? wrongMembers(configuration)
 }
@@ -77,7 +79,9 @@ function movedFault(peerAddress: string | null): string | null {
   return peerAddress === null ? null : (addressFault(peerAddress) ?? missingFault(peerAddress))
 }
 
-/** A member that founds a cluster alone may lack one. Any other needs one: its peers connect to it. */
+/**
+ * A member that founds a cluster alone may lack one. Any other needs one: its peers connect to it.
+ */
 function missingFault(peerAddress: string): string | null {
   return peerAddress === '' ? 'a member of a cluster of several has a peer address' : null
 }

@@ -4,8 +4,9 @@ import type { Ready, Transition } from './ready.ts'
 import type { Configuration, Entry, HardState, SnapshotMeta } from './types.ts'
 
 /*
- * One line of text for everything the core says, for logs and transcripts. A position in the log is written
- * term/index. Commands may hold secrets, so only their size is told unless the caller knows better.
+ * One line of text for everything the core says, for logs and transcripts. A position in the log is
+ * written term/index. Commands may hold secrets, so only their size is told unless the caller knows
+ * better.
  */
 
 /** How the data of a command is shown. */

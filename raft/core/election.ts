@@ -21,7 +21,8 @@ export function tickElection(state: State): void {
   state.electionElapsed++
   tickLease(state)
   if (state.electionElapsed < state.electionDue) return
-  // A member that may not campaign still gives up its leader: else it would seem to be in its lease.
+  // A member that may not campaign still gives up its leader: else it would seem to be in its
+  // lease.
   if (mayCampaign(state) && !owesOldPromise(state)) preCampaign(state)
   else becomeFollower(state, state.term, null)
 }
@@ -63,9 +64,10 @@ export function campaign(state: State, reason: 'majority-would' | 'transfer'): v
 }
 
 /**
- * Voters may campaign. So may a member that an uncommitted configuration removes as a voter: it may be
- * the only one with that entry, and then no other can win; once elected it commits the entry and steps
- * down (thesis §4.2.2). A member whose log is about to be replaced does not know what it would lead.
+ * Voters may campaign. So may a member that an uncommitted configuration removes as a voter: it may
+ * be the only one with that entry, and then no other can win; once elected it commits the entry and
+ * steps down (thesis §4.2.2). A member whose log is about to be replaced does not know what it
+ * would lead.
  */
 function mayCampaign(state: State): boolean {
   if (state.role === 'leader' || state.log.restoring) return false
@@ -73,17 +75,17 @@ function mayCampaign(state: State): boolean {
 }
 
 /**
- * Within an election timeout of the last contact with a leader, this member helps no other to replace
- * it; nor right after a start, when it cannot know whether there was a contact. A leader is in its own
- * lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
+ * Within an election timeout of the last contact with a leader, this member helps no other to
+ * replace it; nor right after a start, when it cannot know whether there was a contact. A leader is
+ * in its own lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || withholdsVote(state)
 }
 
 /**
- * Answers any candidate, on a learner as well: the configuration of the candidate decides whose votes
- * count, and it may be newer than the one here.
+ * Answers any candidate, on a learner as well: the configuration of the candidate decides whose
+ * votes count, and it may be newer than the one here.
  */
 export function answerPreVote(state: State, message: Of<'pre-vote-request'>): void {
   const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)
@@ -163,8 +165,8 @@ export function noteOwnVoteDurable(state: State): void {
 }
 
 /**
- * Evaluates the votes so far. A candidate becomes leader only with its own vote durable, even if the
- * other votes suffice: else it could, after a crash, lead the same term again with another log.
+ * Evaluates the votes so far. A candidate becomes leader only with its own vote durable, even if
+ * the other votes suffice: else it could, after a crash, lead the same term again with another log.
  */
 function tallyVotes(state: State): void {
   const result = voteResult(configuration(state), (id) => state.votes.get(id))

@@ -3,8 +3,8 @@ import { entryBytes } from './types.ts'
 import type { Entry, LogIndex } from './types.ts'
 
 /**
- * The end of the log, in memory: all that is not yet persisted or not yet committed, and before that as much
- * as its bound allows, for followers that lag a little.
+ * The end of the log, in memory: all that is not yet persisted or not yet committed, and before
+ * that as much as its bound allows, for followers that lag a little.
  *
  *     evicted │ kept while they fit │ always kept │
  *   ──────────┼─────────────────────┼─────────────┤

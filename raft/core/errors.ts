@@ -3,8 +3,8 @@ import type { Dropped } from './ready.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * Every way a verb of the core may be answered. Being turned away is expected, so it is a value: the
- * caller decides whether to wait, to ask the leader or to give up.
+ * Every way a verb of the core may be answered. Being turned away is expected, so it is a value:
+ * the caller decides whether to wait, to ask the leader or to give up.
  */
 
 /** `first` is the slot of the first datum; the others follow it. */
@@ -17,7 +17,9 @@ export type ReadAnswer =
   | { readonly kind: 'accepted'; readonly context: ReadContext }
   | { readonly kind: 'dropped'; readonly reason: Dropped }
 
-/** `index` is the slot of the configuration entry. It is in force already and done once committed. */
+/**
+ * `index` is the slot of the configuration entry. It is in force already and done once committed.
+ */
 export type ChangeAnswer =
   | { readonly kind: 'accepted'; readonly index: LogIndex }
   | { readonly kind: 'dropped'; readonly reason: Dropped }
@@ -37,7 +39,8 @@ export type TransferAnswer =
 /**
  * - `target-silent`: nothing was heard of it for an election timeout.
  * - `target-behind`: it lacks too much of the log, or that is not known yet.
- * - `target-declined`: it did not take over when it was told to, some election timeouts ago at most.
+ * - `target-declined`: it did not take over when it was told to, some election timeouts ago at
+ *   most.
  */
 export type TransferRefused =
   'not-leader' | 'not-a-voter' | 'target-silent' | 'target-behind' | 'target-declined'

@@ -65,14 +65,16 @@ function takeAppend(state: State, message: Of<'append-request'>): void {
   const commit = Math.min(message.commit, last) as LogIndex
   const commits = commit > state.commit
   if (commits) advanceCommit(state, commit)
-  // An append that only raised the commit index needs no response: what it would acknowledge has been
-  // acknowledged before. If that response was lost, an empty append after the next heartbeat asks again.
+  // An append that only raised the commit index needs no response: what it would acknowledge has
+  // been acknowledged before. If that response was lost, an empty append after the next heartbeat
+  // asks again.
   if (commits && message.entries.length === 0 && last <= state.acceptedTo) return
   accept(state, last)
 }
 
 /**
- * Skips what is there already: an old message must not truncate what a later one brought. Raft paper §5.3.
+ * Skips what is there already: an old message must not truncate what a later one brought. Raft
+ * paper §5.3.
  */
 function appendMissing(state: State, entries: readonly Entry[]): void {
   for (const entry of entries) {

@@ -3,7 +3,8 @@ import { noIndex } from './types.ts'
 import type { LogIndex } from './types.ts'
 
 /**
- * Appends under way to one follower, oldest first: a ring bounded in messages and bytes, allocated once.
+ * Appends under way to one follower, oldest first: a ring bounded in messages and bytes, allocated
+ * once.
  *
  *     ┌────┬────┬────┬────┬────┬────┐
  *     │    │ 12 │ 15 │ 20 │    │    │   last index of each message; an acknowledgement of 15

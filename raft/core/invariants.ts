@@ -7,9 +7,9 @@ import { noTerm } from './types.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * What one member can see for itself of the promises of figure 3 of the Raft paper. Checked at every Ready, in
- * production too: a few comparisons per follower and per message. What stands where it could be broken (an
- * append, a truncation, a vote) is asserted there.
+ * What one member can see for itself of the promises of figure 3 of the Raft paper. Checked at
+ * every Ready, in production too: a few comparisons per follower and per message. What stands where
+ * it could be broken (an append, a truncation, a vote) is asserted there.
  */
 
 /** @param leaving what may be sent at once */

@@ -104,7 +104,8 @@ export function commit(state: State): void {
 function afterCommit(state: State): void {
   maybeLeaveJoint(state)
   if (isVoter(state, state.id) || state.log.configurationIndex > state.commit) return
-  // The configuration without this member is decided: it led until now, and no longer (thesis §4.2.2).
+  // The configuration without this member is decided: it led until now, and no longer (thesis
+  // §4.2.2).
   replicate(state)
   const heir = bestFollower(state)
   if (heir !== null) sendTimeoutNow(state, heir)
@@ -162,8 +163,8 @@ function noteRefused(state: State, progress: Progress, message: Of<'append-refus
 }
 
 /**
- * One past the last entry where the logs may agree, given the follower's guess: its entries up to `hintIndex`
- * are of terms up to `hintTerm`, so ours beyond that term differ from all of them.
+ * One past the last entry where the logs may agree, given the follower's guess: its entries up to
+ * `hintIndex` are of terms up to `hintTerm`, so ours beyond that term differ from all of them.
  */
 function firstToTry(state: State, message: Of<'append-refused'>): LogIndex {
   const ours = state.log.lastAtMost(message.hintIndex, message.hintTerm)
@@ -200,7 +201,10 @@ function checkQuorum(state: State): boolean {
   return active
 }
 
-/** One proposal of any size is accepted when none waits; else the bounds of bytes apply, here and on followers. */
+/**
+ * One proposal of any size is accepted when none waits; else the bounds of bytes apply, here and on
+ * followers.
+ */
 function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0
   for (const entry of entries) bytes += entryBytes(entry)

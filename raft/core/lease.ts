@@ -8,36 +8,37 @@ import type { State } from './state.ts'
 /*
  * How long a leader may serve reads without a quorum round (thesis §6.4.1), and why that is safe.
  *
- * A voter that responds to a leader helps no other member to win for an election timeout from then on:
- * it grants no vote and no pre-vote (`withholdsVote`) and does not campaign. Its response carries the
- * length of this promise and identifies the heartbeat. So once a quorum of voters has responded to a
- * heartbeat sent at time s, no other leader can be elected before s plus the shortest promise: the
- * promises were made after s, and every quorum contains one of these voters. Until then this leader
- * commits every write, and its commit index is the latest.
+ * A voter that responds to a leader helps no other member to win for an election timeout from then
+ * on: it grants no vote and no pre-vote (`withholdsVote`) and does not campaign. Its response
+ * carries the length of this promise and identifies the heartbeat. So once a quorum of voters has
+ * responded to a heartbeat sent at time s, no other leader can be elected before s plus the
+ * shortest promise: the promises were made after s, and every quorum contains one of these voters.
+ * Until then this leader commits every write, and its commit index is the latest.
  *
  * What could break this, and why it does not:
  *
- * - A voter learns of a later term from a third member: it still withholds its vote, counted from its
- *   last response to a leader.
- * - A voter restarts: it withholds its vote for an election timeout from its start, or for the longest
- *   time that a former process may have promised (`owedTicks`). A voter with a new log (term 0) has
- *   promised nothing, because a promise is made only once the term is on disk.
- * - A leadership transfer: voters do not wait then (`transfer` in the vote request). So a leader has no
- *   lease from before the timeout-now message is sent until the end of its term: the message may arrive
- *   late.
+ * - A voter learns of a later term from a third member: it still withholds its vote, counted from
+ *   its last response to a leader.
+ * - A voter restarts: it withholds its vote for an election timeout from its start, or for the
+ *   longest time that a former process may have promised (`owedTicks`). A voter with a new log
+ *   (term 0) has promised nothing, because a promise is made only once the term is on disk.
+ * - A leadership transfer: voters do not wait then (`transfer` in the vote request). So a leader
+ *   has no lease from before the timeout-now message is sent until the end of its term: the message
+ *   may arrive late.
  * - Members with different election timeouts, or programs without promises: the voter itself states
  *   the length, and a response without a length promises nothing.
  * - Clocks with different rates: the leader counts on a tenth less than the promise. Voters count
  *   ticks; a tick is never much too early, and missed ticks are not made up for. The leader counts
- *   monotonic time, which continues while its process is stalled. A clock that stops while the machine
- *   is suspended breaks this: do not use leases on such machines.
- * - Votes granted before the responses: a voter in a later term does not respond to this leader, and a
- *   voter that voted in a later term is in it.
- * - A configuration change: the quorum is that of the configuration in force, both halves of a joint
- *   one. A new voter is committed by the quorums of before and after, whose responses came after the
- *   start of the lease, so they withhold their votes longer.
+ *   monotonic time, which continues while its process is stalled. A clock that stops while the
+ *   machine is suspended breaks this: do not use leases on such machines.
+ * - Votes granted before the responses: a voter in a later term does not respond to this leader,
+ *   and a voter that voted in a later term is in it.
+ * - A configuration change: the quorum is that of the configuration in force, both halves of a
+ *   joint one. A new voter is committed by the quorums of before and after, whose responses came
+ *   after the start of the lease, so they withhold their votes longer.
  *
- * The caller checks the clock and the lease again once the value is read: the process may have stalled.
+ * The caller checks the clock and the lease again once the value is read: the process may have
+ * stalled.
  */
 
 /**
@@ -48,7 +49,10 @@ export function withholdsVote({ lease, config }: State): boolean {
   return lease.silentTicks < config.electionTicks || lease.owedTicks > 0
 }
 
-/** Returns whether a former process may have promised not to campaign yet. The only voter has promised no other. */
+/**
+ * Returns whether a former process may have promised not to campaign yet. The only voter has
+ * promised no other.
+ */
 export function owesOldPromise(state: State): boolean {
   return state.lease.owedTicks > 0 && !votesAlone(state)
 }
@@ -59,7 +63,9 @@ export function tickLease({ lease }: State): void {
   if (lease.owedTicks > 0) lease.owedTicks--
 }
 
-/** Returns the time that heartbeats carry as their send time; undefined: this member wants no lease. */
+/**
+ * Returns the time that heartbeats carry as their send time; undefined: this member wants no lease.
+ */
 export function leaseStart({ lease }: State): number | undefined {
   // Whole ms, the earlier.
   return lease.wanted ? Math.floor(lease.nowMs) : undefined

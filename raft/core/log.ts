@@ -40,10 +40,10 @@ export class RaftLog {
   readonly #cache: EntryCache
   readonly #configurations: { readonly index: LogIndex; readonly configuration: Configuration }[]
   /**
-   * Writes under way, oldest first. `to` is how far completion makes the log durable *as it is now*: when a
-   * suffix is overwritten, the writes that carried it claim no more than what precedes it. So a late
-   * completion says nothing about what took its place, even if the very same (index, term) came back
-   * meanwhile.
+   * Writes under way, oldest first. `to` is how far completion makes the log durable *as it is
+   * now*: when a suffix is overwritten, the writes that carried it claim no more than what precedes
+   * it. So a late completion says nothing about what took its place, even if the very same (index,
+   * term) came back meanwhile.
    */
   #writes: { readonly ticket: PersistTicket; to: LogIndex }[] = []
 
@@ -96,7 +96,10 @@ export class RaftLog {
     return this.#base
   }
 
-  /** Whether `holds` for a configuration that is, or with this commit index may still be, decided upon. */
+  /**
+   * Whether `holds` for a configuration that is, or with this commit index may still be, decided
+   * upon.
+   */
   someUndecided(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {
       const later = this.#configurations[at]
@@ -120,7 +123,8 @@ export class RaftLog {
   }
 
   /**
-   * The last index at or below `index` whose term is at most `term`: where two logs may still agree.
+   * The last index at or below `index` whose term is at most `term`: where two logs may still
+   * agree.
    * @returns null when that was cut
    */
   lastAtMost(index: LogIndex, term: Term): { readonly index: LogIndex; readonly term: Term } | null {
@@ -130,7 +134,9 @@ export class RaftLog {
     return this.#base.term <= term ? { index: this.#base.index, term: this.#base.term } : null
   }
 
-  /** Returns whether a log that ends there is at least as up-to-date as this one. Raft paper §5.4.1. */
+  /**
+   * Returns whether a log that ends there is at least as up-to-date as this one. Raft paper §5.4.1.
+   */
   admits(lastIndex: LogIndex, lastTerm: Term): boolean {
     return lastTerm > this.#lastTerm || (lastTerm === this.#lastTerm && lastIndex >= this.#lastIndex)
   }
@@ -160,7 +166,11 @@ export class RaftLog {
     this.#lastTerm = entry.term
   }
 
-  /** Forgets everything from `index` on, configurations included. @param index above the commit index */
+  /**
+   * Forgets everything from `index` on, configurations included.
+   *
+   * @param index above the commit index
+   */
   truncateFrom(index: LogIndex): void {
     assert(index > this.#base.index, 'the base is not truncated')
     const last = (index - 1) as LogIndex

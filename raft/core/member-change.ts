@@ -9,11 +9,13 @@ export type NewMember = Omit<MemberInfo, 'role'>
 /** One membership change. All are idempotent. */
 export type MemberChange =
   /**
-   * A new member comes as a learner; its leader promotes it once it has caught up, unless `wantedRole` pins it.
+   * A new member comes as a learner; its leader promotes it once it has caught up, unless
+   * `wantedRole` pins it.
    *
-   * An id enters the configuration at most once. `basedOn` is an index that was committed when the id was drawn, so every
-   * addition of the id is a later entry. Once one is committed, every leader knows a configuration later than `basedOn`
-   * and refuses a repetition of the request, however late that comes and whether or not the member was removed since.
+   * An id enters the configuration at most once. `basedOn` is an index that was committed when the
+   * id was drawn, so every addition of the id is a later entry. Once one is committed, every leader
+   * knows a configuration later than `basedOn` and refuses a repetition of the request, however
+   * late that comes and whether or not the member was removed since.
    */
   | { readonly kind: 'add'; readonly member: NewMember; readonly basedOn: LogIndex }
   | { readonly kind: 'remove'; readonly id: NodeId }
@@ -26,7 +28,10 @@ export type MemberChange =
       readonly peerAddress: string | null
       readonly clientAddress: string | null
     }
-  /** Makes a learner that has caught up a voter, and removes the member that it replaces in the same change. */
+  /**
+   * Makes a learner that has caught up a voter, and removes the member that it replaces in the same
+   * change.
+   */
   | { readonly kind: 'promote'; readonly id: NodeId }
 
 /**
@@ -61,7 +66,10 @@ export type ChangeRefusal =
 
 /** The knowledge of a leader beyond the configuration. */
 export type ChangeKnowledge = {
-  /** Index of the configuration in force, or a later one up to which it is still in force. Committed. */
+  /**
+   * Index of the configuration in force, or a later one up to which it is still in force.
+   * Committed.
+   */
   readonly configurationIndex: LogIndex
   /** The change before this one is not committed, or its joint configuration not left. */
   readonly pending: boolean
@@ -291,7 +299,10 @@ function checked(
   )
 }
 
-/** Those count that will vote one day, less those whose places they take. Never refuses what makes them fewer. */
+/**
+ * Those count that will vote one day, less those whose places they take. Never refuses what makes
+ * them fewer.
+ */
 function tooManyVoters(configuration: Configuration, members: readonly MemberInfo[]): boolean {
   return votersInTheEnd(members) > Math.max(votersMax, votersInTheEnd(configuration.members))
 }

@@ -2,22 +2,22 @@ import type { Brand } from '../../base/brand.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /**
- * Names one ReadIndex round of one leader's reign. Unique within the leader's process life and never
- * reused, so that a late acknowledgement can confirm no later round.
+ * Names one ReadIndex round of one leader's reign. Unique within the leader's process life and
+ * never reused, so that a late acknowledgement can confirm no later round.
  */
 export type ReadContext = Brand<number, 'ReadContext'>
 
 type Addressed = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
 /**
- * For `promisedMs` from now on, more than 0, the sender helps nobody into office but on the leader's wish; said in answer to the
- * heartbeat that was sent at `sentMs`.
+ * For `promisedMs` from now on, more than 0, the sender helps nobody into office but on the
+ * leader's wish; said in answer to the heartbeat that was sent at `sentMs`.
  */
 export type LeasePromise = { readonly sentMs: number; readonly promisedMs: number }
 
 /**
- * Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3, §4.2.3,
- * §6.4, §9.6.
+ * Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3,
+ * §4.2.3, §6.4, §9.6.
  */
 export type Message =
   /** Asks for a pre-vote at `term`, the term of the possible campaign. No member's term changes. */
@@ -64,7 +64,9 @@ export type Message =
       readonly context: ReadContext | null
       readonly promise?: LeasePromise
     })
-  /** The state itself is sent on the snapshot channel; the core gets this once all of it is staged. */
+  /**
+   * The state itself is sent on the snapshot channel; the core gets this once all of it is staged.
+   */
   | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
   | (Addressed & { readonly kind: 'timeout-now' })
 

@@ -2,7 +2,9 @@ import type { Role } from './ready.ts'
 import { noIndex, noTerm } from './types.ts'
 import type { LogIndex, NodeId, Term } from './types.ts'
 
-/** Where the last Ready left off. What is promised there is not taken back within the core's life. */
+/**
+ * Where the last Ready left off. What is promised there is not taken back within the core's life.
+ */
 export type Past = {
   readonly role: Role
   readonly term: Term

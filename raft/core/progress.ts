@@ -18,14 +18,17 @@ import type { LogIndex, NodeId } from './types.ts'
  *      ▼  │                             ▼
  *     snapshot ◄────────────────────────┘
  *
- * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends stream ahead of
- * their acknowledgements, bounded by `inflights`; in `snapshot` nothing is sent until the state has arrived.
+ * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends stream
+ * ahead of their acknowledgements, bounded by `inflights`; in `snapshot` nothing is sent until the
+ * state has arrived.
  */
 export class Progress {
   readonly id: NodeId
   readonly inflights: Inflights
   state: 'probe' | 'replicate' | 'snapshot' = 'probe'
-  /** Highest index known to be durable on the follower. match < next. Never decreases within a term. */
+  /**
+   * Highest index known to be durable on the follower. match < next. Never decreases within a term.
+   */
   match: LogIndex = noIndex
   next: LogIndex
   /** The commit index last sent to it, as far as its log reached. */
@@ -58,8 +61,8 @@ export class Progress {
   }
 
   /**
-   * Heard of within an election timeout, whenever that is asked: not since the last check of the quorum, right
-   * after which nobody would be.
+   * Heard of within an election timeout, whenever that is asked: not since the last check of the
+   * quorum, right after which nobody would be.
    */
   get recentlyActive(): boolean {
     return this.silentTicks <= this.#silentTicksMax

@@ -4,8 +4,8 @@ import type { Configuration, NodeId } from './types.ts'
 export type Electorate = Pick<Configuration, 'voters' | 'votersOutgoing'>
 
 /**
- * The greatest value that a quorum has reached. Commit (indexes), reads (rounds) and whatever else needs a
- * quorum ask this.
+ * The greatest value that a quorum has reached. Commit (indexes), reads (rounds) and whatever else
+ * needs a quorum ask this.
  *
  * @param reached of one voter; grows
  * @returns 0 without voters
@@ -31,7 +31,10 @@ export function isQuorum(electorate: Electorate, isIn: (id: NodeId) => boolean):
   return voteResult(electorate, isIn) === 'won'
 }
 
-/** With n voters the value at rank floor(n / 2) + 1, counted from the greatest, is reached by a majority. */
+/**
+ * With n voters the value at rank floor(n / 2) + 1, counted from the greatest, is reached by a
+ * majority.
+ */
 function majorityValue(voters: readonly NodeId[], reached: (id: NodeId) => number): number {
   const rank = voters.length >> 1
   switch (voters.length) {

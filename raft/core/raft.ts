@@ -22,24 +22,26 @@ import { termMaxAt } from './term-limit.ts'
 import { violationOf } from './violation.ts'
 
 /**
- * One member's part in consensus: pure, synchronous, without clock, disk or network. The shell tells it what
- * happened; `ready()` says what must be done.
+ * One member's part in consensus: pure, synchronous, without clock, disk or network. The shell
+ * tells it what happened; `ready()` says what must be done.
  *
  *     tick step propose readIndex …        ┌──────────┐  hasReady() / ready()
  *   ─────────────────────────────────────► │   Raft   │ ─────────────────────► send, persist, apply
  *     persisted applied cut supply         └──────────┘
  *   ◄───────────────────────────────────────── when done ────────────────────────────┘
  *
- * Nothing here throws but `BrokenInvariant`: then this member contradicts itself and must stop. No message of a peer can
- * bring that about; see `violation.ts`.
+ * Nothing here throws but `BrokenInvariant`: then this member contradicts itself and must stop. No
+ * message of a peer can bring that about; see `violation.ts`.
  *
- * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm"; Ongaro's thesis.
+ * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm"; Ongaro's
+ * thesis.
  */
 export class Raft {
   readonly #state: State
 
   /**
-   * @param applied what the state machine already holds durably; at least the base, at most the last index
+   * @param applied what the state machine already holds durably; at least the base, at most the
+   * last index
    */
   constructor(config: CoreConfig, recovered: Recovered, applied: LogIndex = recovered.base.index) {
     checkCoreConfig(config)
@@ -53,11 +55,12 @@ export class Raft {
   }
 
   /**
-   * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it was taken
-   * if the next Ready names it in `persist.snapshot`, else the staged state is not needed and may be
-   * discarded.
+   * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it
+   * was taken if the next Ready names it in `persist.snapshot`, else the staged state is not needed
+   * and may be discarded.
    *
-   * @returns why the message cannot be true, in one line: nothing was changed by it, and its sender is not to be heard any
+   * @returns why the message cannot be true, in one line: nothing was changed by it, and its sender
+   * is not to be heard any
    *   further on that link; null when all is well
    */
   step(message: Message): string | null {
@@ -70,8 +73,8 @@ export class Raft {
   }
 
   /**
-   * Appends one command per datum, all or none. Replication leaves with the next Ready, so calls of one turn
-   * travel in one message.
+   * Appends one command per datum, all or none. Replication leaves with the next Ready, so calls of
+   * one turn travel in one message.
    *
    * @param expectedTerm the term the commands were made for; void in another
    */
@@ -80,17 +83,18 @@ export class Raft {
   }
 
   /**
-   * Asks for an index that is at least every commit acknowledged before now. On a leader only. The round is
-   * opened by the next Ready; all calls before it share it. A read on a leader that has not committed an
-   * entry of its term waits for that.
+   * Asks for an index that is at least every commit acknowledged before now. On a leader only. The
+   * round is opened by the next Ready; all calls before it share it. A read on a leader that has
+   * not committed an entry of its term waits for that.
    */
   readIndex(): ReadAnswer {
     return openRead(this.#state)
   }
 
   /**
-   * Replaces the membership. In force at once; done once the returned index, and after a joint configuration
-   * the entry that leaves it, is committed. A change of at most one voter is made directly, others jointly.
+   * Replaces the membership. In force at once; done once the returned index, and after a joint
+   * configuration the entry that leaves it, is committed. A change of at most one voter is made
+   * directly, others jointly.
    *
    * @param next everyone who shall be a member, each with the role it shall have
    */
@@ -99,21 +103,25 @@ export class Raft {
   }
 
   /**
-   * Begins to hand leadership to `to`; proposals are dropped meanwhile. Given up after an election timeout
-   * (`status().transferTarget` turns null while still leader), and then refused for some. See `transfer.ts`.
+   * Begins to hand leadership to `to`; proposals are dropped meanwhile. Given up after an election
+   * timeout (`status().transferTarget` turns null while still leader), and then refused for some.
+   * See `transfer.ts`.
    */
   transferLeadership(to: NodeId): TransferAnswer {
     return startTransfer(this.#state, to)
   }
 
-  /** Steps down without a transfer target, and does not campaign for four to five election timeouts. See `resign.ts`. */
+  /**
+   * Steps down without a transfer target, and does not campaign for four to five election timeouts.
+   * See `resign.ts`.
+   */
   resign(): ResignAnswer {
     return resign(this.#state)
   }
 
   /**
-   * Stands now instead of waiting for the election timeout. Does nothing on a leader or a non-voter. A leader elsewhere may
-   * count on this member to wait, unless it votes alone.
+   * Stands now instead of waiting for the election timeout. Does nothing on a leader or a
+   * non-voter. A leader elsewhere may count on this member to wait, unless it votes alone.
    */
   campaign(): void {
     preCampaign(this.#state)
@@ -129,7 +137,10 @@ export class Raft {
     this.#state.lease.nowMs = nowMs
   }
 
-  /** The shell's wall clock, now and then. It only bounds the terms that peers may claim, see `termMaxAt`. */
+  /**
+   * The shell's wall clock, now and then. It only bounds the terms that peers may claim, see
+   * `termMaxAt`.
+   */
   tellWallTime(wallMs: number): void {
     this.#state.termMax = termMaxAt(wallMs)
   }
@@ -140,8 +151,8 @@ export class Raft {
   }
 
   /**
-   * Until when, on the clock of `tellTime`, the commit index here is the newest there is; 0: not known without a round.
-   * Nothing that gives it away leaves before the next Ready.
+   * Until when, on the clock of `tellTime`, the commit index here is the newest there is; 0: not
+   * known without a round. Nothing that gives it away leaves before the next Ready.
    */
   get leaseUntilMs(): number {
     return leaseUntilMs(this.#state)
@@ -187,7 +198,10 @@ export class Raft {
     noteUnreachable(this.#state, peer)
   }
 
-  /** Completes a `Ready.snapshotsToSend`: the peer has received all of the state, or the transfer failed. */
+  /**
+   * Completes a `Ready.snapshotsToSend`: the peer has received all of the state, or the transfer
+   * failed.
+   */
   reportSnapshot(peer: NodeId, outcome: 'finished' | 'failed'): void {
     noteSnapshot(this.#state, peer, outcome)
   }
@@ -197,8 +211,9 @@ export class Raft {
   }
 
   /**
-   * Grows by one with each proof that a quorum is in touch: on a leader when a quorum answered since its last
-   * heartbeat, on a follower with each word of its leader. The shell notes the time at which it saw it grow.
+   * Grows by one with each proof that a quorum is in touch: on a leader when a quorum answered
+   * since its last heartbeat, on a follower with each word of its leader. The shell notes the time
+   * at which it saw it grow.
    */
   get quorumContacts(): number {
     return this.#state.quorumContacts
@@ -223,12 +238,17 @@ export class Raft {
     return this.#state.log.configuration
   }
 
-  /** The latest configuration that is known to be committed, and where it stands, or stood in a log that was cut. */
+  /**
+   * The latest configuration that is known to be committed, and where it stands, or stood in a log
+   * that was cut.
+   */
   get decided(): { readonly index: LogIndex; readonly configuration: Configuration } {
     return this.#state.log.configurationAt(this.#state.commit)
   }
 
-  /** The latest entry that is committed and durable here; null while a snapshot replaces the log. */
+  /**
+   * The latest entry that is committed and durable here; null while a snapshot replaces the log.
+   */
   get durablyCommitted(): SnapshotMeta | null {
     const { log, commit } = this.#state
     if (log.restoring) return null
@@ -238,7 +258,9 @@ export class Raft {
     return { index, term, configuration: log.configurationAt(index).configuration }
   }
 
-  /** Returns whether an entry of this term is committed. A leader changes the membership only then. */
+  /**
+   * Returns whether an entry of this term is committed. A leader changes the membership only then.
+   */
   get settled(): boolean {
     return committedInTerm(this.#state)
   }

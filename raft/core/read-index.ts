@@ -9,10 +9,11 @@ import type { LogIndex } from './types.ts'
 /*
  * Reads that wait for proof that this member still led when they asked (thesis §6.4).
  *
- * `readIndex` opens a round. The round waits until the leader has committed an entry of its term, gets
- * the commit index of that moment, and is sent with a heartbeat. A follower that acknowledges context n
- * has accepted the leader after every round up to n was opened, so it confirms all of them. Contexts
- * never repeat within the process, and terms never repeat, so a late response confirms no later round.
+ * `readIndex` opens a round. The round waits until the leader has committed an entry of its term,
+ * gets the commit index of that moment, and is sent with a heartbeat. A follower that acknowledges
+ * context n has accepted the leader after every round up to n was opened, so it confirms all of
+ * them. Contexts never repeat within the process, and terms never repeat, so a late response
+ * confirms no later round.
  */
 
 export function openRead(state: State): ReadAnswer {
@@ -68,8 +69,8 @@ export function abandonReads(state: State): void {
 }
 
 /**
- * Sends a heartbeat to every follower, with the commit index as far as the follower's log is known to
- * match, and with the latest waiting round.
+ * Sends a heartbeat to every follower, with the commit index as far as the follower's log is known
+ * to match, and with the latest waiting round.
  */
 export function broadcastHeartbeat(state: State): void {
   state.contactCounted = false

@@ -37,7 +37,9 @@ export type Ready = {
   readonly readsFailed: readonly ReadContext[]
   /** Followers with next entries that were compacted away: send them the state. */
   readonly snapshotsToSend: readonly NodeId[]
-  /** Entries wanted from the log thread because they are no longer in memory; answered by `supply`. */
+  /**
+   * Entries wanted from the log thread because they are no longer in memory; answered by `supply`.
+   */
   readonly fetches: readonly { readonly from: LogIndex; readonly bytesMax: number }[]
   /** Role, term, leader or configuration changed since the last Ready. */
   readonly transition: Transition | null
@@ -61,7 +63,10 @@ export type CoreStatus = Transition & {
   readonly firstIndex: LogIndex
   readonly persistedIndex: LogIndex
   readonly transferTarget: NodeId | null
-  /** The newest configuration that is committed; `configuration` may be a later one that comes to nothing. */
+  /**
+   * The newest configuration that is committed; `configuration` may be a later one that comes to
+   * nothing.
+   */
   readonly decided: Configuration
   /** Only on a leader. */
   readonly followers: readonly FollowerStatus[]

@@ -98,8 +98,8 @@ export function supplyEntries(state: State, entries: readonly Entry[]): void {
   }
   state.fetching.delete(first.index)
   if (state.role !== 'leader') return
-  // They may belong to a fetch of an earlier term, from a log that was overwritten since; or be the last
-  // entries before a compaction, and then the entry before them is unknown.
+  // They may belong to a fetch of an earlier term, from a log that was overwritten since; or be the
+  // last entries before a compaction, and then the entry before them is unknown.
   const previous = state.log.termAt((first.index - 1) as LogIndex)
   const current = previous !== null && entries.every((entry) => state.log.termAt(entry.index) === entry.term)
   for (const progress of state.progress.values()) {
@@ -177,7 +177,8 @@ function fetch(state: State, progress: Progress): void {
 }
 
 /**
- * Its next entries were cut. Nobody who is out of reach is sent a state; a heartbeat's answer brings us back.
+ * Its next entries were cut. Nobody who is out of reach is sent a state; a heartbeat's answer
+ * brings us back.
  */
 function startSnapshot(state: State, progress: Progress): void {
   if (!progress.recentlyActive) return

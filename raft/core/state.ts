@@ -62,13 +62,18 @@ export type State = {
   commit: LogIndex
   applied: LogIndex
 
-  /** Ticks since the last contact with the leader (follower), the last CheckQuorum (leader), or the campaign. */
+  /**
+   * Ticks since the last contact with the leader (follower), the last CheckQuorum (leader), or the
+   * campaign.
+   */
   electionElapsed: number
   /** Redrawn for every wait: between electionTicks and twice as many. */
   electionDue: number
   heartbeatElapsed: number
 
-  /** Follower: the last index it has accepted, or will once durable, from the leader of this term. */
+  /**
+   * Follower: the last index it has accepted, or will once durable, from the leader of this term.
+   */
   acceptedTo: LogIndex
 
   /** Votes for the (pre-)candidate, its own included once it counts. */
@@ -85,7 +90,10 @@ export type State = {
   readonly lease: Lease
   /** See `termMaxAt`. */
   termMax: number
-  /** First slots of entries asked of the shell and not yet supplied. At most one per follower at a time. */
+  /**
+   * First slots of entries asked of the shell and not yet supplied. At most one per follower at a
+   * time.
+   */
   readonly fetching: Set<LogIndex>
 
   /** Proofs of a quorum so far; see `Raft.quorumContacts`. */
@@ -125,7 +133,10 @@ export type Outbox = {
 /** The part of the hard state that is a promise to other members. */
 type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
-/** @param applied what the state machine holds already; it is committed, whatever the hard state remembers */
+/**
+ * @param applied what the state machine holds already; it is committed, whatever the hard state
+ * remembers
+ */
 export function newState(config: CoreConfig, recovered: Recovered, applied: LogIndex): State {
   const { hardState, base } = recovered
   assert(recovered.lastTerm <= hardState.term, 'no entry is of a later term than the hard state')
@@ -206,7 +217,9 @@ export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId)
   return voters.includes(id) || (votersOutgoing !== null && votersOutgoing.includes(id))
 }
 
-/** A leader knows all that was committed before it only once an entry of its own is (thesis §6.4). */
+/**
+ * A leader knows all that was committed before it only once an entry of its own is (thesis §6.4).
+ */
 export function committedInTerm(state: State): boolean {
   return (state.log.termAt(state.commit) ?? noTerm) === state.term
 }

@@ -9,7 +9,8 @@ import type { State } from './state.ts'
 import { violationOf } from './violation.ts'
 
 /**
- * Handles one message: checks it for impossible claims, then its term, then calls the handler of the role.
+ * Handles one message: checks it for impossible claims, then its term, then calls the handler of
+ * the role.
  *
  * @returns why the message was refused, in one line; null when it was handled or ignored
  */
@@ -79,8 +80,8 @@ function admitLaterTerm(state: State, message: Message): boolean {
 }
 
 /**
- * Sends the current term to a member in an earlier one. A stale leader needs it: it must step down, or
- * the others, in touch with it, ignore this member's pre-votes.
+ * Sends the current term to a member in an earlier one. A stale leader needs it: it must step down,
+ * or the others, in touch with it, ignore this member's pre-votes.
  */
 function answerStale(state: State, message: Message): void {
   const answer = { from: state.id, to: message.from, term: state.term }

@@ -4,8 +4,8 @@ import type { LogIndex, Term } from './types.ts'
 type Run = { readonly first: LogIndex; readonly term: Term }
 
 /**
- * The term of every entry of the log, as runs: terms rarely change, so the whole log's take a few words, and
- * the core need not ask the disk for them.
+ * The term of every entry of the log, as runs: terms rarely change, so the whole log's take a few
+ * words, and the core need not ask the disk for them.
  */
 export class TermRuns {
   /** Ascending in both fields. */

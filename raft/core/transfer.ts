@@ -5,8 +5,8 @@ import type { State } from './state.ts'
 import type { NodeId } from './types.ts'
 
 /*
- * Handing leadership on (thesis §3.10). Proposals are dropped meanwhile, so it begins only where it is likely to
- * end soon, and after one in vain that heir is left alone for a while, whoever asks.
+ * Handing leadership on (thesis §3.10). Proposals are dropped meanwhile, so it begins only where it
+ * is likely to end soon, and after one in vain that heir is left alone for a while, whoever asks.
  */
 
 /** Entries that the target may lack: they are sent before timeout-now. */
@@ -41,7 +41,10 @@ export function tickTransfer(state: State): void {
   if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) giveUp(state)
 }
 
-/** Sends timeout-now once the target has the whole log. Repeated on each of its responses: it may have been lost. */
+/**
+ * Sends timeout-now once the target has the whole log. Repeated on each of its responses: it may
+ * have been lost.
+ */
 export function maybeSendTimeoutNow(state: State, progress: Progress): void {
   if (state.transfer?.to === progress.id && progress.match === state.log.lastIndex) {
     sendTimeoutNow(state, progress)

@@ -5,12 +5,14 @@ import type { Brand } from '../../base/brand.ts'
 export type Term = Brand<number, 'Term'>
 /** Position in the replicated log. The first entry has index 1; 0 means "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>
-/** Identity of one member for life; drawn at random when it is created, never reused. 1 to 2^53 - 1. */
+/**
+ * Identity of one member for life; drawn at random when it is created, never reused. 1 to 2^53 - 1.
+ */
 export type NodeId = Brand<number, 'NodeId'>
 
 /**
- * @param value whole number >= 0. 2^53 terms, one a second, last 285 million years, so `number` is wide
- * enough.
+ * @param value whole number >= 0. 2^53 terms, one a second, last 285 million years, so `number` is
+ * wide enough.
  */
 export function term(value: number): Term {
   assert(Number.isSafeInteger(value) && value >= 0, `term ${value} is a whole number from 0`)
@@ -18,8 +20,8 @@ export function term(value: number): Term {
 }
 
 /**
- * @param value whole number >= 0. 2^53 indexes at 10,000 entries/s last 28,000 years, so `number` is wide
- * enough.
+ * @param value whole number >= 0. 2^53 indexes at 10,000 entries/s last 28,000 years, so `number`
+ * is wide enough.
  */
 export function logIndex(value: number): LogIndex {
   assert(Number.isSafeInteger(value) && value >= 0, `log index ${value} is a whole number from 0`)
@@ -43,7 +45,9 @@ export type MemberInfo = {
   /** Unique in the cluster; a DNS label. */
   readonly name: string
   readonly role: MemberRole
-  /** `voter` with role `learner`: to be promoted when caught up. `learner`: pinned, stays a learner. */
+  /**
+   * `voter` with role `learner`: to be promoted when caught up. `learner`: pinned, stays a learner.
+   */
   readonly wantedRole: MemberRole
   /** `host:port` its peers dial. */
   readonly peerAddress: string
@@ -69,7 +73,10 @@ export type Configuration = {
   readonly votersOutgoing: readonly NodeId[] | null
   /** Ascending; they receive the log and do not count. Disjoint from both voter sets. */
   readonly learners: readonly NodeId[]
-  /** Ascending; voters of the outgoing set that become learners once the joint configuration is left. */
+  /**
+   * Ascending; voters of the outgoing set that become learners once the joint configuration is
+   * left.
+   */
   readonly learnersNext: readonly NodeId[]
   /** Leave the joint configuration without being asked, once its entry is committed. */
   readonly autoLeave: boolean
@@ -80,7 +87,10 @@ export type Configuration = {
 /** One slot of the replicated log. `data` is opaque to consensus. */
 export type Entry =
   | { readonly index: LogIndex; readonly term: Term; readonly kind: 'command'; readonly data: Uint8Array }
-  /** The first entry of a new leader, so that entries of earlier terms can commit (Raft thesis §3.6.2). */
+  /**
+   * The first entry of a new leader, so that entries of earlier terms can commit (Raft thesis
+   * §3.6.2).
+   */
   | { readonly index: LogIndex; readonly term: Term; readonly kind: 'empty' }
   | {
       readonly index: LogIndex
@@ -93,7 +103,10 @@ export type Entry =
 export type HardState = {
   readonly term: Term
   readonly vote: NodeId | null
-  /** Not needed for safety; saves a restarted member from learning it again. Never above the last index. */
+  /**
+   * Not needed for safety; saves a restarted member from learning it again. Never above the last
+   * index.
+   */
   readonly commit: LogIndex
 }
 

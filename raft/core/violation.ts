@@ -5,12 +5,14 @@ import type { State } from './state.ts'
 import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types.ts'
 
 /*
- * What a peer sends is input: it may be wrong, whatever certificate it came with. This is the one place where a received
- * message is held against what this member knows. A message that cannot be true is refused here, before anything is
- * changed by it; so the assertions behind it speak of this program alone, and no peer can end this process.
+ * What a peer sends is input: it may be wrong, whatever certificate it came with. This is the one
+ * place where a received message is held against what this member knows. A message that cannot be
+ * true is refused here, before anything is changed by it; so the assertions behind it speak of this
+ * program alone, and no peer can end this process.
  *
- * It finds contradictions, not lies: a voter that votes twice, or acknowledges what it did not write, cannot be told from
- * an honest one (Raft tolerates members that stop, not members that lie). `docs/peer-trust.md` says what follows.
+ * It finds contradictions, not lies: a voter that votes twice, or acknowledges what it did not
+ * write, cannot be told from an honest one (Raft tolerates members that stop, not members that
+ * lie). `docs/peer-trust.md` says what follows.
  */
 
 type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
@@ -98,7 +100,10 @@ function wrongConfiguration(index: LogIndex, configuration: Configuration): stri
   return configuration.voters.length > 0 ? null : `the configuration at ${index} has no voter`
 }
 
-/** Leader completeness, Raft paper figure 3: a leader has every committed entry, and terms never fall along its log. */
+/**
+ * Leader completeness, Raft paper figure 3: a leader has every committed entry, and terms never
+ * fall along its log.
+ */
 function againstCommitted(state: State, index: LogIndex, term: Term): string | null {
   const { log, commit } = state
   if (index > commit) {
@@ -112,8 +117,9 @@ function againstCommitted(state: State, index: LogIndex, term: Term): string | n
 }
 
 /**
- * A leader tells no more than it knows to be durable here. Where that is not in the log, one of the two is wrong: this log
- * may have lost its end since, by an old copy of its directory for one. It cannot be told which, by one peer's word.
+ * A leader tells no more than it knows to be durable here. Where that is not in the log, one of the
+ * two is wrong: this log may have lost its end since, by an old copy of its directory for one. It
+ * cannot be told which, by one peer's word.
  */
 function wrongHeartbeat({ log }: State, { commit }: Of<'heartbeat'>): string | null {
   if (commit <= log.lastIndex) return null

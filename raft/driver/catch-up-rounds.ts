@@ -5,9 +5,9 @@ import type { LogIndex, NodeId } from '../core/types.ts'
 type Round = { readonly target: LogIndex; readonly startedMs: number; readonly short: boolean }
 
 /**
- * Tells which learners have caught up: a new voter that lags would make every commit wait for it. Replication to a
- * learner is cut into rounds, each up to where the log ended when it began; who needed no longer for the last one than
- * an election timeout lags by no more than that.
+ * Tells which learners have caught up: a new voter that lags would make every commit wait for it.
+ * Replication to a learner is cut into rounds, each up to where the log ended when it began; who
+ * needed no longer for the last one than an election timeout lags by no more than that.
  *
  * @source Ongaro's thesis, 4.2.1
  */

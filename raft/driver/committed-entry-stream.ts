@@ -12,9 +12,9 @@ export type CommittedEntryStreamOptions = {
 }
 
 /**
- * The raft thread's side of entries: hands committed ones to the api thread while it has credit, else
- * only tells how far the log is committed and durable. Entries are kept from their append until they were
- * handed on.
+ * The raft thread's side of entries: hands committed ones to the api thread while it has credit,
+ * else only tells how far the log is committed and durable. Entries are kept from their append
+ * until they were handed on.
  */
 export class CommittedEntryStream {
   readonly #options: CommittedEntryStreamOptions
@@ -72,8 +72,8 @@ export class CommittedEntryStream {
     this.#commit = commit
     const persisted = lower(this.#persisted, commit)
     const entries = this.#streaming ? this.#take() : []
-    // Only the database waits to hear what is durable, unless entries come from the log: that may wait
-    // for the next entries, or for `remind`, and spares waking the api thread for it.
+    // Only the database waits to hear what is durable, unless entries come from the log: that may
+    // wait for the next entries, or for `remind`, and spares waking the api thread for it.
     const urgent = commit !== this.#toldCommit || (!this.#streaming && persisted !== this.#toldPersisted)
     if (entries.length === 0 && !urgent) return
     this.#tell(entries, commit, persisted)
@@ -132,7 +132,10 @@ export class CommittedEntryStream {
     if (drop > 0) this.#tail.splice(0, drop)
   }
 
-  /** Entries from `#next` to the commit index, within credit. Fewer than all of them ends the streaming. */
+  /**
+   * Entries from `#next` to the commit index, within credit. Fewer than all of them ends the
+   * streaming.
+   */
   #take(): readonly Entry[] {
     const start = this.#tail[0]?.index ?? noIndex
     const from = this.#next - start

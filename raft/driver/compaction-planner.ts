@@ -8,12 +8,14 @@ export type CompactionLimits = {
 }
 
 /**
- * Decides where the log may be cut: at a point the database durably held, far enough behind the end that slow
- * followers find what they need. For whoever is in touch more is kept than the retention, `lengthFactorMax` times its bytes
- * at most, or as much as the state has that it was sent: whoever is further behind is sent a state.
+ * Decides where the log may be cut: at a point the database durably held, far enough behind the end
+ * that slow followers find what they need. For whoever is in touch more is kept than the retention,
+ * `lengthFactorMax` times its bytes at most, or as much as the state has that it was sent: whoever
+ * is further behind is sent a state.
  *
- * What a process found in its log it knows the size of, and no point to cut at. So that short lives do not add up, a log as
- * a whole is cut when it has `lengthFactorMax` times the retention, though less than the retention is left then.
+ * What a process found in its log it knows the size of, and no point to cut at. So that short lives
+ * do not add up, a log as a whole is cut when it has `lengthFactorMax` times the retention, though
+ * less than the retention is left then.
  */
 export class CompactionPlanner {
   readonly #limits: CompactionLimits
@@ -73,7 +75,9 @@ export class CompactionPlanner {
     return base.snapshot
   }
 
-  /** Nothing of what was planned is durable any more, or ever was: points have to be reached anew. */
+  /**
+   * Nothing of what was planned is durable any more, or ever was: points have to be reached anew.
+   */
   forgetPoints(): void {
     this.#points = []
   }
@@ -106,5 +110,7 @@ export class CompactionPlanner {
 type Point = { readonly snapshot: SnapshotMeta; readonly bytes: number }
 
 const pointsMax = 256
-/** So many times the retention the log may be, unless a state has more that somebody goes on from. */
+/**
+ * So many times the retention the log may be, unless a state has more that somebody goes on from.
+ */
 const lengthFactorMax = 4

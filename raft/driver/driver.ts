@@ -21,8 +21,8 @@ import { LeadershipTransferPolicy } from './leadership-transfer-policy.ts'
 import type { SuccessionCounts } from '../protocol/measured.ts'
 
 /**
- * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It decides
- * nothing about consensus and touches no file. One turn:
+ * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It
+ * decides nothing about consensus and touches no file. One turn:
  *
  *   inputs (ticks, peers, log, api) ──> proposals and reads of the turn, each as one ──> ready ──┐
  *   ┌────────────────────────────────────────────────────────────────────────────────────────────┘
@@ -104,7 +104,8 @@ export class Driver {
     })
     this.#membership.refresh()
     this.#core.tellWallTime(clock.wallMs())
-    // A late tick is not made up for: after a pause the world has moved on, not this member's patience.
+    // A late tick is not made up for: after a pause the world has moved on, not this member's
+    // patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
     if (this.#core.votesAlone) this.#core.campaign()
     this.#planTurn()
@@ -298,7 +299,8 @@ export class Driver {
   #turn(): void {
     this.#lease.tellTime(this.#now())
     this.#relays.inbox.flush()
-    // Then who leads, so that the api thread never asks again by an older word than the answer it got.
+    // Then who leads, so that the api thread never asks again by an older word than the answer it
+    // got.
     if (this.#status.outdated) {
       this.#relays.reads.leaderChanged()
       this.#status.tell(this.#now())

@@ -12,7 +12,9 @@ export interface EntryRelayNeeds {
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
 }
 
-/** Gives committed entries to members whose own log lost them, one request of each member at a time. */
+/**
+ * Gives committed entries to members whose own log lost them, one request of each member at a time.
+ */
 export class EntryRelay {
   readonly #needs: EntryRelayNeeds
   readonly #bytesMax: number
@@ -24,7 +26,9 @@ export class EntryRelay {
     this.#bytesMax = bytesMax
   }
 
-  /** A peer. What is not committed, or not durable here, may still change: asked again, it may be. */
+  /**
+   * A peer. What is not committed, or not durable here, may still change: asked again, it may be.
+   */
   requested(from: NodeId, first: LogIndex, last: LogIndex): void {
     const { self, core, members } = this.#needs
     const { commit, persistedIndex } = core.status()

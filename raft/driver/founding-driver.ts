@@ -14,8 +14,8 @@ export type FoundingDriverOptions = FoundingOptions & {
 }
 
 /**
- * Brings a founding to its end: sends what this member says of itself to the other founders until it
- * is founded, has records made durable, and answers those that are not founded yet.
+ * Brings a founding to its end: sends what this member says of itself to the other founders until
+ * it is founded, has records made durable, and answers those that are not founded yet.
  */
 export class FoundingDriver {
   readonly #options: FoundingDriverOptions

@@ -16,8 +16,8 @@ export interface TransferCore {
 }
 
 /**
- * When this member gives leadership away, to whom, and whether it may be given it. A leader whose own threads
- * stand still leads nobody well.
+ * When this member gives leadership away, to whom, and whether it may be given it. A leader whose
+ * own threads stand still leads nobody well.
  */
 export class LeadershipTransferPolicy {
   /** Only grow. */
@@ -69,8 +69,9 @@ export class LeadershipTransferPolicy {
   }
 
   /**
-   * Where the quorum waits for this disk too, nobody could be elected without it, and reads would stop as well. That the others
-   * committed without it once says nothing of now: their disks may stand still since.
+   * Where the quorum waits for this disk too, nobody could be elected without it, and reads would
+   * stop as well. That the others committed without it once says nothing of now: their disks may
+   * stand still since.
    */
   #helps(now: number, owed: Owed): boolean {
     const status = this.#core.status()
@@ -82,9 +83,10 @@ export class LeadershipTransferPolicy {
   }
 
   /**
-   * A leader that cannot open its state (it is not trusted, or the api thread stands still), and whose followers in touch
-   * need one, commits nothing and answers no read, while they keep others from being elected. It cannot know whether those
-   * are there: so it makes room for them, and leads again when they did not take it. Nothing is lost by that.
+   * A leader that cannot open its state (it is not trusted, or the api thread stands still), and
+   * whose followers in touch need one, commits nothing and answers no read, while they keep others
+   * from being elected. It cannot know whether those are there: so it makes room for them, and
+   * leads again when they did not take it. Nothing is lost by that.
    */
   #leadUsefully(now: number, isUnserved: (follower: NodeId) => boolean): void {
     if (commitsNothing(this.#core.status(), isUnserved)) this.#committing.start(now)

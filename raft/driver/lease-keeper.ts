@@ -5,8 +5,9 @@ import type { SharedLease } from '../protocol/shared-lease.ts'
 export type LeaseCore = Pick<Raft, 'term' | 'commit' | 'leaseUntilMs' | 'tellTime' | 'wantLease'>
 
 /**
- * The raft thread's half of leases: tells the core the time, and the board what it makes of it. The board is read by another
- * thread, with a clock whose zero is another; the difference is known from when its words were sent and when they came.
+ * The raft thread's half of leases: tells the core the time, and the board what it makes of it. The
+ * board is read by another thread, with a clock whose zero is another; the difference is known from
+ * when its words were sent and when they came.
  */
 export class LeaseKeeper {
   readonly #core: LeaseCore

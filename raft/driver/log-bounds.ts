@@ -7,7 +7,9 @@ import type { LogNeed } from './log-needs.ts'
 
 type FoundLog = Pick<RecoveredLog, 'base' | 'lastIndex' | 'bytes'>
 
-/** Where this member's log begins and ends, as it was handed to the log, and where it may be cut. */
+/**
+ * Where this member's log begins and ends, as it was handed to the log, and where it may be cut.
+ */
 export class LogBounds {
   readonly #planner: CompactionPlanner
   #base: SnapshotMeta
@@ -66,16 +68,19 @@ export class LogBounds {
   }
 
   /**
-   * The state is set aside, so that no database follows and frees what it has. The log goes on growing, though only while
-   * some member has a state to decide commands by; here it would be kept for two ends:
+   * The state is set aside, so that no database follows and frees what it has. The log goes on
+   * growing, though only while some member has a state to decide commands by; here it would be kept
+   * for two ends:
    *
-   * - A log that still has its first entry makes the state anew at the next start. It is given up where the log is full.
-   * - The state of another member is followed by the log's entries behind it. It comes from a leader, which has all that is
-   *   committed: one at `committed` or later can be had, for as long as this member asks for no earlier one
-   *   (`RepairRelay.wanted`). It is installed only where the log begins no later (`LogCompactor.beginBehind`).
+   * - A log that still has its first entry makes the state anew at the next start. It is given up
+   *   where the log is full.
+   * - The state of another member is followed by the log's entries behind it. It comes from a
+   *   leader, which has all that is committed: one at `committed` or later can be had, for as long
+   *   as this member asks for no earlier one (`RepairRelay.wanted`). It is installed only where the
+   *   log begins no later (`LogCompactor.beginBehind`).
    *
-   * So a full log is cut as if the database held all that is committed and durable here. What is beyond that may be a
-   * promise to a leader, and stays, as do term and vote.
+   * So a full log is cut as if the database held all that is committed and durable here. What is
+   * beyond that may be a promise to a leader, and stays, as do term and vote.
    *
    * @param committed the latest entry that is committed and durable here
    * @returns where the log is to be cut now; null: nowhere
@@ -115,7 +120,9 @@ export class LogBounds {
     this.#planner.forgetPoints()
   }
 
-  /** A state machine that saw no configuration entry yet is still under the one the log began with. */
+  /**
+   * A state machine that saw no configuration entry yet is still under the one the log began with.
+   */
   complete(snapshot: SnapshotMeta): SnapshotMeta {
     if (snapshot.configuration.members.length > 0) return snapshot
     return { ...snapshot, configuration: this.#base.configuration }

@@ -13,12 +13,21 @@ export interface LogCompactorOptions {
   install(snapshot: SnapshotMeta): void
 }
 
-/** Lets go of the beginning of the log: where the database has it, or where a fetched state takes its place. */
+/**
+ * Lets go of the beginning of the log: where the database has it, or where a fetched state takes
+ * its place.
+ */
 export class LogCompactor {
   readonly #needs: LogCompactorOptions
-  /** Staged in place of a state that was not to be trusted; the log is being told to begin behind it. */
+  /**
+   * Staged in place of a state that was not to be trusted; the log is being told to begin behind
+   * it.
+   */
   #beginning: SnapshotMeta | null = null
-  /** The log is damaged: what the database holds is let go of, so that the log can write the rest anew. */
+  /**
+   * The log is damaged: what the database holds is let go of, so that the log can write the rest
+   * anew.
+   */
   #damaged = false
   /** Nothing is applied, and no database follows. */
   #isStateSetAside = false
@@ -45,7 +54,11 @@ export class LogCompactor {
     this.#isStateSetAside = false
   }
 
-  /** Time has passed: without a state the log is kept within its bound all the same. @param needs as for `durable` */
+  /**
+   * Time has passed: without a state the log is kept within its bound all the same.
+   *
+   * @param needs as for `durable`
+   */
   tick(needs: () => readonly LogNeed[]): void {
     if (!this.#isStateSetAside || this.#beginning !== null) return
     const { core, extent } = this.#needs
@@ -72,10 +85,12 @@ export class LogCompactor {
   }
 
   /**
-   * The log has all of the staged state, and keeps what follows. Its record of where it begins is what makes the
-   * staged state the live one: a crash before it leaves the state wanted, one behind it finds it installed.
+   * The log has all of the staged state, and keeps what follows. Its record of where it begins is
+   * what makes the staged state the live one: a crash before it leaves the state wanted, one behind
+   * it finds it installed.
    *
-   * @returns `later`: not all of it is committed and durable here yet; `never`: the log begins behind it already
+   * @returns `later`: not all of it is committed and durable here yet; `never`: the log begins
+   * behind it already
    */
   beginBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
     const { core, extent } = this.#needs

@@ -13,7 +13,10 @@ export type LogRepairOptions = {
   readonly peers: readonly NodeId[]
   /** The first missing entry. */
   readonly first: LogIndex
-  /** The last entry to fetch: this log has it, so that a peer that has the same one has the same entries before it. */
+  /**
+   * The last entry to fetch: this log has it, so that a peer that has the same one has the same
+   * entries before it.
+   */
   readonly anchor: EntryId
   readonly clock: Clock
   readonly send: (message: PeerMessage) => void
@@ -21,7 +24,11 @@ export type LogRepairOptions = {
   readonly refusePeer: (peer: NodeId, violation: string) => void
   /** All entries from `first` to the anchor. Called once. */
   readonly done: (entries: readonly Entry[]) => void
-  /** Nobody can give them. Called once. @param why continues a sentence: "it cannot be repaired, as ..." */
+  /**
+   * Nobody can give them. Called once.
+   *
+   * @param why continues a sentence: "it cannot be repaired, as ..."
+   */
   readonly refuse: (why: string) => void
   /** One line for the operator. */
   readonly notice: (line: string) => void
@@ -34,8 +41,8 @@ const reminderMs = 60_000
 export const missingBytesMax = 64 * 1024 * 1024
 
 /**
- * Fetches the missing entries of a damaged log from one peer after the other. Meanwhile this member has no core: it
- * neither votes nor acknowledges nor campaigns. Peers send committed entries only.
+ * Fetches the missing entries of a damaged log from one peer after the other. Meanwhile this member
+ * has no core: it neither votes nor acknowledges nor campaigns. Peers send committed entries only.
  */
 export class LogRepair {
   readonly #needs: LogRepairOptions

@@ -31,7 +31,8 @@ export interface MembershipCoordinatorOptions {
 
 /**
  * @param from null: the api thread of this member; then `round` is its request
- * @param proof that this member led after it was asked: the read round that will tell, or told; null: none was opened
+ * @param proof that this member led after it was asked: the read round that will tell, or told;
+ * null: none was opened
  */
 type Ask = {
   readonly from: NodeId | null
@@ -42,10 +43,11 @@ type Ask = {
 }
 
 /**
- * Changes of the members. Whoever is asked passes it to the leader, who plans it against the configuration in force,
- * makes it, and answers when it is decided and a quorum has confirmed since that it leads: one that was deposed without
- * knowing would answer from a configuration that is no more. Nothing is remembered of an ask but that somebody waits: asked again it is
- * planned again, and what is so already is done. The leader also promotes learners that caught up.
+ * Changes of the members. Whoever is asked passes it to the leader, who plans it against the
+ * configuration in force, makes it, and answers when it is decided and a quorum has confirmed since
+ * that it leads: one that was deposed without knowing would answer from a configuration that is no
+ * more. Nothing is remembered of an ask but that somebody waits: asked again it is planned again,
+ * and what is so already is done. The leader also promotes learners that caught up.
  */
 export class MembershipCoordinator {
   readonly #needs: MembershipCoordinatorOptions
@@ -54,7 +56,10 @@ export class MembershipCoordinator {
   /** Of requests of this process, on the wire: no former life of it used the same. */
   readonly #firstRound: number
   #asks: Ask[] = []
-  /** The leaders that each request of this process was sent to: nobody else can answer it. The oldest is forgotten. */
+  /**
+   * The leaders that each request of this process was sent to: nobody else can answer it. The
+   * oldest is forgotten.
+   */
   readonly #asked = new Map<number, Set<NodeId>>()
   /** The reign that is led here; null: another leads. */
   #reign: { readonly term: number; readonly sinceMs: number } | null = null
@@ -100,8 +105,8 @@ export class MembershipCoordinator {
   }
 
   /**
-   * Takes the answer of a leader that the request was sent to. Others are ignored: a leader that was
-   * asked before may answer late, after the note of that was dropped.
+   * Takes the answer of a leader that the request was sent to. Others are ignored: a leader that
+   * was asked before may answer late, after the note of that was dropped.
    */
   answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
     if (this.#asked.get(round)?.has(from) !== true) return
@@ -236,14 +241,16 @@ export class MembershipCoordinator {
     const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
     if (!staysVoter && this.#givesWay(now)) return false
     const isAccepted = core.changeConfiguration({ members }).kind === 'accepted'
-    // What was dropped is tried again in a later turn; one that is asked for now would only drop it again.
+    // What was dropped is tried again in a later turn; one that is asked for now would only drop it
+    // again.
     if (isAccepted) this.#needs.wake()
     return isAccepted
   }
 
   /**
-   * A leader that is to vote no more lets the next one make that change: writes go on as soon as a transfer takes,
-   * not when an election does. Where nobody takes over it makes the change itself, and steps down then.
+   * A leader that is to vote no more lets the next one make that change: writes go on as soon as a
+   * transfer takes, not when an election does. Where nobody takes over it makes the change itself,
+   * and steps down then.
    */
   #givesWay(now: number): boolean {
     const forMs = giveWayTimeouts * this.#needs.electionMs

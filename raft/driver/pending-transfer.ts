@@ -3,8 +3,9 @@ import type { NodeId } from '../core/types.ts'
 import { healthiestSuccessor } from '../protocol/consensus-status.ts'
 
 /**
- * Brings leadership to another voter: to the healthiest first, and on to the next when one did not take it
- * within an election timeout, as the core gives a transfer up then. Asked with every tick; decides only.
+ * Brings leadership to another voter: to the healthiest first, and on to the next when one did not
+ * take it within an election timeout, as the core gives a transfer up then. Asked with every tick;
+ * decides only.
  */
 export class PendingTransfer {
   #untilMs: number | null = null

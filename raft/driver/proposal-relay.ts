@@ -22,25 +22,27 @@ export interface ProposalRelayNeeds {
 
 export type ProposalRelayLimits = {
   /**
-   * Bytes of proposals in one forward, and of those that wait for the end of a turn from all peers together.
+   * Bytes of proposals in one forward, and of those that wait for the end of a turn from all peers
+   * together.
    */
   readonly forwardBytesMax: number
   readonly waitingBytesMax: number
 }
 
 /**
- * Gathers the proposals of one turn, of this member and of followers that forward theirs, and brings them to
- * the
- * leader: into one append here, or into one message there. What is refused is certainly without effect, and
- * said
- * so; what is lost on the way is sent again by its proposer.
+ * Gathers the proposals of one turn, of this member and of followers that forward theirs, and
+ * brings them to the leader: into one append here, or into one message there. What is refused is
+ * certainly without effect, and said so; what is lost on the way is sent again by its proposer.
  */
 export class ProposalRelay {
   readonly #needs: ProposalRelayNeeds
   readonly #limits: ProposalRelayLimits
   #waiting: Batch[] = []
   #waitingBytes = 0
-  /** Whom proposals of each term were forwarded to: nobody else can say that they are without effect. The latest few. */
+  /**
+   * Whom proposals of each term were forwarded to: nobody else can say that they are without
+   * effect. The latest few.
+   */
   readonly #forwardedTo = new Map<Term, NodeId>()
 
   constructor(needs: ProposalRelayNeeds, limits: ProposalRelayLimits) {
@@ -99,9 +101,9 @@ export class ProposalRelay {
   }
 
   /**
-   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse it any more. A member
-   * forwards only what the feature level of the cluster has, so what cannot be decoded cannot be true. This member's own
-   * are what its own api thread encoded.
+   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse
+   * it any more. A member forwards only what the feature level of the cluster has, so what cannot
+   * be decoded cannot be true. This member's own are what its own api thread encoded.
    */
   #readable(batch: Batch): Batch {
     if (batch.from === null) return batch
@@ -167,7 +169,10 @@ export class ProposalRelay {
   }
 }
 
-/** Terms whose leader is remembered; a refusal that comes later finds its proposals settled by what was applied since. */
+/**
+ * Terms whose leader is remembered; a refusal that comes later finds its proposals settled by what
+ * was applied since.
+ */
 const termsMax = 8
 
 /** @param from null: this member's own */

@@ -33,7 +33,10 @@ export type RaftActorOptions = {
   readonly log: Channel<RaftToLog, LogToRaft>
   /** Shared with the api thread. Unset: no lease is held. */
   readonly lease?: SharedLease
-  /** Whether the state machine can decode a command that another member forwards. Unset: nobody looks. */
+  /**
+   * Whether the state machine can decode a command that another member forwards. Unset: nobody
+   * looks.
+   */
   readonly isCommand?: (payload: Uint8Array) => boolean
   /** Unset: nobody wants numbers. */
   readonly meter?: Meter
@@ -47,8 +50,8 @@ export type RaftActorOptions = {
  * log: opened ──> api: recovered ──> api says start ──> founding ──> driver runs ──> api says stop ──>
  * log: stop ──> stopped
  *
- * Nothing of consensus happens before the cluster is founded (see `Founding`): there is no driver. A
- * log that failed is fatal at any time.
+ * Nothing of consensus happens before the cluster is founded (see `Founding`): there is no driver.
+ * A log that failed is fatal at any time.
  */
 export class RaftActor {
   readonly #options: RaftActorOptions
@@ -65,7 +68,9 @@ export class RaftActor {
   /** Peers that know of a decided configuration without this member, before there is a driver. */
   readonly #removedBy = new Set<NodeId>()
   #metering: Timer | null = null
-  /** Reads of the log under way: one for each follower, and one for each peer that asks for entries. */
+  /**
+   * Reads of the log under way: one for each follower, and one for each peer that asks for entries.
+   */
   readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
   #nextFetch = 1
   #mender: LogRepair | null = null
@@ -90,8 +95,9 @@ export class RaftActor {
   }
 
   /**
-   * A peer knows this member by another log, and refuses it. Ends this member once so many do that no
-   * quorum is left for it; before that a peer may be wrong, and others may still need this member.
+   * A peer knows this member by another log, and refuses it. Ends this member once so many do that
+   * no quorum is left for it; before that a peer may be wrong, and others may still need this
+   * member.
    */
   logRefusedBy(peer: NodeId, peerName: string): void {
     this.#logRefusedBy.set(peer, peerName)
@@ -228,7 +234,10 @@ export class RaftActor {
     this.#meetPeers(recovered.logId, start).begin()
   }
 
-  /** Links come up, and peers are told who this member is. Once: before the log is whole when it has to be mended. */
+  /**
+   * Links come up, and peers are told who this member is. Once: before the log is whole when it has
+   * to be mended.
+   */
   #meetPeers(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
     const { node, clock, transport, api } = this.#options
@@ -319,7 +328,10 @@ export class RaftActor {
     return initialConfiguration(node.joining?.members ?? node.members)
   }
 
-  /** A new log begins with the configuration all first members were given; from then on the log knows. */
+  /**
+   * A new log begins with the configuration all first members were given; from then on the log
+   * knows.
+   */
   #began(recovered: RecoveredLog): RecoveredLog {
     const { members } = this.#options.node
     const fresh = recovered.base.index === 0 && recovered.base.configuration.members.length === 0

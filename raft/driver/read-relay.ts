@@ -17,17 +17,18 @@ export interface ReadRelayNeeds {
 
 export type ReadRelayLimits = {
   /**
-   * Requests of peers gathered in one turn, and rounds sent to a leader without answer; more fail at once.
+   * Requests of peers gathered in one turn, and rounds sent to a leader without answer; more fail
+   * at once.
    */
   readonly waitingMax: number
 }
 
 /**
- * Gathers the read rounds of one turn, of this member and of followers, into one question: to the core of the
- * leader here, or to the leader elsewhere.
+ * Gathers the read rounds of one turn, of this member and of followers, into one question: to the
+ * core of the leader here, or to the leader elsewhere.
  *
- * A round sent to a leader is named by a number this process has not used before, nor a former life of it:
- * otherwise an answer that was late by a restart would confirm a younger read.
+ * A round sent to a leader is named by a number this process has not used before, nor a former life
+ * of it: otherwise an answer that was late by a restart would confirm a younger read.
  */
 export class ReadRelay {
   readonly #needs: ReadRelayNeeds

@@ -1,9 +1,10 @@
 import type { Configuration, NodeId } from '../core/types.ts'
 
 /**
- * Whether so many voters refuse a member that it must believe them: a majority of the other voters, in
- * both halves of a joint configuration. Then no quorum of the configuration is left that the member
- * could belong to, so it loses nothing by ending; and no minority, whatever it says, ends a member.
+ * Whether so many voters refuse a member that it must believe them: a majority of the other voters,
+ * in both halves of a joint configuration. Then no quorum of the configuration is left that the
+ * member could belong to, so it loses nothing by ending; and no minority, whatever it says, ends a
+ * member.
  */
 export function isProof(
   { voters, votersOutgoing }: Pick<Configuration, 'voters' | 'votersOutgoing'>,

@@ -44,8 +44,9 @@ export type RelaysNeeds = {
 }
 
 /**
- * All that members ask of each other beyond the algorithm, one part for each concern; each answers its own api thread
- * and the same part of its peers. A concern to come gets a part of its own here, and a case in `fromPeer`.
+ * All that members ask of each other beyond the algorithm, one part for each concern; each answers
+ * its own api thread and the same part of its peers. A concern to come gets a part of its own here,
+ * and a case in `fromPeer`.
  */
 export class Relays {
   readonly proposals: ProposalRelay

@@ -17,8 +17,9 @@ export interface RepairRelayNeeds {
 }
 
 /**
- * Requests for state: a member whose own is not to be trusted asks its leader, again and again until it has one. The
- * wish fades when it is not repeated, so that nothing is taken that is not wanted any more.
+ * Requests for state: a member whose own is not to be trusted asks its leader, again and again
+ * until it has one. The wish fades when it is not repeated, so that nothing is taken that is not
+ * wanted any more.
  */
 export class RepairRelay {
   readonly #needs: RepairRelayNeeds
@@ -36,7 +37,10 @@ export class RepairRelay {
     return wish === null ? null : later(wish.atLeast, this.#needs.logBase)
   }
 
-  /** A state is asked for, and may be on its way: so that it is not passed before it comes, some log is kept for it. */
+  /**
+   * A state is asked for, and may be on its way: so that it is not passed before it comes, some log
+   * is kept for it.
+   */
   get logNeed(): LogNeed | null {
     const wish = this.#current
     return wish === null ? null : { from: wish.asked, stateBytes: repairLogBytesMin }
@@ -56,7 +60,10 @@ export class RepairRelay {
       this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast: asked })
   }
 
-  /** A state was installed. Another, sent for the same wish, would come over one that is trusted and applies on. */
+  /**
+   * A state was installed. Another, sent for the same wish, would come over one that is trusted and
+   * applies on.
+   */
   fulfilled(): void {
     this.#wish = null
   }

@@ -11,8 +11,8 @@ export interface ReportRelayNeeds {
 }
 
 /**
- * Reports between the api threads of members. Of several that one turn brings from one member the latest goes on:
- * so there are never more under way than members.
+ * Reports between the api threads of members. Of several that one turn brings from one member the
+ * latest goes on: so there are never more under way than members.
  */
 export class ReportRelay {
   readonly #needs: ReportRelayNeeds

@@ -20,9 +20,9 @@ export type SelfMembershipParts = {
 }
 
 /**
- * Which peers this member talks to, and whether it is still a member itself. Peers may call as long as
- * the configuration in force or the last decided one has them: a removal that is not decided may come
- * to nothing.
+ * Which peers this member talks to, and whether it is still a member itself. Peers may call as long
+ * as the configuration in force or the last decided one has them: a removal that is not decided may
+ * come to nothing.
  */
 export class SelfMembership {
   readonly #parts: SelfMembershipParts
@@ -43,8 +43,8 @@ export class SelfMembership {
   }
 
   /**
-   * Asks peers who the members are while no leader is known: it may be one that this member's log does
-   * not have yet, and whose calls are refused therefore.
+   * Asks peers who the members are while no leader is known: it may be one that this member's log
+   * does not have yet, and whose calls are refused therefore.
    */
   tick(nowMs: number, hasLeader: boolean): void {
     if (hasLeader) this.#leaderlessMs = null
@@ -59,8 +59,8 @@ export class SelfMembership {
   }
 
   /**
-   * A peer asks for the members, or says who they are. Only those that this member's own log, or the
-   * cluster on joining, named are believed, and only whom to talk to: what counts is the log.
+   * A peer asks for the members, or says who they are. Only those that this member's own log, or
+   * the cluster on joining, named are believed, and only whom to talk to: what counts is the log.
    */
   receive(message: Extract<PeerMessage, { readonly kind: 'members-wanted' | 'members' }>): void {
     const { self, core, send } = this.#parts
@@ -104,9 +104,9 @@ export class SelfMembership {
   }
 
   /**
-   * A peer refuses this member: the configuration at `configurationIndex`, which is decided, does not
-   * have it. One peer proves nothing; see `isProof`. Nor does one that knows less than this member: it
-   * may not have heard of it yet.
+   * A peer refuses this member: the configuration at `configurationIndex`, which is decided, does
+   * not have it. One peer proves nothing; see `isProof`. Nor does one that knows less than this
+   * member: it may not have heard of it yet.
    */
   onRemovedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (configurationIndex <= this.#floor) return

@@ -10,18 +10,26 @@ import type { RaftToApi, SnapshotInAnswer } from '../protocol/thread-messages.ts
 export interface SnapshotInboxNeeds {
   readonly self: NodeId
   readonly commit: LogIndex
-  /** From where on a state is welcome whatever the log holds, to replace one that is not to be trusted. */
+  /**
+   * From where on a state is welcome whatever the log holds, to replace one that is not to be
+   * trusted.
+   */
   readonly stateWanted: LogIndex | null
   post(message: RaftToApi): void
   /** Asks for a turn, and so for `flush`. */
   wake(): void
-  /** Why the core will never take `message`, which is then counted against its sender; null: it may. */
+  /**
+   * Why the core will never take `message`, which is then counted against its sender; null: it may.
+   */
   violation(message: Message & { readonly kind: 'snapshot' }): string | null
-  /** All of it is staged and verified, or the log has it already: the core may take it. Called in a turn. */
+  /**
+   * All of it is staged and verified, or the log has it already: the core may take it. Called in a
+   * turn.
+   */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
-   * The log has all of the staged state and keeps what follows: it is to begin behind it. `install` follows once that
-   * is durable. Called in a turn.
+   * The log has all of the staged state and keeps what follows: it is to begin behind it. `install`
+   * follows once that is durable. Called in a turn.
    *
    * @returns `later`: not yet, ask again next turn; `never`: the log begins behind it already
    */
@@ -34,9 +42,8 @@ export type SnapshotInboxLimits = {
 }
 
 /**
- * Snapshots on their way in: one at a time, and none while one that the core took is being installed. A
- * refused
- * sender comes again.
+ * Snapshots on their way in: one at a time, and none while one that the core took is being
+ * installed. A refused sender comes again.
  */
 export class SnapshotInbox {
   readonly #needs: SnapshotInboxNeeds
@@ -50,7 +57,10 @@ export class SnapshotInbox {
   #state: 'free' | 'staged' | 'taken' = 'free'
   /** Waits for the turn in which the core hears of it. */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
-  /** A leader takes this member for one that lags behind this state: the core tells it how far it is. The latest counts. */
+  /**
+   * A leader takes this member for one that lags behind this state: the core tells it how far it
+   * is. The latest counts.
+   */
   #needless: (Message & { readonly kind: 'snapshot' }) | null = null
   /** Staged, for a member that asked for it: taken even if the log is further. */
   #repair: Repair | null = null
@@ -104,8 +114,8 @@ export class SnapshotInbox {
   }
 
   /**
-   * A turn's inputs. The core hears of a staged state here and not where the stream ends: what it finds broken
-   * must end this thread, and whoever serves the stream would take it for a refusal.
+   * A turn's inputs. The core hears of a staged state here and not where the stream ends: what it
+   * finds broken must end this thread, and whoever serves the stream would take it for a refusal.
    */
   flush(): void {
     const offered = this.#offered
@@ -122,7 +132,9 @@ export class SnapshotInbox {
     return this.#state === 'taken'
   }
 
-  /** The log behind a state that was asked for is kept while it is received, and until it is taken. */
+  /**
+   * The log behind a state that was asked for is kept while it is received, and until it is taken.
+   */
   get logNeed(): LogNeed | null {
     const [repair, stream] = [this.#repair, this.#stream]
     const need = (from: LogIndex, bytes: number): LogNeed => ({
@@ -139,7 +151,10 @@ export class SnapshotInbox {
     this.#repair = null
   }
 
-  /** A turn ended: what the core did not take by now it has no use for. The next snapshot replaces it. */
+  /**
+   * A turn ended: what the core did not take by now it has no use for. The next snapshot replaces
+   * it.
+   */
   turnEnded(): void {
     if (this.#state !== 'staged' || this.#offered !== null) return
     const answer = this.#repair === null ? 'never' : this.#needs.beginLogBehind(this.#repair.snapshot)
@@ -163,8 +178,8 @@ export class SnapshotInbox {
   }
 
   /**
-   * The staged repair waits for entries that only the log of its own leader may have had: a later one, whose log begins
-   * behind them, has to send its state instead.
+   * The staged repair waits for entries that only the log of its own leader may have had: a later
+   * one, whose log begins behind them, has to send its state instead.
    */
   #isOutlived({ term }: SnapshotHeader): boolean {
     const waits = this.#state === 'staged' && this.#offered === null
@@ -175,8 +190,8 @@ export class SnapshotInbox {
     const { commit, stateWanted } = this.#needs
     if (purpose === 'catch-up') {
       if (snapshot.index > commit) return
-      // What this member acknowledged may have been lost on the way, and cut from the leader's log meanwhile: then neither
-      // would the log help, nor a state that is refused for ever.
+      // What this member acknowledged may have been lost on the way, and cut from the leader's log
+      // meanwhile: then neither would the log help, nor a state that is refused for ever.
       this.#needless = { kind: 'snapshot', from, to, term, snapshot }
       this.#needs.wake()
       throw new Error('this member is further than that')
@@ -185,7 +200,10 @@ export class SnapshotInbox {
     }
   }
 
-  /** A sender that comes again has given its former stream up, and so has the leader of a former term. */
+  /**
+   * A sender that comes again has given its former stream up, and so has the leader of a former
+   * term.
+   */
   #supersede(header: SnapshotHeader): void {
     const stream = this.#stream
     if (stream === null) return

@@ -20,25 +20,37 @@ export interface SnapshotOutboxNeeds {
 }
 
 export type SnapshotOutboxLimits = {
-  /** Streams at once; peers beyond that are told to wait by a failed report, and the core asks again. */
+  /**
+   * Streams at once; peers beyond that are told to wait by a failed report, and the core asks
+   * again.
+   */
   readonly streamsMax: number
   /** Chunks asked for ahead of the peer. */
   readonly windowChunks: number
 }
 
-/** Snapshots on their way to peers: chunks pulled from the api thread as fast as the peer takes them. */
+/**
+ * Snapshots on their way to peers: chunks pulled from the api thread as fast as the peer takes
+ * them.
+ */
 export class SnapshotOutbox {
   readonly #needs: SnapshotOutboxNeeds
   readonly #limits: SnapshotOutboxLimits
   readonly #streams = new Map<number, Stream>()
   /**
-   * Who found no place, first come first; they get the next ones, so that a peer whose streams break again and again
-   * leaves room for others. Bounded by the configuration.
+   * Who found no place, first come first; they get the next ones, so that a peer whose streams
+   * break again and again leaves room for others. Bounded by the configuration.
    */
   readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
-  /** The states that peers took last. Of those who follow: the others are forgotten when the log is to be cut. */
+  /**
+   * The states that peers took last. Of those who follow: the others are forgotten when the log is
+   * to be cut.
+   */
   readonly #delivered = new Map<NodeId, SentState>()
-  /** Peers for which a state was requested and none could be opened since. Of those who follow, as above. */
+  /**
+   * Peers for which a state was requested and none could be opened since. Of those who follow, as
+   * above.
+   */
   readonly #unserved = new Set<NodeId>()
   #nextStream = 1
 
@@ -47,7 +59,11 @@ export class SnapshotOutbox {
     this.#limits = limits
   }
 
-  /** What peers need of the log: those that are sent a state, and the others. @param followers of the core, now */
+  /**
+   * What peers need of the log: those that are sent a state, and the others.
+   *
+   * @param followers of the core, now
+   */
   logNeeds(followers: readonly FollowerStatus[]): readonly LogNeed[] {
     for (const peer of this.#delivered.keys())
       if (!followers.some(({ id }) => id === peer)) this.#delivered.delete(peer)
@@ -59,7 +75,10 @@ export class SnapshotOutbox {
     return needs
   }
 
-  /** Returns whether the state that this peer needs has been requested here, and could not be opened so far. */
+  /**
+   * Returns whether the state that this peer needs has been requested here, and could not be opened
+   * so far.
+   */
   isUnserved(peer: NodeId): boolean {
     return this.#unserved.has(peer)
   }

@@ -24,8 +24,9 @@ export type StallLimits = { readonly stallMsMax: number; readonly stallCooldownM
 export type Owed = { readonly writingSinceMs: number | null; readonly applyingSinceMs: number | null }
 
 /**
- * Notices that the log or the api thread of this member stands still while work waits. The time this thread
- * itself stood still counts for nothing: a whole process that was paused first hears what it missed.
+ * Notices that the log or the api thread of this member stands still while work waits. The time
+ * this thread itself stood still counts for nothing: a whole process that was paused first hears
+ * what it missed.
  */
 export class StallDetector {
   readonly #limits: StallLimits
@@ -47,7 +48,10 @@ export class StallDetector {
     return this.#stalledMs >= stallMsMax - lateMs && now - this.#gaveWayMs >= stallCooldownMs
   }
 
-  /** Not again for the cooldown, whatever came of it: where all are slow, passing leadership around helps nobody. */
+  /**
+   * Not again for the cooldown, whatever came of it: where all are slow, passing leadership around
+   * helps nobody.
+   */
   gaveWay(now: number): void {
     this.#gaveWayMs = now
     this.#stalledMs = 0
@@ -79,7 +83,10 @@ const lateMs = 500
 /** A look that comes later than this was held up itself. */
 const lookMsMax = 100
 
-/** Whether the log or the api thread owes an answer for longer than one takes. Who stands still should not lead. */
+/**
+ * Whether the log or the api thread owes an answer for longer than one takes. Who stands still
+ * should not lead.
+ */
 export function standsStill({ writingSinceMs, applyingSinceMs }: Owed, now: number): boolean {
   return isLate(writingSinceMs, now) || isLate(applyingSinceMs, now)
 }

@@ -13,8 +13,8 @@ export interface TransferRelayNeeds {
 }
 
 /**
- * Requests to hand leadership on, from whichever member was asked to the leader. Asked again until it happened or was
- * refused: who leads by then decides anew, so that nothing is remembered here.
+ * Requests to hand leadership on, from whichever member was asked to the leader. Asked again until
+ * it happened or was refused: who leads by then decides anew, so that nothing is remembered here.
  */
 export class TransferRelay {
   readonly #needs: TransferRelayNeeds

@@ -3,8 +3,8 @@ import { logIndex, term } from '../core/types.ts'
 import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
 
 /**
- * Configurations are rare and small, so they are kept as JSON: readable in a dump, open to new fields. What a member
- * has not is left out, as it was before there were such facts.
+ * Configurations are rare and small, so they are kept as JSON: readable in a dump, open to new
+ * fields. What a member has not is left out, as it was before there were such facts.
  */
 export function encodeConfiguration(configuration: Configuration): Uint8Array {
   const members = configuration.members.map(({ replaces, addedMs, ...member }) => ({

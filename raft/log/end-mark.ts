@@ -3,9 +3,9 @@ import { checksum } from './checksum.ts'
 import { formatVersion, getU64, logIdBytes, putU64 } from './layout.ts'
 
 /*
- * Where a log ended when it was closed. An interrupted write and a lost tail look alike, so without this a
- * disk that forgets the last writes of a stopped member would be believed. It is a lower bound: it stays true
- * while the log grows, and a log without one is read all the same.
+ * Where a log ended when it was closed. An interrupted write and a lost tail look alike, so without
+ * this a disk that forgets the last writes of a stopped member would be believed. It is a lower
+ * bound: it stays true while the log grows, and a log without one is read all the same.
  *
  *   file `end`
  *   magic 8 | format u32 | checksum u32 | log id 8 | segment number u32 | chain u32 | sequence u64
@@ -40,7 +40,11 @@ export function writeEndMark(disk: LogDisk, mark: EndMark): void {
   disk.syncDirectory()
 }
 
-/** @returns null when there is none, `damaged` when nobody can tell what it said @throws LogFailure */
+/**
+ * @returns null when there is none, `damaged` when nobody can tell what it said
+ *
+ * @throws LogFailure
+ */
 export function readEndMark(disk: LogDisk): EndMark | null | 'damaged' {
   if (!disk.list().includes(endMarkName)) return null
   const file = disk.open(endMarkName, 'existing')

@@ -13,8 +13,8 @@ export type EntryPlace = {
 const slotsMin = 1024
 
 /**
- * Index -> place, in four flat arrays: 16 bytes per entry. It is as long as the log between base and
- * last index, which is bounded by whoever cuts the log; what a cut frees is given back.
+ * Index -> place, in four flat arrays: 16 bytes per entry. It is as long as the log between base
+ * and last index, which is bounded by whoever cuts the log; what a cut frees is given back.
  *
  *     slots   . . . . [first] . . . . . [first + count - 1] . . .
  *             ^ head: freed by cuts, moved away when it is more than half

@@ -31,7 +31,11 @@ export function placesFrom(
   return places
 }
 
-/** Reads the entries at `places`, of which the first has index `from`. @throws LogFailure `damaged`, `io` */
+/**
+ * Reads the entries at `places`, of which the first has index `from`.
+ *
+ * @throws LogFailure `damaged`, `io`
+ */
 export function readRun(
   segments: readonly Segment[],
   from: LogIndex,

@@ -31,7 +31,10 @@ export type LogFailureCode =
 /** The message is one line that names the file and, where there is one, the remedy. */
 export class LogFailure extends Failure<LogFailureCode> {}
 
-/** What an operator does about a log that may have lost a vote or an entry. A copy of it from before is as forgetful. */
+/**
+ * What an operator does about a log that may have lost a vote or an entry. A copy of it from before
+ * is as forgetful.
+ */
 export const replaceMember =
   'it may have lost a vote or an entry, so this member does not start; bring back no older copy of it, which has forgotten ' +
   'them too: it must be replaced by a new member'

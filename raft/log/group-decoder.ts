@@ -86,7 +86,10 @@ export function decodeGroup(bytes: Uint8Array, header: GroupHeader): readonly Pl
   return records.length === header.records ? records : null
 }
 
-/** @returns null when the bytes at `offset` are no intact record that continues `seed` and ends by `end` */
+/**
+ * @returns null when the bytes at `offset` are no intact record that continues `seed` and ends by
+ * `end`
+ */
 export function decodeRecord(
   bytes: Uint8Array,
   offset: number,

@@ -28,15 +28,16 @@
  *     tail            index u64 | term u64          in a head: the last entry of earlier segments
  *     seal            number u32                    nothing follows in this segment; that one continues
  *
- * Every segment's head states base, hard state and tail anew, so that earlier segments can go. The next
- * segment is complete and durable under its name before the seal is written; hence a sealed segment
- * without successor, or a torn group in a sealed one, is loss and not an interrupted write.
+ * Every segment's head states base, hard state and tail anew, so that earlier segments can go. The
+ * next segment is complete and durable under its name before the seal is written; hence a sealed
+ * segment without successor, or a torn group in a sealed one, is loss and not an interrupted write.
  *
- * The place of a group was zero before. An interrupted write leaves whole sectors of it zero, or all bytes
- * from one on. So a group that is not whole is an interrupted write only when its padding is still zero, or
- * when more of its sectors are zero than one changed byte each could have made so ("sparse sectors" counts
- * those that hold one other byte, or none), and nothing lies behind it. Nobody was told it was durable; it
- * is taken away. Anything else that is not as it was written is rot, and may be a promise.
+ * The place of a group was zero before. An interrupted write leaves whole sectors of it zero, or
+ * all bytes from one on. So a group that is not whole is an interrupted write only when its padding
+ * is still zero, or when more of its sectors are zero than one changed byte each could have made so
+ * ("sparse sectors" counts those that hold one other byte, or none), and nothing lies behind it.
+ * Nobody was told it was durable; it is taken away. Anything else that is not as it was written is
+ * rot, and may be a promise.
  */
 
 export const sectorBytes = 512

@@ -8,7 +8,10 @@ export type LogLimits = {
   /** Read in one turn, between which appends go first; one record may be larger. */
   readonly scrubTurnBytes: number
   readonly scrubPauseMs: number
-  /** A damaged log is written anew while it runs when no more is left of it; until then the base has to move up. */
+  /**
+   * A damaged log is written anew while it runs when no more is left of it; until then the base has
+   * to move up.
+   */
   readonly rewriteBytesMax: number
 }
 

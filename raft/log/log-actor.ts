@@ -50,8 +50,8 @@ export type LogActorOptions = {
 }
 
 /**
- * The log thread's whole life: serves messages in the order they came. It waits for the disk in every
- * call; whatever arrives meanwhile becomes the next group.
+ * The log thread's whole life: serves messages in the order they came. It waits for the disk in
+ * every call; whatever arrives meanwhile becomes the next group.
  */
 export class LogActor {
   readonly #options: LogActorOptions
@@ -202,7 +202,9 @@ export class LogActor {
     }
   }
 
-  /** A failure of the log is told to everyone who waits for an answer, once, and ends the service. */
+  /**
+   * A failure of the log is told to everyone who waits for an answer, once, and ends the service.
+   */
   #guard(action: () => void): void {
     if (this.#over) return
     try {

@@ -5,20 +5,24 @@ import type { LogFailureCode } from './errors.ts'
 import type { EntryId } from './stretch.ts'
 
 /*
- * What the log thread and its two neighbours say to each other. Messages of one neighbour are served
- * in order; consecutive writes that arrived together are one group commit.
+ * What the log thread and its two neighbours say to each other. Messages of one neighbour are
+ * served in order; consecutive writes that arrived together are one group commit.
  */
 
 export type RaftToLog =
   /** Answered by `persisted`. Tickets ascend. */
   | ({ readonly kind: 'write'; readonly ticket: PersistTicket } & LogWrite)
-  /** Answered by `fetched` or `fetch-refused` with the same id. At least one entry, then up to `bytesMax`. */
+  /**
+   * Answered by `fetched` or `fetch-refused` with the same id. At least one entry, then up to
+   * `bytesMax`.
+   */
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
   /** Answered by `cut-done`. At or below the present base it does nothing. */
   | { readonly kind: 'cut'; readonly base: SnapshotMeta }
   /**
-   * Answers `wounded`: repair the log with what is given. Answered by `opened`, or by `repair-wants` when entries are
-   * missing. @param covered what the database durably holds @param entries of a peer, as `repair-wants` says
+   * Answers `wounded`: repair the log with what is given. Answered by `opened`, or by
+   * `repair-wants` when entries are missing. @param covered what the database durably holds @param
+   * entries of a peer, as `repair-wants` says
    */
   | { readonly kind: 'repair'; readonly covered: SnapshotMeta; readonly entries: readonly Entry[] }
   /** Closes the log. Answered by `stopped`, the last word. */
@@ -31,7 +35,10 @@ export type LogToRaft =
   | ({ readonly kind: 'wounded' } & WoundedSummary)
   /** These entries are missing; the last one that is sent must be `anchor`. */
   | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
-  /** The scrub found damage, in one line: a `cut` that is as high as it may be lets the log repair itself. */
+  /**
+   * The scrub found damage, in one line: a `cut` that is as high as it may be lets the log repair
+   * itself.
+   */
   | { readonly kind: 'damage-found'; readonly line: string }
   | { readonly kind: 'damage-repaired'; readonly line: string }
   /** The scrub has read all of the log. */

@@ -19,8 +19,8 @@ export type LogScrubOptions = {
 }
 
 /**
- * Reads the log again and again, slowly, and has what is damaged written anew. What the page cache holds is not read from
- * the disk, so rot of a file shows once its pages were dropped.
+ * Reads the log again and again, slowly, and has what is damaged written anew. What the page cache
+ * holds is not read from the disk, so rot of a file shows once its pages were dropped.
  */
 export class LogScrub {
   readonly #options: LogScrubOptions

@@ -5,7 +5,9 @@ import type { LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 import { LogShape } from './log-shape.ts'
 
-/** The log without a disk: the reference, and what a member that need not survive its process uses. */
+/**
+ * The log without a disk: the reference, and what a member that need not survive its process uses.
+ */
 export class MemoryLog implements LogStore {
   readonly recovered: RecoveredLog
   readonly #shape: LogShape

@@ -3,19 +3,23 @@ import { logIndex } from '../core/types.ts'
 import type { EntryId } from './stretch.ts'
 
 /*
- * When a damaged log may be repaired. The damage may have swallowed entries, terms, votes and bases. The log is as good
- * as it was when each of them is known to be replaced or held elsewhere:
+ * When a damaged log may be repaired. The damage may have swallowed entries, terms, votes and
+ * bases. The log is as good as it was when each of them is known to be replaced or held elsewhere:
  *
  *   |-- before: intact --|-- damaged --|-- behind: intact, to the end of the log --|
  *              known ^                  ^ first                            last ^
  *
- * - Terms and votes: the last hard state counts. Behind the damage there is one, so no vote is lost.
- * - Entries at or above `first`: an entry replaces whatever was at its index and above. So those behind are all there are.
+ * - Terms and votes: the last hard state counts. Behind the damage there is one, so no vote is
+ *   lost.
+ * - Entries at or above `first`: an entry replaces whatever was at its index and above. So those
+ *   behind are all there are.
  * - Entries up to `known` were committed before the damage, so nothing in it replaced them.
- * - Entries between: committed and held by this member's database, as their effects (`covered`), or by peers. A peer that
- *   has committed the entry `anchor`, of the same index and term, has the same entries before it: Raft's log matching.
- * - A base in the damage only moved the beginning of the log up, which is not needed; a database that was installed
- *   with it is newer than `base`, which its owner looks for (see `refuseNewerDatabase`).
+ * - Entries between: committed and held by this member's database, as their effects (`covered`), or
+ *   by peers. A peer that has committed the entry `anchor`, of the same index and term, has the
+ *   same entries before it: Raft's log matching.
+ * - A base in the damage only moved the beginning of the log up, which is not needed; a database
+ *   that was installed with it is newer than `base`, which its owner looks for (see
+ *   `refuseNewerDatabase`).
  *
  * The last write is never repaired, as nothing behind it says what it was.
  */

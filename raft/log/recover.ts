@@ -38,8 +38,8 @@ export type RecoveredFiles = {
 const windowBytes = 1024 * 1024
 
 /**
- * Reads all there is. What the power cut interrupted is taken away; anything else that is not as it was
- * written is refused.
+ * Reads all there is. What the power cut interrupted is taken away; anything else that is not as it
+ * was written is refused.
  *
  * @param owner whose log it should be
  * @returns null when there is no log yet
@@ -60,7 +60,10 @@ export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
   return files
 }
 
-/** Cutting removes the oldest first, but a crash may bring some back: what lies before a hole was cut. */
+/**
+ * Cutting removes the oldest first, but a crash may bring some back: what lies before a hole was
+ * cut.
+ */
 export function lastRun(numbers: readonly number[]): readonly number[] {
   let start = numbers.length - 1
   while (start > 0 && numbers[start - 1] === (numbers[start] as number) - 1) start--
@@ -205,7 +208,10 @@ class Recovery {
     }
   }
 
-  /** The first head read says where the log begins; the others must agree with what was read by then. */
+  /**
+   * The first head read says where the log begins; the others must agree with what was read by
+   * then.
+   */
   #head(name: string, group: FoundGroup, { record }: PlacedRecord): void {
     const shape = this.#shape
     const first = this.#segments.length === 1
@@ -270,8 +276,9 @@ class Recovery {
   }
 
   /**
-   * A segment is made before its predecessor is sealed, and nothing is appended to it before that. So one
-   * that follows an unsealed segment is the newest and holds its head only; it is made again when needed.
+   * A segment is made before its predecessor is sealed, and nothing is appended to it before that.
+   * So one that follows an unsealed segment is the newest and holds its head only; it is made again
+   * when needed.
    */
   #withdrawUnfinished(unsealed: number, next: number, afterNext: number | undefined): void {
     const name = segmentName(next)
@@ -292,9 +299,9 @@ class Recovery {
   }
 
   /**
-   * What can be read need not be on disk: it may be a write whose sync was interrupted, or failed and
-   * left the cache looking clean. Only the last group of a segment can be such a write, so these are
-   * written once more.
+   * What can be read need not be on disk: it may be a write whose sync was interrupted, or failed
+   * and left the cache looking clean. Only the last group of a segment can be such a write, so
+   * these are written once more.
    */
   #makeDurable(): void {
     for (const segment of this.#segments.slice(-2)) {
@@ -309,7 +316,10 @@ class Recovery {
 
 const headKinds = ['base', 'tail', 'hard-state'] as const
 
-/** The first group of a segment is believed without one before it, so it has to be what only a head is. */
+/**
+ * The first group of a segment is believed without one before it, so it has to be what only a head
+ * is.
+ */
 function isWholeHead({ records }: FoundGroup): boolean {
   return (
     records.length === headKinds.length && records.every(({ record }, at) => record.kind === headKinds[at])

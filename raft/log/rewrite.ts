@@ -23,9 +23,10 @@ const MiB = 1024 * 1024
 const groupBytesWanted = 1 * MiB
 
 /**
- * Writes a log anew, as one segment behind a gap in the numbers. Recovery takes what lies before a gap for removed, so
- * the rename that gives the segment its name replaces the whole log in one step; a crash before it leaves the log as it
- * was, one behind it leaves old segments that the next start removes.
+ * Writes a log anew, as one segment behind a gap in the numbers. Recovery takes what lies before a
+ * gap for removed, so the rename that gives the segment its name replaces the whole log in one
+ * step; a crash before it leaves the log as it was, one behind it leaves old segments that the next
+ * start removes.
  *
  * @throws LogFailure
  */

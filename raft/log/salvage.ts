@@ -10,7 +10,10 @@ import type { LogOwner } from './segment.ts'
 import { Stretch } from './stretch.ts'
 import type { IntactGroup } from './stretch.ts'
 
-/** What is intact of a damaged log: everything before the first damaged place, everything behind the last one. */
+/**
+ * What is intact of a damaged log: everything before the first damaged place, everything behind the
+ * last one.
+ */
 export type Salvage = {
   readonly logId: Uint8Array
   /** null when the beginning of the log is damaged. */
@@ -74,7 +77,10 @@ class Walk {
     }
   }
 
-  /** @param fromTheStart whether the run begins with the first segment of the log's life, which has a known head */
+  /**
+   * @param fromTheStart whether the run begins with the first segment of the log's life, which has
+   * a known head
+   */
   result(fromTheStart: boolean): Salvage | null {
     const behind = this.#stretch
     if (behind === null || this.#logId === null || this.#contradiction) return null

@@ -30,7 +30,10 @@ export class GroupScanner {
   #chain: number | null
   #sequence: number | null
 
-  /** @param options `chain` and `sequence` are null when no group was read before: the first is believed */
+  /**
+   * @param options `chain` and `sequence` are null when no group was read before: the first is
+   * believed
+   */
   constructor(options: {
     readonly name: string
     readonly number: number
@@ -103,7 +106,8 @@ export class GroupScanner {
     if (last === null) return { kind: 'end' }
     const interrupted: Found = { kind: 'interrupted', bytes: last + 1 - at }
     if (countSparseSectors(this.#window.bytes(at, sectorBytes)) === 1) {
-      // Nothing was written here, or its first sector is missing. A later group would show that it was durable.
+      // Nothing was written here, or its first sector is missing. A later group would show that it
+      // was durable.
       for (let sector = at + sectorBytes; sector <= last; sector += sectorBytes) {
         const later = decodeGroupHeader(this.#window.bytes(sector, groupHeaderBytes), 0)
         if (later !== null) throw damaged(this.#name, at, 'a sector is missing and more was written after it')

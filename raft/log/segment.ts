@@ -39,8 +39,8 @@ export type NewSegment = {
 }
 
 /**
- * Writes preamble and head aside, makes them durable and only then gives the file its name, so that a
- * segment that has its name is whole.
+ * Writes preamble and head aside, makes them durable and only then gives the file its name, so that
+ * a segment that has its name is whole.
  */
 export function createSegment(disk: LogDisk, { number, logId, owner, head }: NewSegment): Segment {
   const name = segmentName(number)
@@ -124,7 +124,9 @@ function looksLikeOurs(bytes: Uint8Array): boolean {
   return segmentMagic.filter((byte, at) => bytes[at] === byte).length >= segmentMagic.length / 2
 }
 
-/** Reads a segment front to back through one buffer; past the end of the file everything is zero. */
+/**
+ * Reads a segment front to back through one buffer; past the end of the file everything is zero.
+ */
 export class SegmentWindow {
   readonly #file: LogFile
   readonly #windowBytes: number

@@ -18,8 +18,9 @@ export type IntactGroup = {
 }
 
 /**
- * What an unbroken run of intact groups says, from whatever group it begins with. Each group continues the checksum and
- * the sequence of the one before it, so nothing that was written between two of them is missing.
+ * What an unbroken run of intact groups says, from whatever group it begins with. Each group
+ * continues the checksum and the sequence of the one before it, so nothing that was written between
+ * two of them is missing.
  */
 export class Stretch {
   /** The last one; null when the run has none. */

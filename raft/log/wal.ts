@@ -30,9 +30,15 @@ export type WalOptions = {
   readonly random: Random
   /** Whose log it is: that of another member is refused. Unset: nobody asks. */
   readonly owner?: NodeId
-  /** A segment is left for the next when a write would pass this; one write may be larger. 1 to 1024 MiB. */
+  /**
+   * A segment is left for the next when a write would pass this; one write may be larger. 1 to 1024
+   * MiB.
+   */
   readonly segmentBytes?: number
-  /** Zeros `prepare` keeps ahead of the writes, so that a sync need not make a new file length durable. */
+  /**
+   * Zeros `prepare` keeps ahead of the writes, so that a sync need not make a new file length
+   * durable.
+   */
   readonly aheadBytes?: number
 }
 
@@ -65,8 +71,8 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Opens a log, and repairs one whose damage took nothing that counts. When something is missing that others may have,
-   * the log is returned closed, with what is known of it.
+   * Opens a log, and repairs one whose damage took nothing that counts. When something is missing
+   * that others may have, the log is returned closed, with what is known of it.
    *
    * @throws LogFailure
    */
@@ -210,10 +216,11 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Writes the log anew, so that what is damaged of it goes: this process still knows its terms, its vote and where
-   * each entry is. Durable on return.
+   * Writes the log anew, so that what is damaged of it goes: this process still knows its terms,
+   * its vote and where each entry is. Durable on return.
    *
-   * @returns false when an entry above the base cannot be read, or they are more than `bytesMax`: the base has to move up
+   * @returns false when an entry above the base cannot be read, or they are more than `bytesMax`:
+   * the base has to move up
    *   first
    */
   rewrite(bytesMax: number): boolean {

@@ -24,7 +24,10 @@ export type LogRepair = {
   readonly entries: readonly Entry[]
 }
 
-/** A log that recovery refused, and of which enough is intact to know what is missing. Nothing may be appended to it. */
+/**
+ * A log that recovery refused, and of which enough is intact to know what is missing. Nothing may
+ * be appended to it.
+ */
 export class WoundedLog {
   readonly wound: Wound
   /** The refusal, in one line. */

@@ -2,8 +2,8 @@ import type { LogFile } from '../ports.ts'
 import { LogFailure } from './errors.ts'
 
 /**
- * Writes zeros ahead of the log, which only spare time: a full disk ends nothing here, so that a cut can make room on it.
- * What was written of them is zeros, as if they had been written in full.
+ * Writes zeros ahead of the log, which only spare time: a full disk ends nothing here, so that a
+ * cut can make room on it. What was written of them is zeros, as if they had been written in full.
  *
  * @returns whether there was room
  * @throws LogFailure of any code but `disk-full`

@@ -35,8 +35,9 @@ export type ApplierOptions<Outcome> = {
 }
 
 /**
- * Brings committed entries to the state machine, in order, each once, in slices that leave the thread
- * responsive. Entries come from the raft thread while this side keeps up (`streamed`), else from the log:
+ * Brings committed entries to the state machine, in order, each once, in slices that leave the
+ * thread responsive. Entries come from the raft thread while this side keeps up (`streamed`), else
+ * from the log:
  *
  *   committed(entries) ──> queue ──slice──> machine
  *   committed(index)   ──> read the log ──> queue ... caught up ──> resume
@@ -125,7 +126,8 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Asks to be sent entries from where this side is, and reads those that were told of and will not be sent.
+   * Asks to be sent entries from where this side is, and reads those that were told of and will not
+   * be sent.
    */
   resume(): void {
     this.#askToResume()
@@ -193,9 +195,10 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Committed, and not what its proposer made. Memory that changed a copy of it may have changed more: the process ends,
-   * and the next one has the log, which looked at it before. When it is the log's own copy that is wrong, no start would
-   * ever come beyond it: this member needs another's state. It is never passed over: where it is whole, it has an effect.
+   * Committed, and not what its proposer made. Memory that changed a copy of it may have changed
+   * more: the process ends, and the next one has the log, which looked at it before. When it is the
+   * log's own copy that is wrong, no start would ever come beyond it: this member needs another's
+   * state. It is never passed over: where it is whole, it has an effect.
    */
   #altered(index: LogIndex, streamed: boolean): void {
     const what = `the command at index ${index}`

@@ -23,7 +23,8 @@ export class DeadlineSweep {
   arm(): void {
     const { clock, periodMs, isNeeded, sweep } = this.#options
     if (this.#timer !== null || this.#stopped || !isNeeded()) return
-    // If this thread stood still, answers that came meanwhile are read before anything is ended for want of one.
+    // If this thread stood still, answers that came meanwhile are read before anything is ended for
+    // want of one.
     this.#timer = clock.after(periodMs, () => {
       clock.soon(() => {
         this.#timer = null

@@ -3,8 +3,9 @@ import type { LeaseRead } from '../consensus.ts'
 import type { SharedLease } from '../protocol/shared-lease.ts'
 
 /**
- * Begins a read by the lease of this member. Sound as long as the lease holds at the end in the same term: then nobody
- * else led meanwhile, and all that was acknowledged before the beginning is within the commit index of that moment.
+ * Begins a read by the lease of this member. Sound as long as the lease holds at the end in the
+ * same term: then nobody else led meanwhile, and all that was acknowledged before the beginning is
+ * within the commit index of that moment.
  *
  * @returns null: this member leads by no lease now
  */

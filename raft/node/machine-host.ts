@@ -23,8 +23,9 @@ export interface MachineHostOptions<Outcome> {
 }
 
 /**
- * The node's half of its state machine, which has exactly one: brings it what is committed, puts an installed state in
- * its place, lends it to snapshot streams, and tells the raft thread how far its database is.
+ * The node's half of its state machine, which has exactly one: brings it what is committed, puts an
+ * installed state in its place, lends it to snapshot streams, and tells the raft thread how far its
+ * database is.
  */
 export class MachineHost<Outcome> {
   readonly #machine: StateMachine<Outcome>
@@ -94,7 +95,8 @@ export class MachineHost<Outcome> {
   /** The log names this state, durably: it is the state now. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     try {
-      // Its outcomes were decided elsewhere, so what became of our own tries in it is not known here.
+      // Its outcomes were decided elsewhere, so what became of our own tries in it is not known
+      // here.
       this.#needs.proposals.entriesSkipped()
       await this.#applier.install(snapshot)
     } catch (cause) {
@@ -116,7 +118,10 @@ export class MachineHost<Outcome> {
     this.#desk.wantState(nowMs)
   }
 
-  /** Telling the raft thread how far the database is, or that there is none, allows it to cut the log. Cheap when nothing moved. */
+  /**
+   * Telling the raft thread how far the database is, or that there is none, allows it to cut the
+   * log. Cheap when nothing moved.
+   */
   tellAppliedDisk(): void {
     const { appliedDisk, isSetAside } = this.#machine
     if (appliedDisk.index > this.#toldDisk) {

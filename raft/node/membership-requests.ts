@@ -14,9 +14,10 @@ type Pending = {
 }
 
 /**
- * Changes of the members that callers wait for. A change that is not answered is requested again, also from the next
- * leader. That does no harm: what is so already is done, and an addition is refused once the members changed since its
- * id was drawn, so a repetition that arrives after the member was removed does not add it again (see `MemberChange`).
+ * Changes of the members that callers wait for. A change that is not answered is requested again,
+ * also from the next leader. That does no harm: what is so already is done, and an addition is
+ * refused once the members changed since its id was drawn, so a repetition that arrives after the
+ * member was removed does not add it again (see `MemberChange`).
  */
 export class MembershipRequests {
   readonly #clock: Clock
@@ -69,7 +70,10 @@ export class MembershipRequests {
     for (const [request, { change }] of this.#pending) this.#send(request, change)
   }
 
-  /** This member is none any more, so nobody answers it. Who wanted just that has it; the others ask another member. */
+  /**
+   * This member is none any more, so nobody answers it. Who wanted just that has it; the others ask
+   * another member.
+   */
   removed(self: NodeId, configuration: Configuration, index: LogIndex): void {
     for (const [request, pending] of [...this.#pending]) {
       const { change, deferred } = pending

@@ -29,15 +29,17 @@ export type RecoveredSummary = {
   /** One line on what repair did; null when nothing. */
   readonly repaired: string | null
   /**
-   * The log is damaged and is repaired once the state machine started: why it is refused where it cannot be. Then the
-   * log may begin later than `base`, so that a database beyond it may be the live one. null: the log is whole.
+   * The log is damaged and is repaired once the state machine started: why it is refused where it
+   * cannot be. Then the log may begin later than `base`, so that a database beyond it may be the
+   * live one. null: the log is whole.
    */
   readonly wounded: string | null
 }
 
 /**
- * One member's consensus as its api thread sees it: proposals, barriers and status on one side, the state
- * machine on the other, the raft and log actors behind channels. Everything here is one thread's.
+ * One member's consensus as its api thread sees it: proposals, barriers and status on one side, the
+ * state machine on the other, the raft and log actors behind channels. Everything here is one
+ * thread's.
  */
 export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #options: RaftNodeOptions
@@ -117,7 +119,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#board.status
   }
 
-  /** Resolves once the log was recovered. @throws ConsensusFailure `stopped` when it could not be */
+  /**
+   * Resolves once the log was recovered.
+   *
+   * @throws ConsensusFailure `stopped` when it could not be
+   */
   get recovered(): Promise<RecoveredSummary> {
     return this.#recovered.promise
   }
@@ -140,7 +146,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   /**
    * Begins: consensus runs, and what is committed beyond `machine.appliedDisk` is applied again.
    * @param machine open, and used by nobody else for applying
-   * @throws ConsensusFailure `stopped`: the log and the database do not belong together, or stopping began
+   * @throws ConsensusFailure `stopped`: the log and the database do not belong together, or
+   * stopping began
    */
   async start(machine: StateMachine<Outcome>): Promise<void> {
     const { base, lastIndex } = await this.#recovered.promise
@@ -199,12 +206,18 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#changes.ask(change, deadlineMs)
   }
 
-  /** Telling the raft thread how far the database is allows it to cut the log. Cheap when nothing moved. */
+  /**
+   * Telling the raft thread how far the database is allows it to cut the log. Cheap when nothing
+   * moved.
+   */
   tellAppliedDisk(): void {
     this.#host?.tellAppliedDisk()
   }
 
-  /** For the links to peers: in use from the next handshake on. What does not fit is told by `onPeerEvent`. */
+  /**
+   * For the links to peers: in use from the next handshake on. What does not fit is told by
+   * `onPeerEvent`.
+   */
   renewPeerKeys(credentials: PeerCredentials): void {
     if (!this.#broken && this.#stopping === null) this.#post({ kind: 'renew-keys', credentials })
   }
@@ -239,7 +252,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   /** Best effort: without it the others notice by timeout. */
   async #giveWay(deadlineMs: number): Promise<void> {
     if (this.#broken || this.status.role !== 'leader') return
-    // Who answers but is not in step yet may be a moment later; without an answer there is nobody to wait for.
+    // Who answers but is not in step yet may be a moment later; without an answer there is nobody
+    // to wait for.
     if (!this.status.followers.some(({ recentlyActive }) => recentlyActive)) return
     const succeeded = this.#transfers.awaitOther(deadlineMs)
     this.#post({ kind: 'hand-over', forMs: deadlineMs - this.#options.clock.monotonicMs() })

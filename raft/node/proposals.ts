@@ -28,11 +28,11 @@ export type ProposalsOptions = {
 /**
  * Proposals of this process that wait for their fate. Each is settled exactly once.
  *
- * Every try carries the term it was made for and is void in any other. So a try is certainly without
- * effect when it was dropped, found void, or when an entry of a later term was applied: terms only grow along
- * the log. While every try of a proposal is of that kind it is *open for retry*; at its deadline it is then
- * `not-applied`, else `unknown`. All tries share one sequence, of which the state machine applies at most
- * one.
+ * Every try carries the term it was made for and is void in any other. So a try is certainly
+ * without effect when it was dropped, found void, or when an entry of a later term was applied:
+ * terms only grow along the log. While every try of a proposal is of that kind it is *open for
+ * retry*; at its deadline it is then `not-applied`, else `unknown`. All tries share one sequence,
+ * of which the state machine applies at most one.
  */
 export class Proposals<Outcome> {
   readonly #options: ProposalsOptions
@@ -135,8 +135,8 @@ export class Proposals<Outcome> {
   }
 
   /**
-   * State was installed over entries this member never applied, so tries made before may have taken effect
-   * unseen. Sending them again is safe and may tell; claiming that they had none is not.
+   * State was installed over entries this member never applied, so tries made before may have taken
+   * effect unseen. Sending them again is safe and may tell; claiming that they had none is not.
    */
   entriesSkipped(): void {
     for (const pending of this.#pending.values()) {
@@ -159,7 +159,8 @@ export class Proposals<Outcome> {
     const now = this.#options.clock.monotonicMs()
     const open: Pending<Outcome>[] = []
     for (const pending of this.#pending.values()) {
-      // A process that slept past a deadline may hear of a leader before its sweep: nothing takes effect so late.
+      // A process that slept past a deadline may hear of a leader before its sweep: nothing takes
+      // effect so late.
       if (pending.openTries.length === 0 && pending.deadlineMs > now) open.push(pending)
     }
     this.#send(term, open)
@@ -212,7 +213,9 @@ export class Proposals<Outcome> {
   }
 }
 
-/** Copies of one command that may be under way at once: the first and four that replace lost ones. */
+/**
+ * Copies of one command that may be under way at once: the first and four that replace lost ones.
+ */
 const triesMax = 5
 
 type Pending<Outcome> = {

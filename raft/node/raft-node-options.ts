@@ -25,7 +25,10 @@ export type RaftNodeOptions = {
   readonly onFounding?: (awaited: readonly string[]) => void
   /** This member cannot go on; one line says why. Called once. */
   readonly onFatal: (cause: string) => void
-  /** This member belongs to its cluster no more; one line says so. Called once; nothing it is asked succeeds any more. */
+  /**
+   * This member belongs to its cluster no more; one line says so. Called once; nothing it is asked
+   * succeeds any more.
+   */
   readonly onRemoved?: (cause: string) => void
   /** Only where the transport lives on another thread; null: nobody listens. */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null

@@ -13,8 +13,8 @@ export type ReadBarrierOptions = {
   /** Rounds sent and not answered; while full, callers gather in the open one. */
   readonly roundsMax: number
   /**
-   * A round not answered for this long may be lost on the way: its callers join the next one. Waits longer where
-   * answers take longer, up to `retryFactorMax` times this.
+   * A round not answered for this long may be lost on the way: its callers join the next one. Waits
+   * longer where answers take longer, up to `retryFactorMax` times this.
    */
   readonly retryMs: number
   /** Deadlines and lost rounds are looked at this often. */
@@ -29,12 +29,12 @@ export type ReadBarrierOptions = {
  *                      ^                 │
  *                      └── not confirmed, lost, leader changed
  *
- * Nobody joins a round that was sent: its index may be older than what that caller must see. Round numbers
- * are
- * never used twice, so a late answer finds nobody.
+ * Nobody joins a round that was sent: its index may be older than what that caller must see. Round
+ * numbers are never used twice, so a late answer finds nobody.
  *
- * Each round whose index is applied also says how new memory is: as new as the moment when it was sent. Not when it was
- * answered, as more may have been acknowledged elsewhere while the answer was on its way.
+ * Each round whose index is applied also says how new memory is: as new as the moment when it was
+ * sent. Not when it was answered, as more may have been acknowledged elsewhere while the answer was
+ * on its way.
  */
 export class ReadBarrier {
   readonly #options: ReadBarrierOptions
@@ -45,7 +45,10 @@ export class ReadBarrier {
   #confirmed: Confirmed[] = []
   #applied: LogIndex = noIndex
   #freshness: Freshness | null = null
-  /** How long a round is waited for: were it shorter than the way to the leader and back, nobody would ever be served. */
+  /**
+   * How long a round is waited for: were it shorter than the way to the leader and back, nobody
+   * would ever be served.
+   */
   #patienceMs: number
   #nextRound = 1
   #waiting = 0

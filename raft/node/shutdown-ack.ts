@@ -16,7 +16,8 @@ export class ShutdownAck {
   }
 
   /**
-   * A disk that stands still for ever must not keep the process for ever: it ends as a crash would end it.
+   * A disk that stands still for ever must not keep the process for ever: it ends as a crash would
+   * end it.
    * @throws ConsensusFailure `timed-out`
    */
   async wait(): Promise<void> {

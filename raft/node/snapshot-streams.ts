@@ -3,15 +3,17 @@ import type { SnapshotSink, SnapshotSource, StateMachine } from '../ports.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
 /**
- * The api thread's end of snapshot streams: opens what the raft thread asks for, and answers each of its
- * words in order. The raft thread keeps the number of streams and of unanswered words small.
+ * The api thread's end of snapshot streams: opens what the raft thread asks for, and answers each
+ * of its words in order. The raft thread keeps the number of streams and of unanswered words small.
  */
 export class SnapshotStreams {
   readonly #machine: StateMachine<unknown>
   readonly #post: (message: ApiToRaft) => void
   readonly #sources = new Map<number, Line<SnapshotSource>>()
   readonly #sinks = new Map<number, Line<SnapshotSink>>()
-  /** The end of everything said to sinks so far: one is staged only after the one before has ended. */
+  /**
+   * The end of everything said to sinks so far: one is staged only after the one before has ended.
+   */
   #staging: Promise<unknown> = Promise.resolve()
   #wantedAtMs = Number.NEGATIVE_INFINITY
 

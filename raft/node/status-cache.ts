@@ -12,7 +12,10 @@ export type Progress = {
   readonly commit: LogIndex
 }
 
-/** The status of a member: the raft thread tells the whole now and then, this thread knows three numbers better. */
+/**
+ * The status of a member: the raft thread tells the whole now and then, this thread knows three
+ * numbers better.
+ */
 export class StatusCache {
   readonly #progress: () => Progress | null
   readonly #listeners = new Listeners<ConsensusStatus>()

@@ -13,7 +13,10 @@ export class Transfers {
   readonly #pending = new Map<number, Pending>()
   #nextRequest = 1
 
-  /** @param electionMs a leader gives a transfer up after so long, and refuses that heir for some more */
+  /**
+   * @param electionMs a leader gives a transfer up after so long, and refuses that heir for some
+   * more
+   */
   constructor(clock: Clock, electionMs: number, send: (request: number, to: NodeId) => void) {
     this.#clock = clock
     this.#electionMs = electionMs
@@ -23,7 +26,8 @@ export class Transfers {
   /**
    * Resolves once `to` leads.
    *
-   * @throws ConsensusFailure `no-leader` when none is known, `overloaded`, `timed-out`, or why it is refused
+   * @throws ConsensusFailure `no-leader` when none is known, `overloaded`, `timed-out`, or why it
+   * is refused
    */
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
@@ -43,7 +47,10 @@ export class Transfers {
     return done
   }
 
-  /** What was lost on the way is asked again. A leader that has begun takes no notice, one that gave up says so. */
+  /**
+   * What was lost on the way is asked again. A leader that has begun takes no notice, one that gave
+   * up says so.
+   */
   #ask(request: number, to: NodeId): void {
     if (!this.#pending.has(request)) return
     this.#send(request, to)

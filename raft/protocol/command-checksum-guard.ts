@@ -5,11 +5,12 @@ import type { TransportEvent } from '../transport/events.ts'
 import { isEnvelope } from './envelope.ts'
 
 /*
- * A command whose bytes changed in somebody's memory must not be committed: nobody could apply it. So it is looked at
- * wherever it comes into a member, leaves it or becomes durable, and there are two answers. What a peer sent is
- * refused like a message that was lost, as the peer's own copy may be good. What this member itself was about to
- * say or write ends the process: memory that changed here once may have changed elsewhere, where nothing shows it, and
- * what is durable was looked at before. Both are what FoundationDB and TigerBeetle do.
+ * A command whose bytes changed in somebody's memory must not be committed: nobody could apply it.
+ * So it is looked at wherever it comes into a member, leaves it or becomes durable, and there are
+ * two answers. What a peer sent is refused like a message that was lost, as the peer's own copy may
+ * be good. What this member itself was about to say or write ends the process: memory that changed
+ * here once may have changed elsewhere, where nothing shows it, and what is durable was looked at
+ * before. Both are what FoundationDB and TigerBeetle do.
  */
 
 /** The first command that is not what its proposer made; null: all are. One CRC-32 over each. */

@@ -28,7 +28,8 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
 }
 
 /**
- * The voter that leadership is best handed to: in touch, caught up, and furthest along. null: nobody is.
+ * The voter that leadership is best handed to: in touch, caught up, and furthest along. null:
+ * nobody is.
  *
  * @param except those who did not take it
  */
@@ -46,8 +47,8 @@ export function healthiestSuccessor(
 }
 
 /**
- * Whether a majority of the voters is in touch without this member and has written all that it was sent: their disks work,
- * and what they lack they wait for.
+ * Whether a majority of the voters is in touch without this member and has written all that it was
+ * sent: their disks work, and what they lack they wait for.
  */
 export function othersWrite({ configuration, followers }: CoreStatus): boolean {
   return isQuorum(configuration, (id) =>
@@ -56,8 +57,8 @@ export function othersWrite({ configuration, followers }: CoreStatus): boolean {
 }
 
 /**
- * Returns whether nothing can be committed while this leader leads and sends no state: a majority of the voters is in
- * touch, but not without those that need one.
+ * Returns whether nothing can be committed while this leader leads and sends no state: a majority
+ * of the voters is in touch, but not without those that need one.
  *
  * @param isUnserved whether a state was requested for that follower, and none could be opened since
  */

@@ -10,9 +10,10 @@ import type { Term } from '../core/types.ts'
  *   0          4         12         20                   28             36
  *   | checksum | session | sequence | acknowledged below | expected term | payload ...
  *
- * Numbers are whole, below 2^53, eight bytes each, lowest byte first. The checksum, a CRC-32 of all that follows
- * it, is made by the proposer and goes with the command to every apply: between two members TLS and on a disk the log's
- * own checksums see what changed on the way, and this one sees what changed in the memory of those it passed.
+ * Numbers are whole, below 2^53, eight bytes each, lowest byte first. The checksum, a CRC-32 of all
+ * that follows it, is made by the proposer and goes with the command to every apply: between two
+ * members TLS and on a disk the log's own checksums see what changed on the way, and this one sees
+ * what changed in the memory of those it passed.
  */
 
 /** Bytes before the payload. */
@@ -25,10 +26,13 @@ const at = { session: 4, sequence: 12, acknowledgedBelow: 20, expectedTerm: 28 }
 export type Envelope = {
   /** One life of one proposing process; random. */
   readonly session: number
-  /** Ascending within the session, from 1. Two entries of one sequence are two tries of one command. */
+  /**
+   * Ascending within the session, from 1. Two entries of one sequence are two tries of one command.
+   */
   readonly sequence: number
   /**
-   * Every lower sequence is settled for its proposer: its outcome may be forgotten, its late tries ignored.
+   * Every lower sequence is settled for its proposer: its outcome may be forgotten, its late tries
+   * ignored.
    */
   readonly acknowledgedBelow: number
   /** The command is void unless its entry has this term. */
@@ -50,8 +54,8 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
 }
 
 /**
- * The payload is a view of `bytes`, not a copy. Only committed entries and our own proposals come here, so a
- * bad one is a bug.
+ * The payload is a view of `bytes`, not a copy. Only committed entries and our own proposals come
+ * here, so a bad one is a bug.
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')

@@ -8,13 +8,19 @@ export type PeerLog = { readonly peer: NodeId; readonly logId: string }
 
 /** What a member durably knows of the cluster that it belongs to. */
 export type ClusterRecord = {
-  /** See `clusterIdOf`. For a member that joined: what it was given. Empty: restored, and not agreed to a cluster yet. */
+  /**
+   * See `clusterIdOf`. For a member that joined: what it was given. Empty: restored, and not agreed
+   * to a cluster yet.
+   */
   readonly clusterId: string
   /** false: this member agreed to the cluster, and does not know yet that all founders have. */
   readonly founded: boolean
   /** The founders and their logs, ascending by id. Empty on a member that joined. */
   readonly founders: readonly PeerLog[]
-  /** Names the state that the members begin with, where it was restored. Unset: they begin with nothing. */
+  /**
+   * Names the state that the members begin with, where it was restored. Unset: they begin with
+   * nothing.
+   */
   readonly restored?: string
 }
 
@@ -59,18 +65,18 @@ export type FoundingOptions = {
  *
  *   gathering ──all founders see the same logs──> agreed ──all founders agreed──> founded
  *
- * - gathering: this member collects the log ids of all founders. Nothing is durable but its own log,
- *   so a founder that begins again with another log is simply taken at its new word.
- * - agreed: the set of logs is recorded durably and never changes again. Whatever comes with another
- *   log in the name of a founder is refused from here on.
+ * - gathering: this member collects the log ids of all founders. Nothing is durable but its own
+ *   log, so a founder that begins again with another log is simply taken at its new word.
+ * - agreed: the set of logs is recorded durably and never changes again. Whatever comes with
+ *   another log in the name of a founder is refused from here on.
  * - founded: every founder agreed to this set. Only now may consensus begin: this member votes,
  *   campaigns and acknowledges.
  *
  * Why no quorum of empty directories can repeat this: when anything was acknowledged, a member was
  * founded, so each founder had durably agreed to the same set of logs. A founder that lost its
- * directory since has a log that is not in the set. To be founded again it needs the agreement of all
- * founders, and each that kept its directory refuses. Only if all founders lost their directories can
- * they found another cluster, and then there is nothing left to lose.
+ * directory since has a log that is not in the set. To be founded again it needs the agreement of
+ * all founders, and each that kept its directory refuses. Only if all founders lost their
+ * directories can they found another cluster, and then there is nothing left to lose.
  *
  * Members that were restored from a snapshot found their cluster in the same way, from a log that
  * begins with the restored state instead of an empty one.
@@ -175,8 +181,8 @@ export class Founding {
 
 /**
  * The id of a founded cluster: 128 bits of a hash over who founds it (ids, which follow from the
- * cluster's name, names and addresses), over the random ids of all their logs, and over the state that
- * they begin with. Whoever founds again has another log, so two foundings never share an id.
+ * cluster's name, names and addresses), over the random ids of all their logs, and over the state
+ * that they begin with. Whoever founds again has another log, so two foundings never share an id.
  *
  * @param restored see `ClusterRecord`
  */

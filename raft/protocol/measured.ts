@@ -1,9 +1,15 @@
 import type { LogSize } from '../log/log-protocol.ts'
 import type { TransportMeasure } from '../transport/events.ts'
 
-/** What the raft and log threads of a member did, for its metrics. Sent to the api thread now and then. */
+/**
+ * What the raft and log threads of a member did, for its metrics. Sent to the api thread now and
+ * then.
+ */
 export type Measured = {
-  /** How long the disk took for each group since the last time, in ms; beyond `samplesMax` the rest is left out. */
+  /**
+   * How long the disk took for each group since the last time, in ms; beyond `samplesMax` the rest
+   * is left out.
+   */
   readonly syncMs: readonly number[]
   /** How many writes travelled in each of them. */
   readonly groupWrites: readonly number[]
@@ -17,8 +23,8 @@ export type Measured = {
 }
 
 /**
- * How often this member gave leadership away because it stood still, how often it did not take it then, and how often it
- * gave it up to nobody.
+ * How often this member gave leadership away because it stood still, how often it did not take it
+ * then, and how often it gave it up to nobody.
  */
 export type SuccessionCounts = {
   readonly gaveWay: number

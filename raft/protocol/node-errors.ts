@@ -10,16 +10,20 @@ import type { ChangeRefusal } from '../core/member-change.ts'
  * - `stopped`: this member is shutting down, or broke
  * - `no-leader`: no leader is known, or this member is not the one that can do it
  * - `not-a-voter`: leadership can only go to a voter of the present configuration
- * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see `TransferRefused`
+ * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see
+ *   `TransferRefused`
  */
 export class ConsensusFailure extends Failure<ConsensusFailureCode> {}
 
-/** A change of the members that the leader does not make. The message is one line with the way forward. */
+/**
+ * A change of the members that the leader does not make. The message is one line with the way
+ * forward.
+ */
 export class MembershipFailure extends Failure<ChangeRefusal> {}
 
 /**
- * Returns why a member ends whose peers know it by another log. The remedy for a cluster that was founded comes last:
- * whoever knows this member's addresses adds the command to it.
+ * Returns why a member ends whose peers know it by another log. The remedy for a cluster that was
+ * founded comes last: whoever knows this member's addresses adds the command to it.
  */
 export function knownByAnotherLog(peers: readonly string[]): string {
   const names = peers.map((name) => `"${name}"`).join(', ')

@@ -14,13 +14,16 @@ export type NodeTiming = {
   readonly electionMs: number
   /** Resolution of both. */
   readonly tickMs: number
-  /** The longest `electionMs` that this member may have been started with before; unset: this one. */
+  /**
+   * The longest `electionMs` that this member may have been started with before; unset: this one.
+   */
   readonly promisedMs?: number
 }
 
 /**
  * Detection takes 300 to 600 ms and an election a few ms more: writes go on within a second. Six
- * heartbeats may be lost before anybody stands. Ticks are fine so that two followers rarely stand together.
+ * heartbeats may be lost before anybody stands. Ticks are fine so that two followers rarely stand
+ * together.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 50, electionMs: 300, tickMs: 10 })
 
@@ -39,16 +42,24 @@ export type NodeLimits = {
   /** Proposals of this member waiting for their fate. When full: `overloaded`. */
   readonly proposalsMax: number
   readonly proposalBytesMax: number
-  /** Forwarded proposals waiting for the end of a turn. When full: refused, the proposer tries again. */
+  /**
+   * Forwarded proposals waiting for the end of a turn. When full: refused, the proposer tries
+   * again.
+   */
   readonly forwardedBytesMax: number
   /** Reads waiting for a barrier. When full: `overloaded`. */
   readonly readersMax: number
   /** Rounds of this member under way. When full: readers gather in the next round. */
   readonly readRoundsUnderWayMax: number
-  /** Read requests of peers in one turn, and of ours under way. When full: not confirmed, asked again. */
+  /**
+   * Read requests of peers in one turn, and of ours under way. When full: not confirmed, asked
+   * again.
+   */
   readonly readRequestsMax: number
 
-  /** Entries under way from the raft thread to the api thread. When full: it reads the log instead. */
+  /**
+   * Entries under way from the raft thread to the api thread. When full: it reads the log instead.
+   */
   readonly entryCreditBytes: number
   /** Recent entries the raft thread keeps for that. When full: the oldest go. */
   readonly entryTailBytesMax: number
@@ -62,7 +73,10 @@ export type NodeLimits = {
   readonly snapshotStreamsMax: number
   /** Chunks under way between raft and api thread. */
   readonly snapshotWindowChunks: number
-  /** Log kept behind the database for slow followers, in entries and bytes; the first reached counts. */
+  /**
+   * Log kept behind the database for slow followers, in entries and bytes; the first reached
+   * counts.
+   */
   readonly retentionEntries: number
   readonly retentionBytes: number
 
@@ -113,11 +127,16 @@ export const defaultLimits: NodeLimits = Object.freeze({
 /** Who this member is and how it behaves: plain data, so that it may travel to a thread. */
 export type NodeOptions = {
   readonly id: NodeId
-  /** The members of a new cluster, the same on each of them. Not looked at once the log has begun. */
+  /**
+   * The members of a new cluster, the same on each of them. Not looked at once the log has begun.
+   */
   readonly members: readonly MemberInfo[]
   readonly timing: NodeTiming
   readonly limits: NodeLimits
-  /** Of a member that was added to a cluster, at every start; unset for one that founded it. Then `members` is empty. */
+  /**
+   * Of a member that was added to a cluster, at every start; unset for one that founded it. Then
+   * `members` is empty.
+   */
   readonly joining?: Joining
   /**
    * Given by the operator of a member that was away while all peers that it knows were replaced. It
@@ -133,11 +152,17 @@ export type MemberList = {
   readonly configurationIndex: LogIndex
 }
 
-/** What a member that joins is told by the cluster, so that it can hear its leader before its log says who is who. */
+/**
+ * What a member that joins is told by the cluster, so that it can hear its leader before its log
+ * says who is who.
+ */
 export type Joining = MemberList & {
   /** See `ClusterRecord`. */
   readonly clusterId: string
-  /** Of the configuration that first had this member: a peer that knows less cannot say that it was removed. */
+  /**
+   * Of the configuration that first had this member: a peer that knows less cannot say that it was
+   * removed.
+   */
   readonly configurationIndex: LogIndex
 }
 
@@ -155,7 +180,8 @@ export function checkNodeOptions({ timing, limits, id, members, joining }: NodeO
 }
 
 /**
- * The ticks of an election timeout less the first, which may come at once, and one for all that come a little early.
+ * The ticks of an election timeout less the first, which may come at once, and one for all that
+ * come a little early.
  */
 function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
   return Math.max(0, Math.floor(electionMs - 2 * tickMs))

@@ -6,7 +6,11 @@ import type { ClusterRecord, PeerLog } from './founding.ts'
 /** Where a member keeps the log ids of its peers. Small, and written once per peer. */
 export interface PeerBook {
   known(): readonly PeerLog[]
-  /** Durable on return. @param current ids of all members now: what is known of others is forgotten */
+  /**
+   * Durable on return.
+   *
+   * @param current ids of all members now: what is known of others is forgotten
+   */
   record(met: PeerLog, current: ReadonlySet<NodeId>): void
 }
 
@@ -19,10 +23,10 @@ export type PeerLogIdsOptions = {
 }
 
 /**
- * Which peers may talk to this member: those of the same cluster, each by one log for good. The log id
- * of a peer is recorded durably before its first message is accepted; a peer that presents another one
- * later lost what it had promised, its vote among it, and is refused. So no acknowledgement or vote of
- * a lost log is ever replaced by one of its successor.
+ * Which peers may talk to this member: those of the same cluster, each by one log for good. The log
+ * id of a peer is recorded durably before its first message is accepted; a peer that presents
+ * another one later lost what it had promised, its vote among it, and is refused. So no
+ * acknowledgement or vote of a lost log is ever replaced by one of its successor.
  *
  * Bounded by the configuration: the handshake refuses callers that are not members before this.
  */
@@ -42,7 +46,8 @@ export class PeerLogIds {
     // Founded without this member: its log is not among the founders', or it would have agreed.
     if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'
     const founder = cluster.founders.find((one) => one.peer === peer)
-    // All founders of a founded cluster had agreed to it: one that has not lost its directory since.
+    // All founders of a founded cluster had agreed to it: one that has not lost its directory
+    // since.
     if (phase === 'gathering') return !cluster.founded && founder?.logId === logId ? 'ok' : 'lost-log'
     if (clusterId !== cluster.clusterId) return 'other-cluster'
     if (founder !== undefined) return founder.logId === logId ? 'ok' : 'lost-log'

@@ -1,11 +1,12 @@
 import type { LogIndex, Term } from '../core/types.ts'
 
 /**
- * Where the raft thread says whether this member leads by a lease, and the api thread looks: memory that both share, as a
- * lease must be gone everywhere before the word leaves that gives it away, and a message may be read late.
+ * Where the raft thread says whether this member leads by a lease, and the api thread looks: memory
+ * that both share, as a lease must be gone everywhere before the word leaves that gives it away,
+ * and a message may be read late.
  *
- * Each field is written whole, and in an order: a reader that saw a term sees no older commit index than the one that
- * was written before it.
+ * Each field is written whole, and in an order: a reader that saw a term sees no older commit index
+ * than the one that was written before it.
  */
 export class SharedLease {
   readonly #fields: BigInt64Array
@@ -21,7 +22,11 @@ export class SharedLease {
     return buffer as SharedArrayBuffer
   }
 
-  /** The raft thread, before it sends anything of this turn. @param untilMs on the clock of the api thread */
+  /**
+   * The raft thread, before it sends anything of this turn.
+   *
+   * @param untilMs on the clock of the api thread
+   */
   publish(term: Term, commit: LogIndex, untilMs: number): void {
     if (this.term !== term) this.revoke()
     this.#store(at.commit, commit)

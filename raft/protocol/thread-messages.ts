@@ -7,20 +7,25 @@ import type { TransportEvent } from '../transport/events.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 
-/** Why a try is without effect. `unreadable`: the leader cannot decode the command, now or later. */
+/**
+ * Why a try is without effect. `unreadable`: the leader cannot decode the command, now or later.
+ */
 export type TryRefused = Dropped | 'unreadable'
 
 /*
- * What the api thread and the raft thread of one member say to each other. The channel keeps order and
- * loses nothing, and carries everything one turn posted as one slab.
+ * What the api thread and the raft thread of one member say to each other. The channel keeps order
+ * and loses nothing, and carries everything one turn posted as one slab.
  *
  * Entries flow by credit: the raft thread sends committed entries while the api thread has granted
- * bytes for them, and from then on only the new commit index. The api thread reads the rest from the log
- * thread at its own pace and asks to be sent entries again once it caught up.
+ * bytes for them, and from then on only the new commit index. The api thread reads the rest from
+ * the log thread at its own pace and asks to be sent entries again once it caught up.
  */
 
 export type ApiToRaft =
-  /** The first word: the state machine is open and durably holds this much. Consensus begins with it. */
+  /**
+   * The first word: the state machine is open and durably holds this much. Consensus begins with
+   * it.
+   */
   | {
       readonly kind: 'start'
       readonly applied: SnapshotMeta
@@ -38,11 +43,20 @@ export type ApiToRaft =
   | { readonly kind: 'read'; readonly round: number }
   /** Refused by `transfer-refused`, else seen by a change of leader in `status`. */
   | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
-  /** Answered by one `change-answer`, unless lost on the way to the leader. Asked again under the same number. */
+  /**
+   * Answered by one `change-answer`, unless lost on the way to the leader. Asked again under the
+   * same number.
+   */
   | { readonly kind: 'change'; readonly request: number; readonly change: MemberChange }
-  /** Whether to lead by a lease. Repeated while so, as `sentMs`, on the sender's clock, tells the two clocks apart. */
+  /**
+   * Whether to lead by a lease. Repeated while so, as `sentMs`, on the sender's clock, tells the
+   * two clocks apart.
+   */
   | { readonly kind: 'lease'; readonly wanted: boolean; readonly sentMs: number }
-  /** Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in `status`. */
+  /**
+   * Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in
+   * `status`.
+   */
   | { readonly kind: 'hand-over'; readonly forMs: number }
   /** Applied to memory up to here; `credit` more bytes of entries may be sent. */
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
@@ -54,7 +68,10 @@ export type ApiToRaft =
   | { readonly kind: 'resume'; readonly from: LogIndex }
   /** Answers `install`. */
   | { readonly kind: 'installed'; readonly index: LogIndex }
-  /** The state here is not to be trusted: ask the leader for its own. Repeated until one was installed. */
+  /**
+   * The state here is not to be trusted: ask the leader for its own. Repeated until one was
+   * installed.
+   */
   | { readonly kind: 'state-wanted'; readonly atLeast: LogIndex }
   /** For the api threads of other members. @param to null: all of them */
   | { readonly kind: 'report'; readonly to: NodeId | null; readonly bytes: Uint8Array }
@@ -71,7 +88,10 @@ export type SnapshotOutAnswer =
   | { readonly kind: 'source-chunk'; readonly stream: number; readonly bytes: Uint8Array | null }
   | { readonly kind: 'source-failed'; readonly stream: number; readonly cause: string }
 
-/** A snapshot on its way in: one answer for each `sink-open`, `sink-chunk` and `sink-finish`, in order. */
+/**
+ * A snapshot on its way in: one answer for each `sink-open`, `sink-chunk` and `sink-finish`, in
+ * order.
+ */
 export type SnapshotInAnswer =
   | { readonly kind: 'sink-taken'; readonly stream: number }
   | { readonly kind: 'sink-failed'; readonly stream: number; readonly cause: string }
@@ -83,7 +103,10 @@ export type RaftToApi =
       readonly base: SnapshotMeta
       readonly lastIndex: LogIndex
       readonly repaired: string | null
-      /** The log is damaged, and is repaired behind `start`: why it is refused where it cannot be. null: it is whole. */
+      /**
+       * The log is damaged, and is repaired behind `start`: why it is refused where it cannot be.
+       * null: it is whole.
+       */
       readonly wounded: string | null
     }
   /** Something an operator may want to read about the log; one line. */
@@ -120,8 +143,8 @@ export type RaftToApi =
   | { readonly kind: 'sink-finish'; readonly stream: number }
   | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }
   /**
-   * The log names this state, durably: it is the state now. No entries come before `resume`. It may lie behind what was
-   * applied here only when that is not to be trusted.
+   * The log names this state, durably: it is the state now. No entries come before `resume`. It may
+   * lie behind what was applied here only when that is not to be trusted.
    */
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
   /** Make this durable. Consensus begins once a record says that the cluster is founded. */
@@ -140,7 +163,10 @@ export type RaftToApi =
   | { readonly kind: 'fatal'; readonly cause: string }
   | { readonly kind: 'stopped' }
 
-/** The core's status, and how long ago a quorum was last heard: ages travel, moments of one thread do not. */
+/**
+ * The core's status, and how long ago a quorum was last heard: ages travel, moments of one thread
+ * do not.
+ */
 export type RaftStatus = CoreStatus & {
   /** ms before this was posted; null: never. */
   readonly quorumContactAgeMs: number | null

@@ -1,8 +1,8 @@
 import type { Channel } from '../ports.ts'
 
 /**
- * Two ends on one thread. Messages are handed over as they are, in a later turn, so that neither end is
- * ever called from within its own post.
+ * Two ends on one thread. Messages are handed over as they are, in a later turn, so that neither
+ * end is ever called from within its own post.
  *
  * @param soon runs an action in a later turn; the microtask queue unless told otherwise
  */

@@ -20,9 +20,10 @@ const slabsPerTurnMax = 64
  * One end of a pipe to another thread. All posts of one turn of the event loop are packed into one
  * fresh buffer that changes hands without being copied.
  *
- * The turn ends with `setImmediate`: it runs right after the poll phase in which the posts were made, so
- * it waits for no timer, and it takes everything all callbacks of that phase posted. A microtask would
- * send one slab per callback, and waking the other thread is what a message costs most.
+ * The turn ends with `setImmediate`: it runs right after the poll phase in which the posts were
+ * made, so it waits for no timer, and it takes everything all callbacks of that phase posted. A
+ * microtask would send one slab per callback, and waking the other thread is what a message costs
+ * most.
  *
  * The receiver takes all slabs that wait at once: what piled up while it was busy is one batch.
  */
@@ -73,8 +74,8 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
   }
 
   #pack(messages: readonly Out[]): Uint8Array<ArrayBuffer> {
-    // The packer writes into a pool that all packers of this thread share, so what it made is copied
-    // out: the pool must not change hands.
+    // The packer writes into a pool that all packers of this thread share, so what it made is
+    // copied out: the pool must not change hands.
     const packed = this.#packr.pack(messages)
     const slab = new Uint8Array(Buffer.allocUnsafeSlow(packed.length).buffer)
     slab.set(packed)

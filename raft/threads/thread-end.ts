@@ -3,9 +3,10 @@ import type { Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 
 /**
- * Ends a thread that takes calls of peers, once it takes none any more. Node ends the whole process by an assertion of its own
- * where such a thread is ended (`terminate`, or the end of the process) while HTTP/2 reads a new call: then nobody was told
- * any more what its first bytes are to be handed to.
+ * Ends a thread that takes calls of peers, once it takes none any more. Node ends the whole process
+ * by an assertion of its own where such a thread is ended (`terminate`, or the end of the process)
+ * while HTTP/2 reads a new call: then nobody was told any more what its first bytes are to be
+ * handed to.
  *
  * @source nodejs/node issue 38418
  */
@@ -37,7 +38,10 @@ export class ThreadEnd {
     await this.#worker.terminate()
   }
 
-  /** Nothing can be awaited as a process ends, so this holds its caller: for a turn of the thread, or until patience ends. */
+  /**
+   * Nothing can be awaited as a process ends, so this holds its caller: for a turn of the thread,
+   * or until patience ends.
+   */
   #hearNoMore(): void {
     if (Atomics.load(this.#deaf, 0) === 1) return
     this.#worker.postMessage(null)

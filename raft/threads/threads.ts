@@ -70,7 +70,9 @@ export type LogThreadData = {
   readonly api: MessagePort
 }
 
-/** A member whose consensus and log have threads of their own; the calling thread is its api thread. */
+/**
+ * A member whose consensus and log have threads of their own; the calling thread is its api thread.
+ */
 export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Outcome> {
   const { node, clock, random, hostUrl } = options
   const apiRaft = new MessageChannel()

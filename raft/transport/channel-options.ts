@@ -5,8 +5,8 @@ import { serverNameOf } from './peer-identity.ts'
 const KiB = 1024
 
 /**
- * For one connection to one member. Connections are never shared or pooled, so that a snapshot has its own;
- * reconnecting is the link's business, not gRPC's, whose own backoff grows to two minutes.
+ * For one connection to one member. Connections are never shared or pooled, so that a snapshot has
+ * its own; reconnecting is the link's business, not gRPC's, whose own backoff grows to two minutes.
  */
 export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
   return {
@@ -21,7 +21,10 @@ export function channelOptions(limits: TransportLimits, member: string): Channel
   }
 }
 
-/** Every peer holds a link and perhaps a snapshot stream; more streams than that on a connection are no peer's. */
+/**
+ * Every peer holds a link and perhaps a snapshot stream; more streams than that on a connection are
+ * no peer's.
+ */
 export function serverOptions(limits: TransportLimits): ServerOptions {
   return { ...sharedOptions(limits), 'grpc.max_concurrent_streams': 8 }
 }

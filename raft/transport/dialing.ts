@@ -11,8 +11,9 @@ export function dial(peer: MemberInfo, credentials: ChannelCredentials, limits: 
 }
 
 /**
- * Closes for good. The library hands an address that needs no lookup on in a later turn, even to a channel
- * closed meanwhile, which then connects and stays open unnoticed: so close once more after that.
+ * Closes for good. The library hands an address that needs no lookup on in a later turn, even to a
+ * channel closed meanwhile, which then connects and stays open unnoticed: so close once more after
+ * that.
  */
 export function hangUp(client: Client, clock: Clock): void {
   client.close()

@@ -32,7 +32,9 @@ export type ConnectionRefusal =
   /** It was beyond the share of its address, or of all connections. */
   | 'too-many-connections'
 
-/** What an operator may want to read or count. One line each; bounded by attempts, not by messages. */
+/**
+ * What an operator may want to read or count. One line each; bounded by attempts, not by messages.
+ */
 export type TransportEvent =
   | { readonly kind: 'listening'; readonly address: string }
   | { readonly kind: 'link-up'; readonly peer: NodeId; readonly name: string; readonly address: string }
@@ -54,9 +56,14 @@ export type TransportEvent =
       readonly unlogged: number
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
-  /** A command from this peer is not what its proposer made, past the checks of the wire: it was refused. */
+  /**
+   * A command from this peer is not what its proposer made, past the checks of the wire: it was
+   * refused.
+   */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
-  /** This member's own, given while it runs: in use from the next handshake on, or not fit for it. */
+  /**
+   * This member's own, given while it runs: in use from the next handshake on, or not fit for it.
+   */
   | { readonly kind: 'keys-renewed' }
   | { readonly kind: 'keys-refused'; readonly cause: string }
   | { readonly kind: 'snapshot-failed'; readonly peer: NodeId; readonly cause: string }

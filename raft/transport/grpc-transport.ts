@@ -31,8 +31,9 @@ export type GrpcTransportOptions = {
   readonly cluster: string
   readonly self: { readonly id: NodeId; readonly name: string }
   /**
-   * Fingerprint of the list of members that this member's log began with, at most 64 bytes. Peers with another are
-   * refused: majorities of different lists need not meet. Unset or empty: not known, nobody is refused for it.
+   * Fingerprint of the list of members that this member's log began with, at most 64 bytes. Peers
+   * with another are refused: majorities of different lists need not meet. Unset or empty: not
+   * known, nobody is refused for it.
    */
   readonly founding?: string
   /** Where peers dial in: `host:port`, IPv6 in brackets; port 0 takes any free one. */
@@ -48,8 +49,9 @@ export type GrpcTransportOptions = {
 /**
  * Transport over gRPC with mutual TLS. `proto/` says what travels.
  *
- * Every member dials every other; the stream it dialed carries its own messages. What is offered in one turn
- * travels in one frame. A link that is down or full drops and calls the peer unreachable; it never blocks.
+ * Every member dials every other; the stream it dialed carries its own messages. What is offered in
+ * one turn travels in one frame. A link that is down or full drops and calls the peer unreachable;
+ * it never blocks.
  */
 export class GrpcTransport implements Transport {
   readonly counters: TransportCounters = newCounters()
@@ -189,8 +191,9 @@ export class GrpcTransport implements Transport {
   }
 
   /**
-   * From now on peers are dialed and let in with these; those that do not fit are told, and those of before stay. Where
-   * an authority of before vouches no longer, every connection is made anew: nobody stays whom it let in.
+   * From now on peers are dialed and let in with these; those that do not fit are told, and those
+   * of before stay. Where an authority of before vouches no longer, every connection is made anew:
+   * nobody stays whom it let in.
    */
   renew(credentials: PeerCredentials): void {
     const { onEvent } = this.#options
@@ -220,7 +223,9 @@ export class GrpcTransport implements Transport {
     this.#server.forceShutdown()
   }
 
-  /** Nothing is read of any caller from this moment on: for a thread whose next turn is its last. */
+  /**
+   * Nothing is read of any caller from this moment on: for a thread whose next turn is its last.
+   */
   hangUp(): void {
     this.#peerPort.hangUp()
   }

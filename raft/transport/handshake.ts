@@ -59,7 +59,8 @@ export function validateHandshake(
   }
   const own = context.identity()
   if (areApart(hello.identity, own)) {
-    // Before anything is said of the members: what a member of another cluster knows of them is no word on this caller.
+    // Before anything is said of the members: what a member of another cluster knows of them is no
+    // word on this caller.
     return { reason: 'other-cluster', detail: otherCluster(certified, hello.identity, own) }
   }
   const peer = context.peers.get(hello.from)
@@ -73,7 +74,10 @@ export function validateHandshake(
   return null
 }
 
-/** Two processes may not speak as one member: each would take the other's acknowledgements for its own. */
+/**
+ * Two processes may not speak as one member: each would take the other's acknowledgements for its
+ * own.
+ */
 export function anotherProcess(certified: string | null): Refusal {
   return {
     reason: 'other-process',

@@ -134,7 +134,11 @@ class IncomingFrames {
     this.#options = options
   }
 
-  /** @returns null when the sender ended the stream @throws TransportFailure `aborted`, `malformed` */
+  /**
+   * @returns null when the sender ended the stream
+   *
+   * @throws TransportFailure `aborted`, `malformed`
+   */
   async next(): Promise<SnapshotFrame | null> {
     const patience = this.#patience()
     let result: IteratorResult<unknown>

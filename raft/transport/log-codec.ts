@@ -17,8 +17,9 @@ import {
 import { writeWhole } from './wire.ts'
 
 /*
- * What logs hold, as `proto/raft.proto` writes it. Each reader takes the end of its message and checks all that
- * the types promise, because the core asserts those promises and would stop the process.
+ * What logs hold, as `proto/raft.proto` writes it. Each reader takes the end of its message and
+ * checks all that the types promise, because the core asserts those promises and would stop the
+ * process.
  */
 
 /** Members in one configuration; far above any cluster that still decides quickly. */
@@ -185,7 +186,9 @@ function readVoters(reader: BinaryReader, end: number, into: NodeId[]): NodeId[]
   return into
 }
 
-/** Every promise of the type: lists ascend, learners do not vote, and each identity has its member. */
+/**
+ * Every promise of the type: lists ascend, learners do not vote, and each identity has its member.
+ */
 function checkConfiguration(configuration: Configuration): void {
   const { voters, votersOutgoing, learners, learnersNext, members } = configuration
   const ids = members.map(({ id }) => id)

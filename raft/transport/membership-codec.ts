@@ -138,7 +138,11 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
   }
 }
 
-/** Names in it may be of any length: its end is worth less than the answer. @param bytesMax of UTF-8 */
+/**
+ * Names in it may be of any length: its end is worth less than the answer.
+ *
+ * @param bytesMax of UTF-8
+ */
 function cutText(text: string, bytesMax: number): string {
   if (text.length * 3 <= bytesMax) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytesMax))
@@ -219,7 +223,8 @@ function toMessage(
 
 function readChange(reader: BinaryReader, end: number): MemberChange {
   let change: MemberChange | null = null
-  // Missing in a request of a program before this field: then it is refused once the members ever changed.
+  // Missing in a request of a program before this field: then it is refused once the members ever
+  // changed.
   let basedOn = 0
   while (reader.pos < end) {
     const head = reader.uint32()

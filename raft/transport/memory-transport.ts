@@ -8,8 +8,8 @@ import { TransportFailure } from './errors.ts'
 import { PeerList } from './peer-list.ts'
 
 /**
- * Members of one process that find each other by identity: for tests. Nothing is lost but what is cut, goes
- * to a member that is not there, or overflows a bounded queue.
+ * Members of one process that find each other by identity: for tests. Nothing is lost but what is
+ * cut, goes to a member that is not there, or overflows a bounded queue.
  */
 export class MemoryNetwork {
   readonly #members = new Map<NodeId, MemoryTransport>()
@@ -45,7 +45,9 @@ export type MemoryTransportOptions = {
   readonly cluster: string
   readonly self: { readonly id: NodeId; readonly name: string }
   readonly clock: Clock
-  /** Messages waiting to be received by this member. When full: dropped, and told as unreachable. */
+  /**
+   * Messages waiting to be received by this member. When full: dropped, and told as unreachable.
+   */
   readonly queueMessagesMax: number
 }
 
@@ -102,7 +104,10 @@ export class MemoryTransport implements Transport {
     })
   }
 
-  /** As of which decided configuration the sender is no member here; 0: it is one, or nothing is decided. */
+  /**
+   * As of which decided configuration the sender is no member here; 0: it is one, or nothing is
+   * decided.
+   */
   disowns(sender: NodeId): LogIndex {
     return this.#receiver === null || this.#peers.all.has(sender) ? noIndex : this.#peers.decidedIndex
   }

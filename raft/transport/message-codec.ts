@@ -59,7 +59,10 @@ export function protocolOf({ kind }: PeerMessage): number {
   return isMembershipKind(kind) || isEntriesKind(kind) || kind === 'founding' ? 3 : 2
 }
 
-/** Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in a window. */
+/**
+ * Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in
+ * a window.
+ */
 export const itemsMax = 65_536
 
 /** Writes the body of one `PeerMessage`; the caller frames it. */
@@ -160,7 +163,8 @@ function writeWholes(writer: BinaryWriter, ...values: readonly number[]): void {
 }
 
 /**
- * Data of entries and proposals are views into the reader's bytes: whoever keeps one keeps the whole frame.
+ * Data of entries and proposals are views into the reader's bytes: whoever keeps one keeps the
+ * whole frame.
  *
  * @param end where the message ends in the reader's bytes
  */
@@ -210,8 +214,8 @@ type Body = AddressBody & {
 }
 
 /*
- * From here on objects are written out property by property: spreading one into another costs a microsecond
- * each time, and these are made for every message.
+ * From here on objects are written out property by property: spreading one into another costs a
+ * microsecond each time, and these are made for every message.
  */
 
 function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {

@@ -19,16 +19,21 @@ export type TransportLimits = {
   /** Handed to gRPC and not yet taken by the connection; above it messages wait in the queue. */
   readonly writeWindowBytesMax: number
   /**
-   * Connections of callers at a time; a quarter of them from one address, half of them from addresses that no member has
-   * connected from. When full: new ones are closed at once.
+   * Connections of callers at a time; a quarter of them from one address, half of them from
+   * addresses that no member has connected from. When full: new ones are closed at once.
    */
   readonly connectionsMax: number
-  /** From dialing to the peer's welcome; of a caller, from its connection to its accepted handshake, TLS included. */
+  /**
+   * From dialing to the peer's welcome; of a caller, from its connection to its accepted handshake,
+   * TLS included.
+   */
   readonly connectTimeoutMs: number
   /** Between attempts, doubling, with jitter. */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
-  /** A silent connection is asked for life this often, and is broken when no answer comes in time. */
+  /**
+   * A silent connection is asked for life this often, and is broken when no answer comes in time.
+   */
   readonly keepaliveMs: number
   readonly keepaliveTimeoutMs: number
   /** A peer is called unreachable at most this often while messages to it are dropped. */

@@ -13,8 +13,9 @@ export type PeerCredentials = {
 }
 
 /**
- * A peer is who its certificate says: the verified certificate holds exactly one URI `orch://member/<name>`.
- * Common names are for people and decide nothing. (src/pki issues such certificates.)
+ * A peer is who its certificate says: the verified certificate holds exactly one URI
+ * `orch://member/<name>`. Common names are for people and decide nothing. (src/pki issues such
+ * certificates.)
  */
 const memberUri = /^URI:orch:\/\/member\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/
 
@@ -29,7 +30,8 @@ export function serverNameOf(member: string): string {
  */
 export function memberNameOf(certificate: Pick<PeerCertificate, 'subjectaltname'>): string | null {
   const names = certificate.subjectaltname ?? ''
-  // Quotes appear when a name holds commas or quotes itself; no certificate of ours does, so trust none that does.
+  // Quotes appear when a name holds commas or quotes itself; no certificate of ours does, so trust
+  // none that does.
   if (names.includes('"')) return null
   const members = names
     .split(', ')
@@ -86,7 +88,9 @@ function certificateTexts(pem: string): ReadonlySet<string> {
   return new Set(blocks.map((block) => block.replace(/\s/g, '')))
 }
 
-/** gRPC's own, made from files once, know no others later; this is what it offers to those that do. */
+/**
+ * gRPC's own, made from files once, know no others later; this is what it offers to those that do.
+ */
 class RenewableCredentials extends ServerCredentials {
   constructor(peer: PeerCredentials) {
     super({ requestCert: true }, secureOptions(peer))

@@ -53,8 +53,8 @@ type State =
  *
  *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
  *
- * Takes messages only while up; otherwise, or when its queue is full, it drops them and says so. Each attempt
- * has a connection of its own, because a kept one would add its own pauses to ours.
+ * Takes messages only while up; otherwise, or when its queue is full, it drops them and says so.
+ * Each attempt has a connection of its own, because a kept one would add its own pauses to ours.
  */
 export class PeerLink {
   readonly peer: MemberInfo
@@ -121,7 +121,9 @@ export class PeerLink {
     else if (state.kind !== 'closed') this.#abandon(state.attempt)
   }
 
-  /** An address that is none is as one where nobody answers: whoever said it, it ends nothing here. */
+  /**
+   * An address that is none is as one where nobody answers: whoever said it, it ends nothing here.
+   */
   #begin(): void {
     try {
       this.#state = { kind: 'dialing', attempt: this.#dial() }

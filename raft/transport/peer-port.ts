@@ -9,7 +9,9 @@ export type PeerPortOptions = {
   readonly clock: Clock
   /** Open connections. When full: new ones are closed at once. */
   readonly connectionsMax: number
-  /** From accepting a connection to its first accepted handshake, TLS included. Then it is closed. */
+  /**
+   * From accepting a connection to its first accepted handshake, TLS included. Then it is closed.
+   */
   readonly handshakeMs: number
   /** A connection came in. */
   readonly take: (socket: Socket) => void
@@ -24,11 +26,12 @@ export type RefusedConnection = {
 }
 
 /**
- * Where peers dial in. Connections are given away as they come, but known here from the first byte on, so that all of them
- * can be dropped in one moment, those in the middle of a handshake too.
+ * Where peers dial in. Connections are given away as they come, but known here from the first byte
+ * on, so that all of them can be dropped in one moment, those in the middle of a handshake too.
  *
- * Bounded: in number, in time until a handshake is accepted, in number from one address, and in number from addresses from
- * which no member has connected yet, so that nobody without a certificate can keep the members out.
+ * Bounded: in number, in time until a handshake is accepted, in number from one address, and in
+ * number from addresses from which no member has connected yet, so that nobody without a
+ * certificate can keep the members out.
  */
 export class PeerPort {
   readonly #server = createServer({ noDelay: true })
@@ -57,7 +60,11 @@ export class PeerPort {
     })
   }
 
-  /** A member's handshake was accepted on this connection. @param remote its other end, `address:port`, as gRPC names it */
+  /**
+   * A member's handshake was accepted on this connection.
+   *
+   * @param remote its other end, `address:port`, as gRPC names it
+   */
   accepted(remote: string): void {
     const caller = this.#byRemote.get(remote)
     if (caller === undefined) return
@@ -116,7 +123,12 @@ export class PeerPort {
     return this.#callers.size
   }
 
-  /** @param address `host:port`, IPv6 in brackets @returns the port @throws TransportFailure `listen`, `closed` */
+  /**
+   * @param address `host:port`, IPv6 in brackets
+   *
+   * @returns the port
+   * @throws TransportFailure `listen`, `closed`
+   */
   listen(address: string): Promise<number> {
     const colon = address.lastIndexOf(':')
     const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
@@ -130,7 +142,8 @@ export class PeerPort {
       this.#server.listen({ host, port }, () => {
         this.#server.off('error', refuse)
         this.#server.off('close', stop)
-        // What cannot be accepted for a moment, for want of file descriptors say, is tried again by whoever dials.
+        // What cannot be accepted for a moment, for want of file descriptors say, is tried again by
+        // whoever dials.
         this.#server.on('error', () => undefined)
         const bound = this.#server.address()
         assert(typeof bound === 'object' && bound !== null, 'a port was bound')

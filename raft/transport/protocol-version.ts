@@ -1,8 +1,8 @@
 import type { Hello } from './frame-codec.ts'
 
 /**
- * Versions of `proto/` that this program speaks. Both sides of a stream speak the newest that both know: the caller
- * says from which on to which it can, the answer says which it is.
+ * Versions of `proto/` that this program speaks. Both sides of a stream speak the newest that both
+ * know: the caller says from which on to which it can, the answer says which it is.
  */
 export const protocolOldest = 2
 export const protocolNewest = 3

@@ -4,7 +4,10 @@ import type { ConnectionRefusal, RefusalReason, TransportCounters, TransportEven
 /** Refusals logged in one window, for each reason and caller; above it they are only counted. */
 const loggedMax = 5
 const windowMs = 10_000
-/** Callers who have a window of their own. Those beyond share one for each reason, until the windows of others are over. */
+/**
+ * Callers who have a window of their own. Those beyond share one for each reason, until the windows
+ * of others are over.
+ */
 const windowsMax = 64
 
 type Reason = RefusalReason | ConnectionRefusal
@@ -28,8 +31,8 @@ export type Refused = {
 
 /**
  * Counts every refusal of a caller and logs a few: five in ten seconds for each reason and caller,
- * however fast they come, so that one noisy caller hides no other. The next line after that says how
- * many were not logged.
+ * however fast they come, so that one noisy caller hides no other. The next line after that says
+ * how many were not logged.
  */
 export class RefusalLog {
   readonly #options: RefusalLogOptions

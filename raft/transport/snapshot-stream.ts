@@ -23,8 +23,8 @@ export type SnapshotSendOptions = {
 }
 
 /**
- * One snapshot to one peer, on a connection of its own. Resolves once the receiver has taken all of it.
- * A piece is asked for only when the connection took the one before.
+ * One snapshot to one peer, on a connection of its own. Resolves once the receiver has taken all of
+ * it. A piece is asked for only when the connection took the one before.
  *
  * @param next null at the end; its failure ends the stream and is the cause of ours
  * @throws TransportFailure `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
@@ -104,7 +104,9 @@ class OutgoingStream {
     this.#patience = this.#wait(this.#options.limits.snapshotStallMsMax)
   }
 
-  /** The receiver may take its time to verify what it got: keepalive watches over the connection. */
+  /**
+   * The receiver may take its time to verify what it got: keepalive watches over the connection.
+   */
   async finish(): Promise<void> {
     this.#patience.cancel()
     this.#call.end()

@@ -46,7 +46,9 @@ export function disownedAt(error: Pick<ServiceError, 'code' | 'metadata'>): LogI
 /** In the trailers of a refusal. */
 const decidedKey = 'orch-configuration-index'
 
-/** What the other side's status means here. One line of text, bounded, because a stranger wrote it. */
+/**
+ * What the other side's status means here. One line of text, bounded, because a stranger wrote it.
+ */
 export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportFailure {
   const said = error.details
     .replace(/[^\x20-\x7e]+/g, ' ')
@@ -59,7 +61,9 @@ export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): Transp
   return new TransportFailure(codeOf(error.code), detail === '' ? `gRPC status ${error.code}` : detail)
 }
 
-/** What OpenSSL says of a chain that ends at no trusted certificate (X509_verify_cert_error_string). */
+/**
+ * What OpenSSL says of a chain that ends at no trusted certificate (X509_verify_cert_error_string).
+ */
 const verifyErrors: ReadonlySet<string> = new Set([
   'self-signed certificate',
   'self-signed certificate in certificate chain',

@@ -63,7 +63,8 @@ export function malformed(what: string, cause?: unknown): TransportFailure {
 }
 
 /**
- * Runs a decoder over bytes of a stranger. Whatever goes wrong in it is `malformed`; nothing else may throw there.
+ * Runs a decoder over bytes of a stranger. Whatever goes wrong in it is `malformed`; nothing else
+ * may throw there.
  *
  * @throws TransportFailure `malformed`
  */
@@ -147,7 +148,10 @@ export function readText(reader: BinaryReader, type: number, bytesMax: number): 
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Passes over a field of a later version. Groups are refused: nobody uses them and they nest without bound. */
+/**
+ * Passes over a field of a later version. Groups are refused: nobody uses them and they nest
+ * without bound.
+ */
 export function skipField(reader: BinaryReader, field: number, type: number): void {
   assert(type >= 0 && type <= 7, 'a wire type has three bits')
   if (field === 0) throw malformed('field number 0')

@@ -1,4 +1,7 @@
-/** What somebody wants to do: authorization decides about it, the audit policy too, and reviews ask about it. Verbs are those of spec 5.7. */
+/**
+ * What somebody wants to do: authorization decides about it, the audit policy too, and reviews ask
+ * about it. Verbs are those of spec 5.7.
+ */
 export type Action = ResourceAction | PathAction
 
 export type ResourceAction = {

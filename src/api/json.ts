@@ -1,6 +1,7 @@
 /**
- * What JSON can say. Objects from outside have no prototype tricks: look members up with `Object.hasOwn`. A whole number
- * is a bigint where, and only where, it is beyond 2^53; `jsonText` writes such, `JSON.stringify` throws.
+ * What JSON can say. Objects from outside have no prototype tricks: look members up with
+ * `Object.hasOwn`. A whole number is a bigint where, and only where, it is beyond 2^53; `jsonText`
+ * writes such, `JSON.stringify` throws.
  */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json }
@@ -21,7 +22,10 @@ export function memberOf(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Sets an own member, also one named `__proto__`, which plain assignment would take for something else. */
+/**
+ * Sets an own member, also one named `__proto__`, which plain assignment would take for something
+ * else.
+ */
 export function setMember(draft: JsonObjectDraft, name: string, value: Json): void {
   if (name !== '__proto__') draft[name] = value
   else Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true })
@@ -39,19 +43,31 @@ export function objectMember(object: JsonObject, name: string): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** The member as a list of structs. @returns empty when absent; elements that are no objects are passed over */
+/**
+ * The member as a list of structs.
+ *
+ * @returns empty when absent; elements that are no objects are passed over
+ */
 export function objectsMember(object: JsonObject, name: string): readonly JsonObject[] {
   const value = memberOf(object, name)
   return isJsonList(value) ? value.filter(isJsonObject) : []
 }
 
-/** The member as a list of texts. @returns empty when absent; elements that are no texts are passed over */
+/**
+ * The member as a list of texts.
+ *
+ * @returns empty when absent; elements that are no texts are passed over
+ */
 export function textsMember(object: JsonObject, name: string): readonly string[] {
   const value = memberOf(object, name)
   return isJsonList(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** The member as a number, to count with: rounded beyond 2^53. @returns null when absent or no number */
+/**
+ * The member as a number, to count with: rounded beyond 2^53.
+ *
+ * @returns null when absent or no number
+ */
 export function numberMember(object: JsonObject, name: string): number | null {
   const value = integerMember(object, name)
   return value === null ? null : Number(value)

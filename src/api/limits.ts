@@ -1,8 +1,13 @@
-/** Bounds of what an error says, whatever the request. Each says what happens when it is reached. */
+/**
+ * Bounds of what an error says, whatever the request. Each says what happens when it is reached.
+ */
 export const findingLimits = Object.freeze({
   /** Findings of one object that are kept. More: dropped. */
   findingsMax: 200,
-  /** Steps that checking one object may take: one for each value that a schema has rules for. When spent: 422, which says so. */
+  /**
+   * Steps that checking one object may take: one for each value that a schema has rules for. When
+   * spent: 422, which says so.
+   */
   stepsMax: 4_000_000,
   /** Characters of a path, and of one name or key in it. More: cut. */
   pathLengthMax: 1024,
@@ -14,21 +19,28 @@ export const findingLimits = Object.freeze({
 /** Bounds of what one object says, however it is written. */
 export const bodyLimits = Object.freeze({
   /**
-   * Members and elements of a body, and of what a patch makes; empty objects and lists count twice. The worst of them cost
-   * 3 microseconds each to decode, and as many to validate, which are turns of their own: so many take about 200 ms. Definitions
-   * of custom kinds of 1.5 MB, the largest objects there are, have up to 60,000. When more: 413.
+   * Members and elements of a body, and of what a patch makes; empty objects and lists count twice.
+   * The worst of them cost 3 microseconds each to decode, and as many to validate, which are turns
+   * of their own: so many take about 200 ms. Definitions of custom kinds of 1.5 MB, the largest
+   * objects there are, have up to 60,000. When more: 413.
    */
   valuesMax: 65_536,
   /**
-   * The same of an object as it is stored, where defaults have added to what was sent. When more: 413. What is stored already, as
-   * by defaults that its kind got later, can be written again.
+   * The same of an object as it is stored, where defaults have added to what was sent. When more:
+   * 413. What is stored already, as by defaults that its kind got later, can be written again.
    */
   storedValuesMax: 98_304,
-  /** Values that a write may add to an object that has more than it could be sent with, such as a label or a finalizer. */
+  /**
+   * Values that a write may add to an object that has more than it could be sent with, such as a
+   * label or a finalizer.
+   */
   valuesAddedMax: 256,
 })
 
-/** Of an error that leaves the server, in bytes of its JSON text. More: cut. All of them together are below 64 KiB. */
+/**
+ * Of an error that leaves the server, in bytes of its JSON text. More: cut. All of them together
+ * are below 64 KiB.
+ */
 export const errorLimits = Object.freeze({
   messageBytesMax: 16 * 1024,
   causesBytesMax: 32 * 1024,

@@ -25,8 +25,8 @@ const HEADER_LENGTH_MAX = 8 * 1024
 const ENTRIES_MAX = 64
 
 /**
- * The first of `served` that the client likes best. Entries are taken by quality, then as the client ordered
- * them; those we do not serve are passed over, which is how clients name fallbacks.
+ * The first of `served` that the client likes best. Entries are taken by quality, then as the
+ * client ordered them; those we do not serve are passed over, which is how clients name fallbacks.
  *
  * @param accept header value; empty: anything
  * @param served in our order of preference, which `*` gets
@@ -69,7 +69,10 @@ export function parseMediaType(text: string): MediaType {
   return { type: type.toLowerCase(), parameters, quality }
 }
 
-/** What an object may be written as, by its names, in order of preference. A client built for either domain is understood. */
+/**
+ * What an object may be written as, by its names, in order of preference. A client built for either
+ * domain is understood.
+ */
 export const BODY_TYPES: readonly { readonly type: string; readonly format: Encoding }[] = [
   { type: 'application/json', format: 'json' },
   { type: 'application/yaml', format: 'yaml' },
@@ -140,7 +143,8 @@ function accepts(entry: MediaType, served: Served): boolean {
 }
 
 /**
- * Parameters that say what is wanted. All others are passed over, as clients send of them what they like.
+ * Parameters that say what is wanted. All others are passed over, as clients send of them what they
+ * like.
  *
  * @source apiserver `pkg/endpoints/handlers/negotiation`
  */

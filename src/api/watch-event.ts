@@ -19,7 +19,11 @@ export const WATCH_EVENT_SUFFIX = '}\n'
 /** Set on the bookmark that ends the first state of a watch asked with `sendInitialEvents`. */
 export const INITIAL_EVENTS_END = 'initial-events-end'
 
-/** Says that everything up to `revision` was sent. @param annotation key to set to `true`, or null */
+/**
+ * Says that everything up to `revision` was sent.
+ *
+ * @param annotation key to set to `true`, or null
+ */
 export function bookmarkEvent(
   of: { readonly apiVersion: string; readonly kind: string },
   revision: number | bigint,

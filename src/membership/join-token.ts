@@ -9,8 +9,8 @@ import type { Random } from '../../base/random.ts'
  * authority of the cluster         id           secret
  * ```
  *
- * The first part is what the new process trusts instead of what it finds on the network. The secret is known to
- * whoever has the token, and to nobody else: members keep a hash of it.
+ * The first part is what the new process trusts instead of what it finds on the network. The secret
+ * is known to whoever has the token, and to nobody else: members keep a hash of it.
  */
 export type JoinToken = {
   /** The first 128 bits of the SHA-256 of the cluster authority's public key, hex. */

@@ -52,7 +52,11 @@ export function subjectAccessReviewDefinition(names: Names): ResourceDefinition 
   } satisfies ResourceDefinition)
 }
 
-/** Whether somebody may do something in one namespace: for those who may only ask about that. @source spec 2.12 */
+/**
+ * Whether somebody may do something in one namespace: for those who may only ask about that.
+ *
+ * @source spec 2.12
+ */
 export function localSubjectAccessReviewDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...reviewBasics,

@@ -22,7 +22,11 @@ const bindingSchema = struct(
   { check: checkTarget },
 )
 
-/** `pods/binding`: places a Pod, once. @source core `pkg/registry/core/pod/storage/storage.go`, BindingREST */
+/**
+ * `pods/binding`: places a Pod, once.
+ *
+ * @source core `pkg/registry/core/pod/storage/storage.go`, BindingREST
+ */
 export const binding: OperationSubresource = {
   name: 'binding',
   verbs: ['create'],

@@ -8,7 +8,11 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './rbac/policy-rule.ts'
 import { selectorSchema } from './common/selector.ts'
 
-/** What may be done in the whole cluster, or in any one namespace: a binding decides which. @source spec 5.7 */
+/**
+ * What may be done in the whole cluster, or in any one namespace: a binding decides which.
+ *
+ * @source spec 5.7
+ */
 export function clusterRoleDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: roleGroup(names),

@@ -36,7 +36,9 @@ import { tokenReviewDefinition } from './token-review.ts'
 import { volumeAttachmentDefinition } from './volume-attachment.ts'
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
-/** All kinds of the server, in the order in which discovery lists them, as one domain names them. */
+/**
+ * All kinds of the server, in the order in which discovery lists them, as one domain names them.
+ */
 export function definitionsFor(names: Names): readonly ResourceDefinition[] {
   return [
     bindingDefinition(names),

@@ -14,9 +14,10 @@ import { memberSchema } from './members/member-schema.ts'
 const pendingMax = 8
 
 /**
- * A member of the cluster, as the state machine shows it: apply makes these objects from the configuration that
- * consensus decides. Who creates one announces a member that is still to join; a change of its spec, or its deletion,
- * is asked of consensus, and shows here once that has happened.
+ * A member of the cluster, as the state machine shows it: apply makes these objects from the
+ * configuration that consensus decides. Who creates one announces a member that is still to join; a
+ * change of its spec, or its deletion, is asked of consensus, and shows here once that has
+ * happened.
  */
 export function memberDefinition(names: Names): ResourceDefinition {
   return Object.freeze({

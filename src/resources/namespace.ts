@@ -12,8 +12,8 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { selectableName } from './common/selectable-name.ts'
 
 /**
- * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and with the
- * finalizer the namespace itself.
+ * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and
+ * with the finalizer the namespace itself.
  */
 export function namespaceDefinition(names: Names): ResourceDefinition {
   const labelled = (object: AnyObject) => withNameLabel(object, names)
@@ -147,7 +147,10 @@ function withFinalizer(object: AnyObject, names: Names): AnyObject {
   return { ...object, spec: { finalizers: [...finalizers, names.namespaceFinalizer] } }
 }
 
-/** Unlike other held objects, a namespace that goes shows none upstream: it is deleted by code of its own. */
+/**
+ * Unlike other held objects, a namespace that goes shows none upstream: it is deleted by code of
+ * its own.
+ */
 function withoutGracePeriod(object: AnyObject): AnyObject {
   const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...object.metadata }
   delete metadata.deletionGracePeriodSeconds

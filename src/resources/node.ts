@@ -75,7 +75,10 @@ function withoutOldSettings(object: AnyObject): AnyObject {
   return { ...object, spec, status }
 }
 
-/** @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings; what else it warns of is not kept here */
+/**
+ * @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings; what else it warns of is
+ * not kept here
+ */
 function warnings(object: AnyObject): readonly string[] {
   if (textMember(objectMember(object, 'spec'), 'externalID') === '') return []
   return ['spec.externalID: this field is deprecated, and is unused by Kubernetes']

@@ -110,8 +110,9 @@ function columnsFor(names: Names): readonly Column[] {
 }
 
 /**
- * Where one of `dataSource` and `dataSourceRef` is set, both are. What `dataSource` cannot name is dropped, as it always
- * was, unless the claim had a source before: then it was asked for by somebody who knows both.
+ * Where one of `dataSource` and `dataSourceRef` is set, both are. What `dataSource` cannot name is
+ * dropped, as it always was, unless the claim had a source before: then it was asked for by
+ * somebody who knows both.
  *
  * @param current null: there is none yet
  */
@@ -133,7 +134,9 @@ function canBeDataSource(source: JsonObject, names: Names): boolean {
   return kind === 'VolumeSnapshot' && group === names.group('snapshot.storage')
 }
 
-/** What was asked for stays, but for the volume, which is set once, and growing once it is bound. */
+/**
+ * What was asked for stays, but for the volume, which is set once, and growing once it is bound.
+ */
 function checkUpdate(object: AnyObject, current: AnyObject, names: Names, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
   const wanted: JsonObjectDraft = { ...spec }
@@ -168,7 +171,9 @@ function isLess(amount: string, than: string): boolean {
   return a !== null && b !== null && compareQuantities(a, b) < 0
 }
 
-/** A claim that was made when only an annotation could name the class may say it as a member now. */
+/**
+ * A claim that was made when only an annotation could name the class may say it as a member now.
+ */
 function movesClassFromAnnotation(object: AnyObject, current: AnyObject, names: Names): boolean {
   const key = classAnnotation(names)
   const named = memberOf(objectMember(object, 'spec'), 'storageClassName')

@@ -23,7 +23,11 @@ import {
 } from './volumes/volume-cells.ts'
 import { checkFlexOptions } from './volumes/volume.ts'
 
-/** Storage of the cluster, made by hand or by a provisioner, that a claim can be bound to. @source spec 2.7 */
+/**
+ * Storage of the cluster, made by hand or by a provisioner, that a claim can be bound to.
+ *
+ * @source spec 2.7
+ */
 export function persistentVolumeDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: '',

@@ -24,8 +24,8 @@ import { podColumns } from './pods/pod-columns.ts'
 import { withSeccompOnBothSides } from './pods/pod-seccomp.ts'
 
 /**
- * Containers that run together on one node. Placed once: what it runs can hardly change. Who deletes one that was placed
- * gives it time to end, and its node says when it has.
+ * Containers that run together on one node. Placed once: what it runs can hardly change. Who
+ * deletes one that was placed gives it time to end, and its node says when it has.
  */
 export function podDefinition(names: Names): ResourceDefinition {
   return Object.freeze({

@@ -49,7 +49,9 @@ const secretsColumn: Column = {
   cell: (object) => objectsMember(object, 'secrets').length,
 }
 
-/** An account names Secrets of its own namespace, so nothing but the name of a reference is kept. */
+/**
+ * An account names Secrets of its own namespace, so nothing but the name of a reference is kept.
+ */
 function namesOfSecrets(object: AnyObject): AnyObject {
   if (!Object.hasOwn(object, 'secrets')) return object
   const secrets = objectsMember(object, 'secrets').map((secret): JsonObject => {

@@ -28,9 +28,9 @@ export class StoreError extends Failure<StoreErrorCode> {
 }
 
 /**
- * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined and
- * another member's state replaces it. The others are final: the member must stop. While a snapshot
- * is received, an error concerns only that snapshot, which is refused.
+ * Errors of the database. After `damaged`, `digest` and `behind-log` the database is quarantined
+ * and another member's state replaces it. The others are final: the member must stop. While a
+ * snapshot is received, an error concerns only that snapshot, which is refused.
  *
  * - `damaged`: stored bytes fail their check, or are inconsistent
  * - `digest`: the digest of the whole database is wrong

@@ -106,7 +106,11 @@ export class StoreMachine implements StateMachine<Outcome> {
     return this.#live.machine.state
   }
 
-  /** Digest of the state; equal on all members at equal indexes. @throws StoreError `quarantined` */
+  /**
+   * Digest of the state; equal on all members at equal indexes.
+   *
+   * @throws StoreError `quarantined`
+   */
   get digest(): string {
     return hashText(digestOf(this.state))
   }

@@ -1,7 +1,7 @@
 /*
  * Goal: every filling of the KeyValueStore port is alike.
- * Method: the suite of `key-value-store.ts` on LevelDB in a temporary directory, in memory, and on the
- * simulator's databases with and without delays.
+ * Method: the suite of `key-value-store.ts` on LevelDB in a temporary directory, in memory, and on
+ * the simulator's databases with and without delays.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 /*
  * Goal: every filling of the LogStore port is alike.
- * Method: the suite of `log-store.ts` on the file log (real and simulated disk, large and tiny segments)
- * and on the log in memory.
+ * Method: the suite of `log-store.ts` on the file log (real and simulated disk, large and tiny
+ * segments) and on the log in memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

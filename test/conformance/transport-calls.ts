@@ -1,6 +1,6 @@
 /*
- * What links do before anybody has a word to say: they call whomever they know. A `MemoryTransport` has no links, and
- * leaves it to the first word.
+ * What links do before anybody has a word to say: they call whomever they know. A `MemoryTransport`
+ * has no links, and leaves it to the first word.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,6 @@
 /*
- * What every Transport does, whatever carries it. A caller gives a harness; see `transport.test.ts`.
+ * What every Transport does, whatever carries it. A caller gives a harness; see
+ * `transport.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -104,7 +104,10 @@ export class NaiveStore {
     return true
   }
 
-  /** Of every version that a read, a page or a watch may still ask for: the current ones, and what came since. */
+  /**
+   * Of every version that a read, a page or a watch may still ask for: the current ones, and what
+   * came since.
+   */
   get usedBytes(): number {
     let sum = 0
     for (const { plain } of this.#newest().values()) if (plain.revision <= this.trimmed) sum += bytesOf(plain)
@@ -157,7 +160,10 @@ export class NaiveStore {
     }
   }
 
-  /** No object above its limit; what grows within the quota; what makes room within one and a half of it. */
+  /**
+   * No object above its limit; what grows within the quota; what makes room within one and a half
+   * of it.
+   */
   #sizes(operations: readonly Operation[]): Outcome | null {
     const { objectBytesMax, storageBytesMax: quota } = this.#settings
     const puts = operations.flatMap((operation, at) => {
@@ -186,7 +192,10 @@ export class NaiveStore {
     return usedBytes + sum(puts) > ceiling ? { kind: 'over-quota', usedBytes, bytesMax: ceiling } : null
   }
 
-  /** Bytes of what a put replaces of the same object; 0: nothing. Of a key's writes in one command the first. */
+  /**
+   * Bytes of what a put replaces of the same object; 0: nothing. Of a key's writes in one command
+   * the first.
+   */
   #replaced({ key, object }: Extract<Operation, { kind: 'put' }>, earlier: readonly Operation[]): number {
     const old = this.#newest().get(key)?.source
     const isFirst = earlier.every((other) => other.key !== key)

@@ -1,8 +1,8 @@
 /*
- * Goal: the store is a map whose every past is kept: reads of now, reads of any revision in the window,
- * pages, watches from any revision.
- * Method: random commands (fast-check shrinks them) on the real machine with tiny memory, so that the past
- * comes from disk, beside a model that keeps every state it ever had.
+ * Goal: the store is a map whose every past is kept: reads of now, reads of any revision in the
+ * window, pages, watches from any revision.
+ * Method: random commands (fast-check shrinks them) on the real machine with tiny memory, so that
+ * the past comes from disk, beside a model that keeps every state it ever had.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

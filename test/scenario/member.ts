@@ -21,8 +21,8 @@ type Persist = NonNullable<Ready['persist']>
 export type LogImage = { base: SnapshotMeta; entries: Entry[] }
 
 /**
- * One core with a disk that takes its time. Writes wait in `underWay` until `finishWrite`; a crash forgets
- * those that did not finish.
+ * One core with a disk that takes its time. Writes wait in `underWay` until `finishWrite`; a crash
+ * forgets those that did not finish.
  */
 export class Member {
   readonly id: NodeId
@@ -61,7 +61,11 @@ export class Member {
     return ready
   }
 
-  /** Takes what an honest member said: of those no message may ever be refused. @throws Error when it is */
+  /**
+   * Takes what an honest member said: of those no message may ever be refused.
+   *
+   * @throws Error when it is
+   */
   hear(message: Message): void {
     const violation = this.raft.step(message)
     if (violation !== null)
@@ -95,7 +99,11 @@ export class Member {
     if (durable > this.disk.applied) this.disk.applied = logIndex(durable)
   }
 
-  /** Forgets the log at and below `index`. @param index at most what the state machine has durably */
+  /**
+   * Forgets the log at and below `index`.
+   *
+   * @param index at most what the state machine has durably
+   */
   cut(index: LogIndex): void {
     assert(index <= this.disk.applied, 'only what the state holds is cut')
     const base = snapshotAt(this.memory, index)

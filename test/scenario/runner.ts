@@ -6,12 +6,12 @@ import { World } from './world.ts'
 type Step = { readonly commands: readonly string[]; readonly output: readonly string[] }
 
 /**
- * Runs a transcript from its commands and writes down what happens now. Equal to the input if nothing
- * changed.
+ * Runs a transcript from its commands and writes down what happens now. Equal to the input if
+ * nothing changed.
  *
- * A transcript is a series of steps, each: comments and commands, one per line; `----`; what happened; a
- * blank line. Words of a command are separated by spaces; `key=value` words are options, `"…"` words are
- * data.
+ * A transcript is a series of steps, each: comments and commands, one per line; `----`; what
+ * happened; a blank line. Words of a command are separated by spaces; `key=value` words are
+ * options, `"…"` words are data.
  */
 export function runTranscript(transcript: string): string {
   const world = new World()

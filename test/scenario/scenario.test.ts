@@ -5,8 +5,9 @@ import { test } from 'node:test'
 import { runTranscript } from './runner.ts'
 
 /*
- * Goal: what the core says in the situations that matter is on record, so that a change of behaviour shows as
- * a diff of text. Method: each transcript is run from its commands; UPDATE=1 writes down what happens now.
+ * Goal: what the core says in the situations that matter is on record, so that a change of
+ * behaviour shows as a diff of text. Method: each transcript is run from its commands; UPDATE=1
+ * writes down what happens now.
  */
 
 // The transcripts stay in the tree; this file runs from dist/.

@@ -14,7 +14,10 @@ import { nodeId } from '../../raft/core/types.ts'
 import type { Entry, NodeId } from '../../raft/core/types.ts'
 import { Member } from './member.ts'
 
-/** All that a transcript can talk about: members, what is between them, and what was written down so far. */
+/**
+ * All that a transcript can talk about: members, what is between them, and what was written down so
+ * far.
+ */
 export class World {
   readonly members = new Map<NodeId, Member>()
   /** Sent and not yet delivered, in order. */

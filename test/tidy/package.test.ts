@@ -1,5 +1,6 @@
 /*
- * Goal: the statements of package.json are true. Method: it is read and compared.
+ * Goal: the statements of package.json are true.
+ * Method: it is read and compared.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'

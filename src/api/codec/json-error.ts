@@ -9,8 +9,9 @@ export type SyntaxPlace = {
 }
 
 /**
- * Returns where a text that `JSON.parse` refused stops being JSON; the end of the text where something is missing. The
- * messages of the language's own parser quote the text around the mistake, which may be a password.
+ * Returns where a text that `JSON.parse` refused stops being JSON; the end of the text where
+ * something is missing. The messages of the language's own parser quote the text around the
+ * mistake, which may be a password.
  *
  * @source RFC 8259
  */
@@ -34,7 +35,10 @@ export function placeWords({ line, column, offset }: SyntaxPlace): string {
 
 type Expected = 'value' | 'first element' | 'first name' | 'name' | 'colon' | 'separator' | 'end'
 
-/** Reads token by token, without recursion; `#at` is where the next one begins, or where the mistake is. */
+/**
+ * Reads token by token, without recursion; `#at` is where the next one begins, or where the mistake
+ * is.
+ */
 class JsonScanner {
   readonly #text: string
   /** Of each container that is open, what closes it. */

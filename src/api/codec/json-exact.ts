@@ -6,9 +6,9 @@ import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 
 /**
- * What a JSON text says, where the language's own parser would change it: whole numbers beyond 2^53 keep their
- * digits, as bigint, and a `\ud800` that is half of no pair becomes U+FFFD, as nothing but JSON could say it.
- * Several times slower than that parser, so for texts that need it.
+ * What a JSON text says, where the language's own parser would change it: whole numbers beyond 2^53
+ * keep their digits, as bigint, and a `\ud800` that is half of no pair becomes U+FFFD, as nothing
+ * but JSON could say it. Several times slower than that parser, so for texts that need it.
  *
  * @param text that `JSON.parse` took, not deeper than `JSON_DEPTH_MAX`
  * @throws ApiError BadRequest naming the place: a number beyond what a double can hold
@@ -19,8 +19,8 @@ export function parseExactly(text: string): Json {
 }
 
 /**
- * Whole numbers that are spelled as if they were none, `1.0` and `1e3`, as they are spelled: by name or index, in maps nested as
- * the values are. Values without any are left out.
+ * Whole numbers that are spelled as if they were none, `1.0` and `1e3`, as they are spelled: by
+ * name or index, in maps nested as the values are. Values without any are left out.
  */
 export type Fractions = ReadonlyMap<string | number, string | Fractions>
 
@@ -28,8 +28,8 @@ export type Fractions = ReadonlyMap<string | number, string | Fractions>
 export type Spelled = { readonly value: Json; readonly fractions: Fractions }
 
 /**
- * As `parseExactly`, in the same pass with fractions: members of integer types take no such number, and a parser does not tell it
- * from others.
+ * As `parseExactly`, in the same pass with fractions: members of integer types take no such number,
+ * and a parser does not tell it from others.
  *
  * @param text that `parseExactly` takes
  * @source Go's encoding/json
@@ -51,8 +51,9 @@ export const NO_FRACTIONS: Fractions = new Map()
 const MAY_HAVE_FRACTIONS = /[:[,\s]-?[0-9]+(?:\.[0-9]|[eE])/
 
 /**
- * The one form that a number has in a tree: bigint where it is whole and beyond 2^53, whose digits JSON writes out.
- * From 1e21 on numbers with an exponent stay as they are, because they are written with one.
+ * The one form that a number has in a tree: bigint where it is whole and beyond 2^53, whose digits
+ * JSON writes out. From 1e21 on numbers with an exponent stay as they are, because they are written
+ * with one.
  *
  * @param value finite
  */
@@ -62,7 +63,11 @@ export function exactNumber(value: number): number | bigint {
     : value
 }
 
-/** @param spelled as the client wrote it. @param path of the member that says so; null: not known */
+/**
+ * @param spelled as the client wrote it.
+ *
+ * @param path of the member that says so; null: not known
+ */
 export function beyondDouble(spelled: string, path: Path | null): Error {
   const shown = spelled.length <= SHOWN_MAX ? spelled : `${spelled.slice(0, SHOWN_MAX)}...`
   const place = path === null ? '' : `${spellPath(path)}: `

@@ -1,6 +1,7 @@
 /**
- * Lays JSON out over lines for people, two spaces per level, piece by piece as it passes. What stands in the
- * JSON is not looked at, so it must be well-formed; only white space between its parts changes.
+ * Lays JSON out over lines for people, two spaces per level, piece by piece as it passes. What
+ * stands in the JSON is not looked at, so it must be well-formed; only white space between its
+ * parts changes.
  */
 export class JsonIndenter {
   #depth = 0

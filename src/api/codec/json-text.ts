@@ -2,8 +2,8 @@ import { isJsonList, isJsonObject } from '../json.ts'
 import type { Json } from '../json.ts'
 
 /**
- * A value as JSON text: what `JSON.stringify` makes of it, and whole numbers beyond 2^53 with all their digits. Costs
- * what that does, as trees without such numbers never come further.
+ * A value as JSON text: what `JSON.stringify` makes of it, and whole numbers beyond 2^53 with all
+ * their digits. Costs what that does, as trees without such numbers never come further.
  */
 export function jsonText(value: Json): string {
   try {

@@ -12,8 +12,8 @@ import { tooManyValues } from './value-count.ts'
 export const JSON_DEPTH_MAX = 200
 
 /**
- * Parses a request body. The caller has bounded its length. Whole numbers keep all their digits; half a pair of
- * surrogates becomes U+FFFD.
+ * Parses a request body. The caller has bounded its length. Whole numbers keep all their digits;
+ * half a pair of surrogates becomes U+FFFD.
  *
  * @throws ApiError BadRequest: not JSON, too deep, or a number beyond what a double can hold
  */
@@ -61,8 +61,8 @@ export function parseOwnJson(text: string): Json {
 }
 
 /**
- * Whether so many digits follow each other somewhere as a number beyond 2^53 has. Of that many, one stands at every
- * sixteenth place, so this looks at no others and costs next to nothing.
+ * Whether so many digits follow each other somewhere as a number beyond 2^53 has. Of that many, one
+ * stands at every sixteenth place, so this looks at no others and costs next to nothing.
  */
 export function mayLoseDigits(text: string): boolean {
   for (let at = DIGITS_MIN - 1; at < text.length; at += DIGITS_MIN) {
@@ -103,10 +103,11 @@ export function nameOfType(value: unknown): string {
 }
 
 /**
- * Refuses what no body can say, but a patch can build: deeper than every walk here is made for, of more values than any body,
- * or larger than any object.
+ * Refuses what no body can say, but a patch can build: deeper than every walk here is made for, of
+ * more values than any body, or larger than any object.
  *
- * @param current what was patched; defaults may have given it more values than a body may say, and it can still be changed
+ * @param current what was patched; defaults may have given it more values than a body may say, and
+ * it can still be changed
  * @throws ApiError BadRequest: too deep; RequestEntityTooLarge
  */
 export function checkBuilt(value: Json, current: Json = null): void {
@@ -158,8 +159,8 @@ export function tooDeep(): ApiError {
 }
 
 /**
- * A number beyond 2^53 may have lost digits when a parser hands it over, so storing it could change what the client
- * said.
+ * A number beyond 2^53 may have lost digits when a parser hands it over, so storing it could change
+ * what the client said.
  *
  * @returns false when there is one; the text then is to be read once more
  * @throws ApiError BadRequest: too deep

@@ -15,9 +15,10 @@ export type ObjectText = {
 }
 
 /**
- * Serializes an object for the store: kind and apiVersion first, then metadata in upstream's order with an
- * empty resourceVersion, then the rest in the order it came. Left out are absent and `undefined` members, the
- * resourceVersion the object carries, and members of metadata that `ObjectMeta` does not have.
+ * Serializes an object for the store: kind and apiVersion first, then metadata in upstream's order
+ * with an empty resourceVersion, then the rest in the order it came. Left out are absent and
+ * `undefined` members, the resourceVersion the object carries, and members of metadata that
+ * `ObjectMeta` does not have.
  *
  * ```
  * {"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a",…,"resourceVersion":"",…},"data":{…}}

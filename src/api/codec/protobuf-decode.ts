@@ -17,10 +17,10 @@ import { isZero, zeroOf } from '../schema/zero.ts'
 const DEPTH_MAX = 100
 
 /**
- * The object that a message says, without apiVersion and kind. Fields the schema does not have are passed over, and
- * zeros of members where they do not matter are taken for absent, because a message always says them. As protobuf
- * wants it, the last of several values counts, structs that come in parts are put together, and numbers of a list may
- * be packed.
+ * The object that a message says, without apiVersion and kind. Fields the schema does not have are
+ * passed over, and zeros of members where they do not matter are taken for absent, because a
+ * message always says them. As protobuf wants it, the last of several values counts, structs that
+ * come in parts are put together, and numbers of a list may be packed.
  *
  * @throws Malformed that names the member
  */
@@ -70,7 +70,8 @@ function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member,
   const isContainer = schema.type === 'object' || schema.type === 'list' || schema.type === 'map'
   if (isContainer) place.reader.countValues(1)
   const value = readOnto(before, schema, place)
-  // A list or map that went on: to see that it is not empty would cost as much as it holds, for each element.
+  // A list or map that went on: to see that it is not empty would cost as much as it holds, for
+  // each element.
   if (value === before && schema.type !== 'object') return
   if (value === null || (!keepsZero && isZero(schema, value))) delete draft[name]
   else {

@@ -10,12 +10,14 @@ import type { FieldPlan } from './protobuf-plan.ts'
 import { BackwardWriter, WIRE_BIT64, WIRE_VARINT } from './protobuf-writer.ts'
 
 /**
- * An object as the message that its schema numbers, byte for byte as upstream's encoder writes it: fields by number,
- * entries of maps by key. Members that are no list, map or bytes are always there, with the zero of their type when
- * they are absent, unless the zero matters. Members that the schema does not have are left out.
+ * An object as the message that its schema numbers, byte for byte as upstream's encoder writes it:
+ * fields by number, entries of maps by key. Members that are no list, map or bytes are always
+ * there, with the zero of their type when they are absent, unless the zero matters. Members that
+ * the schema does not have are left out.
  *
  * @param object of the schema's types, as `conform` leaves it
- * @source spec 4.7; the encoding of proto2 and of apimachinery's Time, Quantity, IntOrString and RawExtension
+ * @source spec 4.7; the encoding of proto2 and of apimachinery's Time, Quantity, IntOrString and
+ * RawExtension
  */
 export function encodeProtobufMessage(schema: ObjectSchema, object: JsonObject): Uint8Array<ArrayBuffer> {
   const writer = new BackwardWriter()

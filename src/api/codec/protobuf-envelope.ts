@@ -11,7 +11,10 @@ export type TypeMeta = { readonly apiVersion: string; readonly kind: string }
 /** The four bytes that every body in this form begins with. */
 export const PROTOBUF_MAGIC: Readonly<Uint8Array> = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
 
-/** What stands behind the message in its envelope: no encoding, and the content type that is understood. */
+/**
+ * What stands behind the message in its envelope: no encoding, and the content type that is
+ * understood.
+ */
 export const PROTOBUF_TAIL: Readonly<Uint8Array<ArrayBuffer>> = Uint8Array.of(0x1a, 0x00, 0x22, 0x00)
 
 /**
@@ -38,12 +41,16 @@ export function protobufEnvelope(type: TypeMeta, raw: Uint8Array): Uint8Array<Ar
 export type ListHead = TypeMeta & {
   /** `ListMeta`. */
   readonly metadata: JsonObject
-  /** All items together, each with its head: sum of `protobufListItemBytes`. It has to be said first. */
+  /**
+   * All items together, each with its head: sum of `protobufListItemBytes`. It has to be said
+   * first.
+   */
   readonly itemsBytes: number
 }
 
 /**
- * A list piece by piece: this, then for each item `protobufListItemHead` and its message, then `PROTOBUF_TAIL`.
+ * A list piece by piece: this, then for each item `protobufListItemHead` and its message, then
+ * `PROTOBUF_TAIL`.
  *
  * @source spec 4.7; lists have their metadata as field 1 and their items as field 2
  */

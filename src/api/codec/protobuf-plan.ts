@@ -25,7 +25,10 @@ export type MessagePlan = {
 /** Made once for each struct, as long as that lives. */
 const plans = new WeakMap<ObjectSchema, MessagePlan>()
 
-/** Members without a number (kind and apiVersion, which the envelope has) are no part of the message. */
+/**
+ * Members without a number (kind and apiVersion, which the envelope has) are no part of the
+ * message.
+ */
 export function planOf(schema: ObjectSchema): MessagePlan {
   const known = plans.get(schema)
   if (known !== undefined) return known
@@ -49,8 +52,9 @@ function makePlan(schema: ObjectSchema): MessagePlan {
 }
 
 /**
- * A message says the zero of members that nobody set. Where JSON has to say a number, a flag or a struct the zero was
- * meant, and so it was where absent is something else; not where absent means another value.
+ * A message says the zero of members that nobody set. Where JSON has to say a number, a flag or a
+ * struct the zero was meant, and so it was where absent is something else; not where absent means
+ * another value.
  */
 function doesKeepZero(schema: Schema, required: boolean): boolean {
   if (schema.zeroMatters === true) return true

@@ -3,7 +3,10 @@ import { bodyLimits } from '../limits.ts'
 import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
 import { tooManyValues } from './value-count.ts'
 
-/** Bytes that are no message of the kind they should be; says where, as the members are called in JSON. */
+/**
+ * Bytes that are no message of the kind they should be; says where, as the members are called in
+ * JSON.
+ */
 export class Malformed extends Error {
   /** Empty: in no member. */
   path = ''
@@ -20,7 +23,8 @@ const TAG_MAX = 2 ** 32 - 1
 const BITS_28 = 2 ** 28
 
 /**
- * Reads a message field by field, and what is nested between `enter` and `leave`, without copying either.
+ * Reads a message field by field, and what is nested between `enter` and `leave`, without copying
+ * either.
  *
  * Every method throws `Malformed` where the bytes are not what it is asked for.
  *

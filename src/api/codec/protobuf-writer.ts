@@ -11,8 +11,9 @@ const SHORT_TEXT_MAX = 40
 const CAPACITY_FIRST = 1024
 
 /**
- * Writes a message from its end to its beginning, so that the length of what is nested is known when it has to be
- * said, and nothing is moved or measured first. Whoever writes a field writes its value, then its length, then its tag.
+ * Writes a message from its end to its beginning, so that the length of what is nested is known
+ * when it has to be said, and nothing is moved or measured first. Whoever writes a field writes its
+ * value, then its length, then its tag.
  *
  * @source protobuf encoding; upstream's generated code goes the same way
  */

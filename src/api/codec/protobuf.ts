@@ -8,7 +8,8 @@ import { PROTOBUF_MAGIC } from './protobuf-envelope.ts'
 import { Malformed, ProtobufReader } from './protobuf-reader.ts'
 
 /**
- * An object from its protobuf form: the envelope of spec 4.7 around the message that the schema numbers.
+ * An object from its protobuf form: the envelope of spec 4.7 around the message that the schema
+ * numbers.
  *
  * @throws ApiError BadRequest that names the member: not that form, or cut short
  * @source spec 4.7; apimachinery `pkg/runtime/serializer/protobuf`

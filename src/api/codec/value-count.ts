@@ -11,8 +11,8 @@ export type JsonShape = {
 }
 
 /**
- * Counts in one pass over the bytes. A large body is counted once, both for the memory that it will take and for the limit of
- * values; small ones cost less than to remember them.
+ * Counts in one pass over the bytes. A large body is counted once, both for the memory that it will
+ * take and for the limit of values; small ones cost less than to remember them.
  *
  * @param body JSON; of anything else the result means nothing
  */
@@ -46,7 +46,10 @@ function countJson(body: Uint8Array): JsonShape {
 
 const [QUOTE, BACKSLASH, BRACE, BRACKET, COMMA] = Array.from('"\\{[,', (sign) => sign.charCodeAt(0))
 
-/** With fewer bytes nothing has too many values: each but the first of its container takes a comma and a sign of its own. */
+/**
+ * With fewer bytes nothing has too many values: each but the first of its container takes a comma
+ * and a sign of its own.
+ */
 const SMALL_BYTES_MAX = bodyLimits.valuesMax
 
 /**
@@ -61,8 +64,8 @@ export function checkJsonValues(body: Uint8Array, valuesMax: number = bodyLimits
 }
 
 /**
- * Returns how many members and elements a JSON text has; an empty object or list counts twice, as it costs more to check
- * than other values.
+ * Returns how many members and elements a JSON text has; an empty object or list counts twice, as
+ * it costs more to check than other values.
  */
 export function jsonValues(body: Uint8Array): number {
   const { containers, commas } = jsonShape(body)

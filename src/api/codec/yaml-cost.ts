@@ -2,10 +2,11 @@ import { Lexer } from 'yaml'
 import { tooLarge } from '../errors/standard-errors.ts'
 
 /**
- * What reading a YAML body may cost: one for each character, eight more for each line of a text, 32 more for each token, which
- * is about what the library takes for them: a tenth of a microsecond, half of one, and two to three. So a megabyte of text
- * in one value is let in, and so is a list of a thousand small objects, while no body keeps the thread for longer than
- * 250 ms. JSON, also where the media type says YAML, has only the bounds of any body.
+ * What reading a YAML body may cost: one for each character, eight more for each line of a text, 32
+ * more for each token, which is about what the library takes for them: a tenth of a microsecond,
+ * half of one, and two to three. So a megabyte of text in one value is let in, and so is a list of
+ * a thousand small objects, while no body keeps the thread for longer than 250 ms. JSON, also where
+ * the media type says YAML, has only the bounds of any body.
  */
 export const YAML_COST_MAX = 2 * 1024 * 1024
 const TOKEN_COST = 32
@@ -38,7 +39,10 @@ export function checkYamlCost(text: string): void {
   }
 }
 
-/** Above, the digits of a whole number take more than linear time. No number that a double can hold needs as many. */
+/**
+ * Above, the digits of a whole number take more than linear time. No number that a double can hold
+ * needs as many.
+ */
 const NUMBER_LENGTH_MAX = 1024
 /** As the core schema of YAML 1.1 has it, decimal, octal, hexadecimal and binary. */
 const WHOLE_NUMBER = /^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$/
@@ -59,8 +63,8 @@ function refuseAbove(cost: number): void {
 }
 
 /**
- * The library makes an error of everything that is wrong, however much there is, and only the first one is told: a trace
- * of each costs ten times the rest.
+ * The library makes an error of everything that is wrong, however much there is, and only the first
+ * one is told: a trace of each costs ten times the rest.
  */
 export function withoutTraces<T>(read: () => T): T {
   const before = Error.stackTraceLimit

@@ -3,7 +3,8 @@ import { wellFormed } from '../utf8.ts'
 import { jsonText } from './json-text.ts'
 
 /**
- * A value that holds no others; also an empty list or map. Text of several lines becomes a block of lines.
+ * A value that holds no others; also an empty list or map. Text of several lines becomes a block of
+ * lines.
  *
  * @param level how far in such lines are
  */
@@ -32,7 +33,9 @@ function yamlTextOf(text: string, level: number): string {
   return block(text, level) ?? yamlQuoted(text)
 }
 
-/** @returns null when it is no such text, or would grow too much by what is in front of its lines */
+/**
+ * @returns null when it is no such text, or would grow too much by what is in front of its lines
+ */
 function block(text: string, level: number): string | null {
   if (!text.includes('\n') || /^\s/.test(text) || UNPRINTABLE.test(text)) return null
   const lines = text.split('\n')
@@ -47,7 +50,10 @@ function block(text: string, level: number): string | null {
 /** Characters; of so short a text nothing grows far. */
 const SHORT = 4096
 
-/** What stands for itself, at the beginning of a name or value as well as in it, and to all readers is text. */
+/**
+ * What stands for itself, at the beginning of a name or value as well as in it, and to all readers
+ * is text.
+ */
 function isPlain(text: string): boolean {
   return PLAIN.test(text) && !WORDS_OF_OTHER_TYPES.test(text) && !NUMBERS_AND_DATES.test(text)
 }
@@ -57,10 +63,17 @@ const PLAIN = /^\.?[\p{L}0-9_/](?:[\p{L}0-9_./@+=()%~$*<>;-]|:(?=[^\s:])| (?=[^\
 /** @source yaml.org/type of YAML 1.1: bool, null, float; some readers know only some of them */
 const WORDS_OF_OTHER_TYPES = /^(?:y|yes|n|no|on|off|true|false|null|\.inf|\.nan)$/i
 
-/** Whole, octal, hexadecimal, binary, with a point or exponent, base 60, and days. @source yaml.org/type of YAML 1.1 */
+/**
+ * Whole, octal, hexadecimal, binary, with a point or exponent, base 60, and days.
+ *
+ * @source yaml.org/type of YAML 1.1
+ */
 const NUMBERS_AND_DATES =
   /^\.?[0-9][0-9_]*(?:\.[0-9_.]*)?(?:e[-+]?[0-9]+)?$|^0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)$|^[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}/i
 
-/** Control characters but tab and newline, what readers take for a line's end, and what is no character. */
+/**
+ * Control characters but tab and newline, what readers take for a line's end, and what is no
+ * character.
+ */
 const UNPRINTABLE = /[^\P{Cc}\t\n]|[\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/u
 const UNPRINTABLE_EACH = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g

@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../json.ts'
 import { yamlName, yamlQuoted, yamlScalar } from './yaml-scalar.ts'
 
 /**
- * A value as one YAML document, laid out as existing tools do: members by name, the items of a list no further in
- * than the member that holds it.
+ * A value as one YAML document, laid out as existing tools do: members by name, the items of a list
+ * no further in than the member that holds it.
  *
  * @param value of any depth
  * @returns ends with a newline; no line of it is `---`
@@ -15,17 +15,27 @@ export function yamlText(value: Json): string {
   return writer.text
 }
 
-/** The value as an item of the list that is the last member of a map, such as one of a list of objects. */
+/**
+ * The value as an item of the list that is the last member of a map, such as one of a list of
+ * objects.
+ */
 export function yamlItem(value: Json): string {
   const writer = new YamlWriter()
   writer.items([value], 0)
   return writer.text
 }
 
-/** What is deeper stands on one line, in brackets: many small values far in would grow a hundredfold. */
+/**
+ * What is deeper stands on one line, in brackets: many small values far in would grow a
+ * hundredfold.
+ */
 const LEVELS_MAX = 16
 
-/** Readers look only so far for the end of a name; longer ones are marked. @source YAML 1.1 and 1.2: 1024 characters */
+/**
+ * Readers look only so far for the end of a name; longer ones are marked.
+ *
+ * @source YAML 1.1 and 1.2: 1024 characters
+ */
 const NAME_LENGTH_MAX = 1000
 
 /** Whoever calls it has indented the first line already. */
@@ -81,7 +91,9 @@ class YamlWriter {
   }
 }
 
-/** On one line, in brackets. Without recursion: objects that were stored before may be of any depth. */
+/**
+ * On one line, in brackets. Without recursion: objects that were stored before may be of any depth.
+ */
 function flow(value: Json): string {
   const open: Level[] = []
   let text = ''

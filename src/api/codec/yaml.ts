@@ -26,10 +26,12 @@ export type YamlBody = {
 }
 
 /**
- * Parses a YAML body of one document, with the meaning that existing clients rely on: 1.1 as sigs.k8s.io/yaml
- * reads it (`yes` is true, `0777` is octal), but no times of day and no tags beyond JSON's types.
+ * Parses a YAML body of one document, with the meaning that existing clients rely on: 1.1 as
+ * sigs.k8s.io/yaml reads it (`yes` is true, `0777` is octal), but no times of day and no tags
+ * beyond JSON's types.
  *
- * @throws ApiError BadRequest: not YAML, several documents, no object, too deep; RequestEntityTooLarge
+ * @throws ApiError BadRequest: not YAML, several documents, no object, too deep;
+ * RequestEntityTooLarge
  */
 export function parseYamlObject(text: string, valuesMax: number = bodyLimits.valuesMax): YamlBody {
   if (/^\s*\{/.test(text)) {
@@ -77,7 +79,10 @@ function tryJson(text: string): JsonObject | null {
 
 type Parsed = { readonly value: unknown; readonly doubled: readonly string[] }
 
-/** Whole numbers as bigint, so that none loses digits: to read all of it once more would cost as much again. */
+/**
+ * Whole numbers as bigint, so that none loses digits: to read all of it once more would cost as
+ * much again.
+ */
 function parse(text: string): Parsed {
   const lines = new LineCounter()
   try {
@@ -146,7 +151,10 @@ function doubledKeys(document: Document, lines: LineCounter): readonly string[] 
   return inOrder.map(({ line, key }) => `line ${line}: key ${JSON.stringify(key)} already set in map`)
 }
 
-/** Types that JSON lacks, and `1:30` as a number of seconds, which upstream's reader does not know either. */
+/**
+ * Types that JSON lacks, and `1:30` as a number of seconds, which upstream's reader does not know
+ * either.
+ */
 function customTags(tags: Tags): Tags {
   return tags.filter((tag) => {
     if (typeof tag === 'string') return true

@@ -13,8 +13,9 @@ import { checkEmbedded } from './value-shapes.ts'
 type Surround = (value: Json) => JsonObject
 
 /**
- * That every default is valid where it stands, has no members that would be pruned, and makes no metadata that is none.
- * Those inside of `additionalProperties` were never looked at by upstream either.
+ * That every default is valid where it stands, has no members that would be pruned, and makes no
+ * metadata that is none. Those inside of `additionalProperties` were never looked at by upstream
+ * either.
  *
  * @param root follows all other rules
  * @param work what it may cost

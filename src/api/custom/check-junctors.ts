@@ -7,11 +7,14 @@ import type { MarkerNames, Structural } from './structural.ts'
 
 type Check = { readonly markers: MarkerNames; readonly findings: Findings }
 
-/** What is said of a value outside of junctors, and where; null: nothing, which was told already. */
+/**
+ * What is said of a value outside of junctors, and where; null: nothing, which was told already.
+ */
 type Shape = { readonly node: Structural | null; readonly at: Path }
 
 /**
- * That junctors only restrict: they say nothing of types, and name no member that is not specified beside them.
+ * That junctors only restrict: they say nothing of types, and name no member that is not specified
+ * beside them.
  *
  * @param node what holds them, outside of any
  */
@@ -23,7 +26,10 @@ export function checkJunctors(node: Structural, at: Path, shape: Shape, check: C
   })
 }
 
-/** The two ways to say which types an int-or-string has, `anyOf` itself and inside of the first `allOf`. */
+/**
+ * The two ways to say which types an int-or-string has, `anyOf` itself and inside of the first
+ * `allOf`.
+ */
 type Skip = { readonly anyOf: boolean; readonly firstAllOf: boolean }
 const SKIP_NONE: Skip = { anyOf: false, firstAllOf: false }
 

@@ -22,7 +22,8 @@ export type KeywordContext = {
 /**
  * Which words a schema may say at all, here and below.
  *
- * @source apiextensions `pkg/apis/apiextensions/validation`: ValidateCustomResourceDefinitionOpenAPISchema
+ * @source apiextensions `pkg/apis/apiextensions/validation`:
+ * ValidateCustomResourceDefinitionOpenAPISchema
  */
 export function checkKeywords(
   json: JsonObject,

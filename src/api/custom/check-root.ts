@@ -6,7 +6,11 @@ import type { Path } from '../schema/path.ts'
 import { fieldAt } from '../schema/path.ts'
 import type { MarkerNames } from './structural.ts'
 
-/** What only the schema of the whole object has to follow. @source apiextensions `pkg/apis/apiextensions/validation` */
+/**
+ * What only the schema of the whole object has to follow.
+ *
+ * @source apiextensions `pkg/apis/apiextensions/validation`
+ */
 export function checkRoot(
   json: JsonObject,
   at: Path,

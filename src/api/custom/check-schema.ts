@@ -12,7 +12,10 @@ import { readStructural } from './structural.ts'
 import type { MarkerNames } from './structural.ts'
 
 export type CheckOptions = {
-  /** The version has a status subresource: at the root only what says nothing of the whole may stand. */
+  /**
+   * The version has a status subresource: at the root only what says nothing of the whole may
+   * stand.
+   */
   readonly statusSubresource: boolean
   /** Shared by all versions of a definition. Unset: there is only this one. */
   readonly budget?: CheckBudget

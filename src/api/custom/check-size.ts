@@ -10,8 +10,8 @@ import { compilePattern, estimatedSize } from './pattern.ts'
 import { childrenOf } from './schema-children.ts'
 
 /**
- * Whether a schema is one that members can bear, looked at before anything else is done with it. Its regular expressions
- * are compiled here, as long as all of them are not too large together.
+ * Whether a schema is one that members can bear, looked at before anything else is done with it.
+ * Its regular expressions are compiled here, as long as all of them are not too large together.
  *
  * @returns whether it may be looked at further
  */

@@ -10,8 +10,8 @@ type Check = { readonly markers: MarkerNames; readonly findings: Findings }
 type Level = 'root' | 'item' | 'field'
 
 /**
- * That a schema is structural: every value has a type, said where it stands and nowhere else; junctors restrict what is
- * there and add nothing; of metadata nothing is said but its names.
+ * That a schema is structural: every value has a type, said where it stands and nowhere else;
+ * junctors restrict what is there and add nothing; of metadata nothing is said but its names.
  *
  * @source apiextensions `pkg/apiserver/schema/{validation,complete}.go`
  */

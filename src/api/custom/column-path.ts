@@ -5,11 +5,13 @@ import type { Comparison, Operand, Step } from './column-path-syntax.ts'
 import { customLimits } from './limits.ts'
 
 /**
- * A path as printer columns have them: `.spec.a`, `.metadata.labels['x']`, `.status.conditions[?(@.type=="Ready")].status`,
- * `[*]`, `[0]`, `[-1]`, `[0:2]`, `..name`. Pure; what it looks at is bounded.
+ * A path as printer columns have them: `.spec.a`, `.metadata.labels['x']`,
+ * `.status.conditions[?(@.type=="Ready")].status`, `[*]`, `[0]`, `[-1]`, `[0:2]`, `..name`. Pure;
+ * what it looks at is bounded.
  *
  * @param looksMax values that it may look at in one object
- * @returns a function to the first value that the path leads to, null where there is none; or in words what is wrong with
+ * @returns a function to the first value that the path leads to, null where there is none; or in
+ * words what is wrong with
  *   the path
  * @source client-go `util/jsonpath`, which upstream reads it with
  */

@@ -8,9 +8,10 @@ import { objectMetaSchema, partialObjectMetadataSchema } from '../schema/shared.
 import type { Structural } from './structural.ts'
 
 /**
- * Prunes an object of a custom kind: members its schema lacks go, and nulls that may not be and have no default. Zeros
- * stay, as they were meant. What has another type than the schema says stays too, for validation to tell. Metadata, also
- * that of objects inside, becomes what metadata is; kind and apiVersion stay.
+ * Prunes an object of a custom kind: members its schema lacks go, and nulls that may not be and
+ * have no default. Zeros stay, as they were meant. What has another type than the schema says stays
+ * too, for validation to tell. Metadata, also that of objects inside, becomes what metadata is;
+ * kind and apiVersion stay.
  *
  * @throws ApiError BadRequest: metadata of the object itself that is none, as for every kind
  * @source apiextensions `pkg/apiserver/schema/{pruning,defaulting,objectmeta}`
@@ -53,7 +54,10 @@ export function prunedDefault(node: Structural): Json {
   return prune(node, node.default, member(null, 'default'), { unknown: [] })
 }
 
-/** Paths of what would be pruned from a value that stands somewhere in an object; at most `UNKNOWN_MAX`. */
+/**
+ * Paths of what would be pruned from a value that stands somewhere in an object; at most
+ * `UNKNOWN_MAX`.
+ */
 export function unknownIn(node: Structural, value: Json, at: Path): readonly string[] {
   const unknown: string[] = []
   prune(node, value, at, { unknown })

@@ -9,8 +9,8 @@ import { customLimits } from './limits.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * Fills in members that are absent, or null where they may not be, and have a default; inside of what is there, never
- * around it.
+ * Fills in members that are absent, or null where they may not be, and have a default; inside of
+ * what is there, never around it.
  *
  * @param object as `conformCustom` leaves it
  * @returns the very object when nothing was missing

@@ -3,9 +3,11 @@ import { parseTime } from '../metadata/time.ts'
 import { utf8Length } from '../utf8.ts'
 
 /**
- * Whether a text is of a format. Formats that upstream does not know say nothing; `-` in their names does not count.
+ * Whether a text is of a format. Formats that upstream does not know say nothing; `-` in their
+ * names does not count.
  *
- * @source kube-openapi `pkg/validation/strfmt`, and which of them apiextensions takes: `pkg/apiserver/validation/formats.go`
+ * @source kube-openapi `pkg/validation/strfmt`, and which of them apiextensions takes:
+ * `pkg/apiserver/validation/formats.go`
  */
 export function isOfFormat(format: string, text: string): boolean {
   return FORMATS.get(format.replaceAll('-', ''))?.(text) ?? true
@@ -153,7 +155,11 @@ function isIsbn13(text: string): boolean {
   )
 }
 
-/** Of a known maker's length and first digits, and with the right sum. @source ISO/IEC 7812: Luhn */
+/**
+ * Of a known maker's length and first digits, and with the right sum.
+ *
+ * @source ISO/IEC 7812: Luhn
+ */
 function isCardNumber(text: string): boolean {
   const digits = text.replace(/[^0-9]+/g, '')
   if (!CARD.test(digits)) return false

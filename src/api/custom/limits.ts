@@ -1,4 +1,7 @@
-/** Bounds of custom schemas, so that no definition makes a member slow. Each says what happens when it is reached. */
+/**
+ * Bounds of custom schemas, so that no definition makes a member slow. Each says what happens when
+ * it is reached.
+ */
 export const customLimits = Object.freeze({
   /** Schemas inside each other. Deeper: the definition is refused. */
   schemaDepthMax: 64,
@@ -6,20 +9,33 @@ export const customLimits = Object.freeze({
   schemaNodesMax: 50_000,
   /** Characters of one regular expression. Longer: the definition is refused. */
   patternCharactersMax: 4096,
-  /** Instructions that one regular expression stands for, as estimated. More: the definition is refused. */
+  /**
+   * Instructions that one regular expression stands for, as estimated. More: the definition is
+   * refused.
+   */
   patternSizeMax: 10_000,
-  /** Of all regular expressions of a version together, and of all versions that are new. More: the definition is refused. */
+  /**
+   * Of all regular expressions of a version together, and of all versions that are new. More: the
+   * definition is refused.
+   */
   patternsSizeMax: 50_000,
   definitionPatternsSizeMax: 200_000,
   /**
-   * Steps that checking one object may take, or all defaults of one definition: one for each value under each schema that
-   * applies to it, for each 4 members of an object, for each 64 characters of a text whose length or format is looked at,
-   * and for each 64 instructions a regular expression may take. When spent: 422, which says so. Takes about a second.
+   * Steps that checking one object may take, or all defaults of one definition: one for each value
+   * under each schema that applies to it, for each 4 members of an object, for each 64 characters
+   * of a text whose length or format is looked at, and for each 64 instructions a regular
+   * expression may take. When spent: 422, which says so. Takes about a second.
    */
   validationStepsMax: 2_000_000,
-  /** Characters of JSON by which defaults may make one object longer, and a step for each place. When more: 413. */
+  /**
+   * Characters of JSON by which defaults may make one object longer, and a step for each place.
+   * When more: 413.
+   */
   defaultsCharactersMax: 4 * 1024 * 1024,
-  /** Versions of one definition, and printer columns of one version. More: the definition is refused. */
+  /**
+   * Versions of one definition, and printer columns of one version. More: the definition is
+   * refused.
+   */
   versionsMax: 64,
   columnsMax: 64,
   /** Characters of a column's path, its steps, and the characters of a cell. More: refused; cut. */
@@ -28,7 +44,10 @@ export const customLimits = Object.freeze({
   cellCharactersMax: 4096,
   /** Values that one step of a column's path may lead to. More: the rest is passed over. */
   columnValuesMax: 1024,
-  /** Values that one cell may look at, over and over where conditions stand inside of others. More: the cell is empty. */
+  /**
+   * Values that one cell may look at, over and over where conditions stand inside of others. More:
+   * the cell is empty.
+   */
   columnLooksMax: 50_000,
   /** The same of all cells of a row, shared out evenly among its columns. Takes about 50 ms. */
   rowLooksMax: 200_000,

@@ -2,8 +2,8 @@ import { RE2JS } from 're2js'
 import { customLimits } from './limits.ts'
 
 /**
- * A regular expression as Go's `regexp` has them: without what would need backtracking, so that matching takes time in
- * proportion to the text.
+ * A regular expression as Go's `regexp` has them: without what would need backtracking, so that
+ * matching takes time in proportion to the text.
  *
  * @source github.com/google/re2/wiki/Syntax
  */
@@ -30,8 +30,8 @@ export function compilePattern(source: string): Pattern | string {
 }
 
 /**
- * How many instructions compiling may make, told without doing so, as compiling already takes time and memory for
- * each: repetitions with a count are written out. More rather than fewer.
+ * How many instructions compiling may make, told without doing so, as compiling already takes time
+ * and memory for each: repetitions with a count are written out. More rather than fewer.
  */
 export function estimatedSize(source: string): number {
   const open: number[] = []

@@ -32,7 +32,10 @@ export function* childrenOf(json: JsonObject, at: Path): Iterable<SchemaChild> {
   }
 }
 
-/** The schema with each one directly inside of it changed, all else as it was written; itself where none changes. */
+/**
+ * The schema with each one directly inside of it changed, all else as it was written; itself where
+ * none changes.
+ */
 export function withChildren(json: JsonObject, change: (child: JsonObject) => JsonObject): JsonObject {
   const one = (of: Json): Json => (isJsonObject(of) ? change(of) : of)
   return mapMembers(json, (value, word) => changed(word, value, one))

@@ -14,7 +14,10 @@ import type { Structural } from './structural.ts'
 import { validateCustom } from './validate-custom.ts'
 import { objectSchemaOf } from './value-schema.ts'
 
-/** What the schema of a custom kind's version makes of objects. Everything is pure, and bounded by `customLimits`. */
+/**
+ * What the schema of a custom kind's version makes of objects. Everything is pure, and bounded by
+ * `customLimits`.
+ */
 export type CompiledSchema = {
   /** The shape alone, for what is made from schemas; without kind, apiVersion and metadata. */
   readonly schema: ObjectSchema
@@ -25,8 +28,8 @@ export type CompiledSchema = {
   /** Instead of `validateSchema`. */
   readonly validate: (object: JsonObject, found: Findings) => void
   /**
-   * For OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, which say no more of metadata than that it
-   * is an object. `publishV2` makes of it what OpenAPI 2.0 can say.
+   * For OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, which say no more
+   * of metadata than that it is an object. `publishV2` makes of it what OpenAPI 2.0 can say.
    */
   readonly publish: JsonObject
 }
@@ -47,7 +50,11 @@ export function checkStructural(
   checkSchema(schemaJson, at, markerNames(names.schemaMarkerPrefix), options, found)
 }
 
-/** Nothing is read before it is needed: there may be many kinds that nobody asks for. @param schemaJson was checked */
+/**
+ * Nothing is read before it is needed: there may be many kinds that nobody asks for.
+ *
+ * @param schemaJson was checked
+ */
 export function compileStructural(schemaJson: JsonObject, names: Names): CompiledSchema {
   const markers = markerNames(names.schemaMarkerPrefix)
   const root = once((): Structural => readStructural(schemaJson, markers))

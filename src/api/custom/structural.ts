@@ -13,8 +13,8 @@ import type { Json, JsonObject } from '../json.ts'
 export type StructuralType = '' | 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string'
 
 /**
- * One node of the schema that a definition of a custom kind gives a version, read once. Junctors (`allOf` and the like)
- * hold nodes too, of which only the rules count.
+ * One node of the schema that a definition of a custom kind gives a version, read once. Junctors
+ * (`allOf` and the like) hold nodes too, of which only the rules count.
  *
  * @source apiextensions `pkg/apiserver/schema/structural.go`
  */
@@ -66,7 +66,9 @@ export type ValueRules = {
 
 export type Bound = { readonly value: number | bigint; readonly exclusive: boolean }
 
-/** Members of a schema that are markers, as one domain spells them: `x-orch-list-type` and the like. */
+/**
+ * Members of a schema that are markers, as one domain spells them: `x-orch-list-type` and the like.
+ */
 export type MarkerNames = {
   readonly preserveUnknown: string
   readonly embedded: string
@@ -89,8 +91,8 @@ export function markerNames(prefix: string): MarkerNames {
 }
 
 /**
- * Reads a schema. What is of no type that a schema has there counts as absent: whoever takes a definition in has
- * checked its types.
+ * Reads a schema. What is of no type that a schema has there counts as absent: whoever takes a
+ * definition in has checked its types.
  *
  * @param json as deep as JSON may be at most
  */

@@ -21,8 +21,8 @@ import {
 import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
 
 /**
- * Everything a definition's schema says of an object: types, rules for values, junctors; that elements of sets and maps
- * differ; that objects inside are some.
+ * Everything a definition's schema says of an object: types, rules for values, junctors; that
+ * elements of sets and maps differ; that objects inside are some.
  *
  * @param object as `conformCustom` and `defaultCustom` leave it
  * @param findings the last one says so where the check was given up
@@ -35,7 +35,11 @@ export function validateCustom(root: Structural, object: JsonObject, findings: F
   })
 }
 
-/** The same of a value that stands somewhere in an object, such as a default. @param at where it is told to be */
+/**
+ * The same of a value that stands somewhere in an object, such as a default.
+ *
+ * @param at where it is told to be
+ */
 export function validateValue(
   node: Structural,
   value: Json,
@@ -177,7 +181,11 @@ function isClean(found: Findings): boolean {
   return found.count === 0
 }
 
-/** Of which most rules held: what it lacks is most likely what was forgotten. @param found not empty */
+/**
+ * Of which most rules held: what it lacks is most likely what was forgotten.
+ *
+ * @param found not empty
+ */
 function nearest(found: readonly Findings[]): Findings {
   return found.reduce((best, one) => (one.held > best.held ? one : best))
 }

@@ -12,8 +12,8 @@ import type { Pattern } from './pattern.ts'
 import type { Bound, ValueRules } from './structural.ts'
 
 /**
- * The rules that a schema has for one value beyond its type, each a cause or null where it holds. Rules for other types
- * than the value's do not count.
+ * The rules that a schema has for one value beyond its type, each a cause or null where it holds.
+ * Rules for other types than the value's do not count.
  *
  * @source kube-openapi `pkg/validation/validate`, for what is asked and in which words
  */
@@ -139,7 +139,11 @@ function isMultiple(value: number | bigint, factor: number | bigint): boolean {
   )
 }
 
-/** Such as 0.3 is three times 0.1 but for the last bits. @source go-openapi `swag` IsFloat64AJSONInteger */
+/**
+ * Such as 0.3 is three times 0.1 but for the last bits.
+ *
+ * @source go-openapi `swag` IsFloat64AJSONInteger
+ */
 const NEARLY = 1e-9
 
 function isWhole(value: number | bigint): boolean {

@@ -17,8 +17,8 @@ import { sortedText } from './sorted-text.ts'
 type Check = { readonly findings: Findings; readonly work: Work }
 
 /**
- * What no rule of a single value can say: objects inside of others are objects, elements of sets differ, and those of
- * maps by their keys.
+ * What no rule of a single value can say: objects inside of others are objects, elements of sets
+ * differ, and those of maps by their keys.
  *
  * @source apiextensions `pkg/apiserver/schema/{listtype,objectmeta}`
  */

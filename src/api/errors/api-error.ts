@@ -45,7 +45,9 @@ export type ApiErrorCause = {
 }
 
 export type ApiErrorDetails = {
-  /** Of the object meant, where known. `kind` holds the plural resource name where upstream does so. */
+  /**
+   * Of the object meant, where known. `kind` holds the plural resource name where upstream does so.
+   */
   readonly name?: string
   readonly group?: string
   readonly kind?: string
@@ -60,8 +62,9 @@ export type ApiErrorDetails = {
 }
 
 /**
- * A call that ends in a `Status`. Thrown anywhere below the server, rendered there once. Whatever it is made of, what it
- * holds is bounded by `errorLimits`, and so is each copy of it in logs and the audit trail.
+ * A call that ends in a `Status`. Thrown anywhere below the server, rendered there once. Whatever
+ * it is made of, what it holds is bounded by `errorLimits`, and so is each copy of it in logs and
+ * the audit trail.
  */
 export class ApiError extends Failure<ApiErrorReason> {
   readonly details: ApiErrorDetails

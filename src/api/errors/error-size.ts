@@ -8,8 +8,8 @@ export function jsonBytes(text: string): number {
 }
 
 /**
- * Returns the longest beginning of a text that takes no more than so many bytes as JSON, as a copy, and `...` where
- * something is missing.
+ * Returns the longest beginning of a text that takes no more than so many bytes as JSON, as a copy,
+ * and `...` where something is missing.
  */
 export function cutToJsonBytes(text: string, bytesMax: number): string {
   let left = bytesMax - QUOTES_AND_DOTS

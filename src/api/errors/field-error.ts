@@ -7,8 +7,8 @@ import { cutStep, spellPath } from '../schema/path.ts'
 import { shortJson, shortText } from './short-text.ts'
 
 /**
- * One rule that does not hold, not formatted yet: most findings of a body full of mistakes are never shown. Paths and
- * values are those of the object.
+ * One rule that does not hold, not formatted yet: most findings of a body full of mistakes are
+ * never shown. Paths and values are those of the object.
  */
 export type Finding = {
   readonly reason: string
@@ -24,7 +24,9 @@ export type Finding = {
 /** A field that is spelled already, or its path; null: the whole object. */
 export type FieldPlace = string | Path | null
 
-/** @source apimachinery `pkg/util/validation/field/errors.go`, for reasons and the form of messages */
+/**
+ * @source apimachinery `pkg/util/validation/field/errors.go`, for reasons and the form of messages
+ */
 
 export function required(field: FieldPlace, detail = ''): Finding {
   return { reason: 'FieldValueRequired', field, words: 'Required value', detail }

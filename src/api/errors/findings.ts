@@ -6,8 +6,9 @@ import type { Path } from '../schema/path.ts'
 import { TooMuchWork, Work } from '../work.ts'
 
 /**
- * Collects what is wrong with an object, of every kind. Findings are kept as they are given, with paths and values by
- * reference, and formatted only where an error is made of them; those beyond the limit are dropped.
+ * Collects what is wrong with an object, of every kind. Findings are kept as they are given, with
+ * paths and values by reference, and formatted only where an error is made of them; those beyond
+ * the limit are dropped.
  */
 export class Findings {
   readonly #list: Finding[] = []

@@ -2,8 +2,9 @@ import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 
 /**
- * Returns the text, or its beginning and `...` where it is longer. What is returned is a copy: V8 cuts a string by a
- * reference to the whole, so an error that is kept would keep a body of 3 MiB alive.
+ * Returns the text, or its beginning and `...` where it is longer. What is returned is a copy: V8
+ * cuts a string by a reference to the whole, so an error that is kept would keep a body of 3 MiB
+ * alive.
  *
  * @param lengthMax UTF-16 code units, without the dots
  */
@@ -12,8 +13,8 @@ export function shortText(text: string, lengthMax: number): string {
 }
 
 /**
- * Returns the beginning of what `jsonText` makes of a value, as `shortText` would cut it. The rest of the value is not
- * looked at.
+ * Returns the beginning of what `jsonText` makes of a value, as `shortText` would cut it. The rest
+ * of the value is not looked at.
  */
 export function shortJson(value: Json | undefined, lengthMax: number): string {
   return shortText(beginning(value ?? null, lengthMax + 1), lengthMax)

@@ -2,7 +2,8 @@ import { ApiError } from './api-error.ts'
 import type { ApiErrorDetails } from './api-error.ts'
 
 /**
- * One constructor per way a call fails, with upstream's messages: clients and scripts match on them.
+ * One constructor per way a call fails, with upstream's messages: clients and scripts match on
+ * them.
  *
  * @source apimachinery `pkg/api/errors/errors.go`
  */
@@ -112,7 +113,9 @@ export function tooLarge(what: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity is too large: ${what}`)
 }
 
-/** The call did not finish in time; what became of it is not known, so no time to retry is named. */
+/**
+ * The call did not finish in time; what became of it is not known, so no time to retry is named.
+ */
 export function timeout(what: string): ApiError {
   return new ApiError('Timeout', `Timeout: ${what}`)
 }

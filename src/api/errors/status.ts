@@ -51,7 +51,10 @@ export function successStatus(code: 200 | 201): JsonObject {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code }
 }
 
-/** What a delete answers when it does not return the object. `kind` is the plural, as upstream has it. */
+/**
+ * What a delete answers when it does not return the object. `kind` is the plural, as upstream has
+ * it.
+ */
 export function deletedStatus(of: {
   readonly name: string
   readonly group: string

@@ -23,7 +23,8 @@ export function isConditionTrue(conditions: readonly JsonObject[], type: string)
 }
 
 /**
- * The conditions with one of them set, in its place or behind the others; the same list where it says so already.
+ * The conditions with one of them set, in its place or behind the others; the same list where it
+ * says so already.
  *
  * @param now RFC 3339; when it became so, where its status is another one than before
  */

@@ -15,8 +15,8 @@ export function formatGroupVersion(of: GroupVersion): string {
 }
 
 /**
- * Orders versions of a group as discovery prefers them: stable before beta before alpha, higher numbers
- * first, anything else last by name.
+ * Orders versions of a group as discovery prefers them: stable before beta before alpha, higher
+ * numbers first, anything else last by name.
  *
  * @source apimachinery `pkg/version` CompareKubeAwareVersionStrings
  */

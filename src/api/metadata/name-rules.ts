@@ -1,6 +1,6 @@
 /**
- * Rules for names, keys and values. Each returns what is wrong, in upstream's words because people and
- * scripts know them; an empty list means well-formed.
+ * Rules for names, keys and values. Each returns what is wrong, in upstream's words because people
+ * and scripts know them; an empty list means well-formed.
  *
  * @source RFC 1123, RFC 1035; apimachinery `pkg/util/validation`, `pkg/api/validation/path`
  */

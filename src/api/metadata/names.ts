@@ -1,21 +1,30 @@
 /** Whose names the cluster speaks; fixed when it is created. */
 export type ApiDomain = 'orch.io' | 'k8s.io'
 
-/** Every name that carries the maker's domain, and the few behaviours that differ between domains. */
+/**
+ * Every name that carries the maker's domain, and the few behaviours that differ between domains.
+ */
 export type Names = {
   readonly domain: ApiDomain
   /**
-   * `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`, `batch` and the core's `` stay as they
-   * are.
+   * `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`, `batch` and the core's `` stay
+   * as they are.
    */
   readonly group: (stem: string) => string
   /** The other way round: `storage.orch.io` gives `storage`; a foreign group stays as it is. */
   readonly groupStem: (group: string) => string
-  /** `service-account.name` gives `orch.io/service-account.name` or `kubernetes.io/service-account.name`. */
+  /**
+   * `service-account.name` gives `orch.io/service-account.name` or
+   * `kubernetes.io/service-account.name`.
+   */
   readonly label: (key: string) => string
-  /** (`node`, `unreachable`) gives `node.orch.io/unreachable` or `node.kubernetes.io/unreachable`. */
+  /**
+   * (`node`, `unreachable`) gives `node.orch.io/unreachable` or `node.kubernetes.io/unreachable`.
+   */
   readonly labelUnder: (prefix: string, key: string) => string
-  /** `core.v1.ConfigMap` gives the name of that shape in OpenAPI; one that begins with `io.` stays. */
+  /**
+   * `core.v1.ConfigMap` gives the name of that shape in OpenAPI; one that begins with `io.` stays.
+   */
   readonly definition: (neutral: string) => string
   readonly systemNamespace: string
   readonly publicNamespace: string
@@ -34,7 +43,10 @@ export type Names = {
   readonly schemaMarkerPrefix: string
   /** What existing clients look for in OpenAPI documents, whosever names the cluster speaks. */
   readonly clientMarkerPrefix: string
-  /** As `group`, for groups that existing clients ask by a name built into them, whatever discovery tells. */
+  /**
+   * As `group`, for groups that existing clients ask by a name built into them, whatever discovery
+   * tells.
+   */
   readonly clientGroup: (stem: string) => string
   readonly secretTypes: {
     readonly serviceAccountToken: string
@@ -64,7 +76,9 @@ export type Names = {
     readonly autoupdateAnnotation: string
     readonly bootstrappingLabel: string
   }
-  /** A PUT to a missing object creates it, for all kinds and not only those that upstream allows. */
+  /**
+   * A PUT to a missing object creates it, for all kinds and not only those that upstream allows.
+   */
   readonly putCreates: boolean
 }
 

@@ -43,7 +43,8 @@ export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules, found: 
 }
 
 /**
- * Checks metadata of a changed object against the stored one, after the server filled in what stays as it is.
+ * Checks metadata of a changed object against the stored one, after the server filled in what stays
+ * as it is.
  *
  * @source apimachinery `pkg/api/validation/objectmeta.go` ValidateObjectMetaUpdate
  */
@@ -144,7 +145,11 @@ export function validateLabels(
   }
 }
 
-/** Keys are qualified names but for their case; not too much altogether. @param field path of the map */
+/**
+ * Keys are qualified names but for their case; not too much altogether.
+ *
+ * @param field path of the map
+ */
 export function validateAnnotations(
   annotations: { readonly [key: string]: string },
   field: string,

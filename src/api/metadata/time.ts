@@ -1,6 +1,6 @@
 /**
- * RFC 3339 times as API objects carry them, by arithmetic alone: this room has no clock and no `Date`,
- * whose parser accepts far more than the format allows.
+ * RFC 3339 times as API objects carry them, by arithmetic alone: this room has no clock and no
+ * `Date`, whose parser accepts far more than the format allows.
  *
  * @source RFC 3339; days from civil: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"
  */
@@ -19,7 +19,11 @@ export type Instant = {
   readonly nanos: number
 }
 
-/** Whole seconds, UTC: `2026-01-02T03:04:05Z`. @param wallMs milliseconds since 1970, year 1 to 9999 */
+/**
+ * Whole seconds, UTC: `2026-01-02T03:04:05Z`.
+ *
+ * @param wallMs milliseconds since 1970, year 1 to 9999
+ */
 export function formatTime(wallMs: number): string {
   return `${formatSeconds(Math.floor(wallMs / 1000))}Z`
 }

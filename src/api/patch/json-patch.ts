@@ -12,16 +12,17 @@ import { malformedPatch, patchDoesNotApply } from './patch-errors.ts'
 export const JSON_PATCH_OPERATIONS_MAX = 10_000
 
 /**
- * Characters that one patch may copy, all its copies together: a few copies would double a document often.
+ * Characters that one patch may copy, all its copies together: a few copies would double a document
+ * often.
  */
 export const JSON_PATCH_COPIED_LENGTH_MAX = 3 * 1024 * 1024
 
 /**
- * Applies all operations in order, or none. Negative list indices count from the end, as in the library that
- * upstream uses.
+ * Applies all operations in order, or none. Negative list indices count from the end, as in the
+ * library that upstream uses.
  *
- * @throws ApiError BadRequest: no patch; RequestEntityTooLarge: too many operations or copies; Invalid: a
- * test   failed or a path leads nowhere
+ * @throws ApiError BadRequest: no patch; RequestEntityTooLarge: too many operations or copies;
+ * Invalid: a test failed or a path leads nowhere
  * @source RFC 6902, RFC 6901
  */
 export function applyJsonPatch(document: Json, patch: Json): Json {

@@ -5,14 +5,14 @@ import type { Pointer } from './json-pointer.ts'
 import { patchDoesNotApply } from './patch-errors.ts'
 
 /**
- * Elements that insertions and removals may shift, all together: keeps many operations on a long list
- * short.
+ * Elements that insertions and removals may shift, all together: keeps many operations on a long
+ * list short.
  */
 const SHIFTED_MAX = 20_000_000
 
 /**
- * A document that operations change one after the other. What came from outside is never changed: a container
- * is copied the first time something in it changes, and only then belongs to the draft.
+ * A document that operations change one after the other. What came from outside is never changed: a
+ * container is copied the first time something in it changes, and only then belongs to the draft.
  */
 export class PatchDraft {
   #root: Json

@@ -12,8 +12,8 @@ export type ListMerging = {
 }
 
 /**
- * Merges a list into another: scalars are united, objects with the same value of the merge key are merged.
- * Elements of the patch stand in its order, others keep theirs.
+ * Merges a list into another: scalars are united, objects with the same value of the merge key are
+ * merged. Elements of the patch stand in its order, others keep theirs.
  *
  * @throws ApiError BadRequest: an element lacks the merge key, or its directive means nothing
  */
@@ -52,8 +52,8 @@ export function deleteScalars(list: readonly Json[], gone: readonly Json[]): rea
 }
 
 /**
- * Puts elements that `order` names into its order; others keep the place that `before` gave them relative to
- * those, and come after them where it gave none.
+ * Puts elements that `order` names into its order; others keep the place that `before` gave them
+ * relative to those, and come after them where it gave none.
  *
  * @param key member that identifies an element; null: the element itself does
  */
@@ -87,7 +87,10 @@ export function orderBy(
   return [...result, ...others.slice(next).map(({ item }) => item)]
 }
 
-/** An element, and its places in the order that is wanted and in the list before; null: it is not there. */
+/**
+ * An element, and its places in the order that is wanted and in the list before; null: it is not
+ * there.
+ */
 type Ranked = { readonly item: Json; readonly wanted: number | null; readonly earlier: number | null }
 
 function inOrder(place: number | null): number {

@@ -9,8 +9,8 @@ import { deleteScalars, mergeList, orderBy } from './strategic-list.ts'
 import type { ListMerging } from './strategic-list.ts'
 
 /**
- * Applies a strategic merge patch: like a merge patch, but lists whose schema has a merge key merge by it,
- * and members that begin with `$` direct the merge.
+ * Applies a strategic merge patch: like a merge patch, but lists whose schema has a merge key merge
+ * by it, and members that begin with `$` direct the merge.
  *
  * | directive | meaning |
  * | --- | --- |
@@ -38,8 +38,9 @@ export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch
 }
 
 /**
- * Members and elements that one patch may copy. Each member of the object and of the patch is copied once, but a patch may name an
- * element of a list over and over, each time with more members. Elements of lists, which are compared too, take a microsecond.
+ * Members and elements that one patch may copy. Each member of the object and of the patch is
+ * copied once, but a patch may name an element of a list over and over, each time with more
+ * members. Elements of lists, which are compared too, take a microsecond.
  */
 const COPIED_MAX = 4 * bodyLimits.valuesMax
 
@@ -92,7 +93,9 @@ function mergeObject(
   return draft
 }
 
-/** A patch's value where it meets nothing of its own type: directives inside still work, on nothing. */
+/**
+ * A patch's value where it meets nothing of its own type: directives inside still work, on nothing.
+ */
 function mergeValue(
   schema: Schema | null,
   original: Json | undefined,

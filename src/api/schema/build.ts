@@ -14,8 +14,8 @@ import type {
 } from './schema.ts'
 
 /**
- * Short words to declare a struct with: a line for each member says its number in the protobuf message, what it is
- * for, and its rules.
+ * Short words to declare a struct with: a line for each member says its number in the protobuf
+ * message, what it is for, and its rules.
  *
  *     struct('core.v1.KeyToPath', 'Which key becomes which file.', {
  *       key: text(1, 'The key.', { required: true }),
@@ -25,7 +25,10 @@ import type {
 export type Field = { readonly number: number; readonly schema: Schema; readonly required: boolean }
 
 type Rules = {
-  /** In OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`, unless it is `always` said. */
+  /**
+   * In OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`, unless it is
+   * `always` said.
+   */
   readonly required?: true
   /** Said in JSON even where it is the zero of its type; see `Schema`. */
   readonly always?: true
@@ -49,7 +52,10 @@ export function bytes(number: number, words: string, rules: TextRules = {}): Fie
   return field(number, { type: 'string', format: 'bytes' }, words, rules)
 }
 
-/** To the second; see `microTime`. Said in JSON also when there is none, unless `rules` say otherwise. */
+/**
+ * To the second; see `microTime`. Said in JSON also when there is none, unless `rules` say
+ * otherwise.
+ */
 export function time(number: number, words: string, rules: Rules = { always: true }): Field {
   return field(number, { type: 'string', format: 'date-time' }, words, rules)
 }
@@ -87,7 +93,10 @@ export function any(number: number, words: string, rules: Rules = {}): Field {
   return field(number, { type: 'any' }, words, rules)
 }
 
-/** A struct that is always there: absent and empty mean the same. JSON says it even when it is empty, unless `rules` say otherwise. */
+/**
+ * A struct that is always there: absent and empty mean the same. JSON says it even when it is
+ * empty, unless `rules` say otherwise.
+ */
 export function part(
   number: number,
   schema: ObjectSchema,

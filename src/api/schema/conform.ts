@@ -23,8 +23,8 @@ import { isZero, saysNull, zeroOf } from './zero.ts'
 /** What decoding made of an object. */
 export type Conformed = {
   /**
-   * Of the schema's types, in the one form that JSON of it has: without unknown members, nulls, and zeros that mean the
-   * same as absent. The very object sent when it was so already.
+   * Of the schema's types, in the one form that JSON of it has: without unknown members, nulls, and
+   * zeros that mean the same as absent. The very object sent when it was so already.
    */
   readonly value: JsonObject
   /** Paths of members the schema does not have, at most `UNKNOWN_MAX`. */
@@ -35,9 +35,10 @@ export type Conformed = {
 export const UNKNOWN_MAX = 64
 
 /**
- * Gives what a client sent the types its kind has: refuses other types and malformed scalars, leaves out
- * members the schema lacks, takes null for absent, and a zero where it means the same, and writes times and quantities in
- * their one form. An empty list is not there, as it is not in protobuf.
+ * Gives what a client sent the types its kind has: refuses other types and malformed scalars,
+ * leaves out members the schema lacks, takes null for absent, and a zero where it means the same,
+ * and writes times and quantities in their one form. An empty list is not there, as it is not in
+ * protobuf.
  *
  * @param schema of the whole object, as `wholeObject` makes it
  * @param fractions of the text it was read from: no integers, though the object cannot tell
@@ -49,7 +50,11 @@ export function conform(schema: ObjectSchema, object: JsonObject, fractions = NO
   return conformed
 }
 
-/** As `conform`, of an object that stands inside of another. @param at where; null: it is the whole */
+/**
+ * As `conform`, of an object that stands inside of another.
+ *
+ * @param at where; null: it is the whole
+ */
 export function conformAt(
   schema: ObjectSchema,
   object: JsonObject,
@@ -169,7 +174,10 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
   return draft ?? object
 }
 
-/** Of more members most are unknown: to copy all and to delete them takes longer than to take over the few others. */
+/**
+ * Of more members most are unknown: to copy all and to delete them takes longer than to take over
+ * the few others.
+ */
 const COPIED_MEMBERS_MAX = 256
 
 function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Walk): Json {
@@ -180,7 +188,10 @@ function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Wal
   return conformValue(other, value, path, walk)
 }
 
-/** Whether a member might as well be absent. What is required is not, so that whoever refuses its zero can tell. */
+/**
+ * Whether a member might as well be absent. What is required is not, so that whoever refuses its
+ * zero can tell.
+ */
 function isUnsaid(schema: Schema, value: Json, name: string, struct: ObjectSchema): boolean {
   if (schema.zeroMatters === true || schema.type === 'object' || !isZero(schema, value)) return false
   if (schema.default !== undefined || saysNull(schema)) return true

@@ -4,7 +4,8 @@ import type { ObjectSchema, Schema } from './schema.ts'
 import { saysNull, zeroOf } from './zero.ts'
 
 /**
- * Fills in members that are absent and have a default, or are always said; inside of what is there, never around it.
+ * Fills in members that are absent and have a default, or are always said; inside of what is there,
+ * never around it.
  *
  * @param object as `conform` leaves it
  * @returns the very object when nothing was missing

@@ -1,7 +1,11 @@
 import { flag, listOf, part, struct, text, texts } from './build.ts'
 import type { ObjectSchema } from './schema.ts'
 
-/** Documents of discovery, for who reads them in protobuf. @source apimachinery `pkg/apis/meta/v1`, spec 4.1 */
+/**
+ * Documents of discovery, for who reads them in protobuf.
+ *
+ * @source apimachinery `pkg/apis/meta/v1`, spec 4.1
+ */
 
 const groupVersion = struct('meta.v1.GroupVersionForDiscovery', 'A version of a group.', {
   groupVersion: text(1, 'Group and version, as in apiVersion.'),

@@ -5,8 +5,9 @@ import { parseQuantity } from './quantity.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
 
 /**
- * Whether two values of a type mean the same: an absent list or map is an empty one, a zero is as good as absent unless it
- * matters, amounts are compared as amounts. What the schema does not have is not compared.
+ * Whether two values of a type mean the same: an absent list or map is an empty one, a zero is as
+ * good as absent unless it matters, amounts are compared as amounts. What the schema does not have
+ * is not compared.
  *
  * @param a of the schema's type, after `conform`; undefined: absent
  * @source apimachinery `pkg/api/equality`

@@ -1,7 +1,9 @@
 import { findingLimits } from '../limits.ts'
 import { shortText } from '../errors/short-text.ts'
 
-/** Where in an object a walk is; made per container and spelled only when something is wrong there. */
+/**
+ * Where in an object a walk is; made per container and spelled only when something is wrong there.
+ */
 export type Path = {
   readonly parent: Path | null
   /** Member of a struct (`string`), key of a map (`map`), or index of a list. */
@@ -21,7 +23,10 @@ export function listIndex(parent: Path | null, step: number): Path {
   return { parent, kind: 'index', step }
 }
 
-/** As causes spell it: `spec.ports[0].name`, `data[a b]`. Long names and keys are cut, and the beginning of a long path. */
+/**
+ * As causes spell it: `spec.ports[0].name`, `data[a b]`. Long names and keys are cut, and the
+ * beginning of a long path.
+ */
 export function spellPath(path: Path | null): string {
   const steps: string[] = []
   let left: number = findingLimits.pathLengthMax

@@ -1,6 +1,6 @@
 /**
- * Amounts of resources: `500m`, `1.5Gi`, `12e3`. Kept as whole thousand-millionths, rounded away from zero,
- * which is all that upstream keeps.
+ * Amounts of resources: `500m`, `1.5Gi`, `12e3`. Kept as whole thousand-millionths, rounded away
+ * from zero, which is all that upstream keeps.
  *
  * @source apimachinery `pkg/api/resource/quantity.go`
  */
@@ -42,7 +42,11 @@ export function parseQuantity(text: string): Quantity | null {
   return { nanos: match[1] === '-' ? -capped : capped, format: scale.format }
 }
 
-/** The one way to write an amount: `1000m` is `1`, `1024Mi` is `1Gi`. @returns null when it is no quantity */
+/**
+ * The one way to write an amount: `1000m` is `1`, `1024Mi` is `1Gi`.
+ *
+ * @returns null when it is no quantity
+ */
 export function canonicalQuantity(text: string): string | null {
   const quantity = parseQuantity(text)
   return quantity === null ? null : formatQuantity(quantity)

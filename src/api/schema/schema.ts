@@ -4,9 +4,10 @@ import type { NameRule } from '../metadata/name-rules.ts'
 import type { Path } from './path.ts'
 
 /**
- * The shape of a value, said once per kind: validation, defaulting, pruning, strategic merge, OpenAPI,
- * protobuf (and later apply) are derived from it. Plain frozen data and pure functions, so that custom resource
- * definitions can make it at run time. `build.ts` has short words for declaring one.
+ * The shape of a value, said once per kind: validation, defaulting, pruning, strategic merge,
+ * OpenAPI, protobuf (and later apply) are derived from it. Plain frozen data and pure functions, so
+ * that custom resource definitions can make it at run time. `build.ts` has short words for
+ * declaring one.
  */
 export type Schema =
   | StringSchema
@@ -23,18 +24,21 @@ export type Schema =
 type Common = {
   /** In our own words; OpenAPI and explain show it. */
   readonly description?: string
-  /** What a struct that has a name of its own is for where it stands; its description is of the shape. */
+  /**
+   * What a struct that has a name of its own is for where it stands; its description is of the
+   * shape.
+   */
   readonly memberDescription?: string
   /** Filled in where the member is absent. */
   readonly default?: Json
   /**
-   * `false`, `0`, empty text and an empty struct differ from absent. Of other members that are no list, map or bytes a
-   * protobuf message always says the zero.
+   * `false`, `0`, empty text and an empty struct differ from absent. Of other members that are no
+   * list, map or bytes a protobuf message always says the zero.
    */
   readonly zeroMatters?: true
   /**
-   * Said in JSON even where it is the zero of its type, or where nothing was said: `null` of a list, a map, a time, and of
-   * what may be unset.
+   * Said in JSON even where it is the zero of its type, or where nothing was said: `null` of a
+   * list, a map, a time, and of what may be unset.
    */
   readonly always?: true
   /** Empty text, lists and maps are as good as absent: `FieldValueRequired`. */
@@ -46,7 +50,10 @@ export type StringSchema = Common & {
   readonly format?: 'bytes' | 'date-time' | 'micro-time'
   /** Closed list; another value but the empty one is `FieldValueNotSupported`. */
   readonly enum?: readonly string[]
-  /** What it can mean, for OpenAPI to tell, where other values are taken as well, or are no matter of the schema's. */
+  /**
+   * What it can mean, for OpenAPI to tell, where other values are taken as well, or are no matter
+   * of the schema's.
+   */
   readonly known?: readonly string[]
   /** What any text but the empty one must follow. */
   readonly rule?: NameRule
@@ -69,8 +76,8 @@ export type ObjectSchema = Common & {
   readonly type: 'object'
   /**
    * Name in OpenAPI definitions, for shapes that have one: neutral as `core.v1.ConfigMap` or
-   * `meta.v1.ObjectMeta`, which `names.definition` spells for the domain. A kind's own shape is named by
-   * its group, version and kind.
+   * `meta.v1.ObjectMeta`, which `names.definition` spells for the domain. A kind's own shape is
+   * named by its group, version and kind.
    */
   readonly definition?: string
   readonly properties: { readonly [name: string]: Schema }
@@ -80,13 +87,19 @@ export type ObjectSchema = Common & {
   readonly protobuf?: { readonly [name: string]: number }
   /** Members that are this struct's own in JSON and lie in messages of their own in protobuf. */
   readonly inline?: readonly InlinePart[]
-  /** What its members must be to each other; called with every such struct, after its members were checked. */
+  /**
+   * What its members must be to each other; called with every such struct, after its members were
+   * checked.
+   */
   readonly check?: ShapeCheck
-  /** Which member means anything where another one says what, for OpenAPI to tell; `check` sees to it. */
+  /**
+   * Which member means anything where another one says what, for OpenAPI to tell; `check` sees to
+   * it.
+   */
   readonly unions?: readonly UnionShape[]
   /**
-   * What JSON may say instead of the struct, by its JSON type: `true` or a schema. Such a shape has no message, and OpenAPI
-   * tells nothing of its members.
+   * What JSON may say instead of the struct, by its JSON type: `true` or a schema. Such a shape has
+   * no message, and OpenAPI tells nothing of its members.
    */
   readonly instead?: readonly (BooleanSchema | ListSchema)[]
   /** Server-side apply: replaced as a whole. */
@@ -130,7 +143,9 @@ export type ListSchema = Common & {
   readonly patchMergeKey?: string
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys'
   readonly itemsMax?: number
-  /** In protobuf it is a message that has the items as field 1; as it always is in a map or a list. */
+  /**
+   * In protobuf it is a message that has the items as field 1; as it always is in a map or a list.
+   */
   readonly inMessage?: true
 }
 
@@ -140,6 +155,9 @@ export type IntOrStringSchema = Common & { readonly type: 'int-or-string' }
 /** Anything, kept as it came (RawExtension, FieldsV1). */
 export type AnySchema = Common & {
   readonly type: 'any'
-  /** As of `ObjectSchema`: OpenAPI says of such a shape that it may be of every type; of others that they are structs. */
+  /**
+   * As of `ObjectSchema`: OpenAPI says of such a shape that it may be of every type; of others that
+   * they are structs.
+   */
   readonly definition?: string
 }

@@ -9,8 +9,9 @@ import { listIndex, mapKey, member } from './path.ts'
 import type { IntegerSchema, ListSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
 
 /**
- * What a schema says beyond types: required members, closed lists, rules for texts, ranges and lengths, and what each
- * struct checks of itself. Whether elements of a keyed list must differ is theirs to say: upstream's kinds disagree on that.
+ * What a schema says beyond types: required members, closed lists, rules for texts, ranges and
+ * lengths, and what each struct checks of itself. Whether elements of a keyed list must differ is
+ * theirs to say: upstream's kinds disagree on that.
  *
  * @param object of the schema's types, after `conform` and defaults
  * @source the reasons and words of apimachinery `pkg/util/validation/field`

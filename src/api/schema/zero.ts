@@ -3,7 +3,9 @@ import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import type { Schema, StringSchema } from './schema.ts'
 
-/** What stands where something must stand and nothing was said. Times: empty text, which is none. */
+/**
+ * What stands where something must stand and nothing was said. Times: empty text, which is none.
+ */
 export function zeroOf(schema: Schema): Json {
   switch (schema.type) {
     case 'string':
@@ -28,7 +30,10 @@ export function zeroOf(schema: Schema): Json {
   }
 }
 
-/** Whether a value of the schema's type is the zero of it. Of `any` nothing is; of times the first second of all is. */
+/**
+ * Whether a value of the schema's type is the zero of it. Of `any` nothing is; of times the first
+ * second of all is.
+ */
 export function isZero(schema: Schema, value: Json): boolean {
   switch (schema.type) {
     case 'string':
@@ -53,7 +58,10 @@ export function isZero(schema: Schema, value: Json): boolean {
   }
 }
 
-/** Whether JSON says `null` where nothing was said: what has no zero to say, or whose zero is something else. */
+/**
+ * Whether JSON says `null` where nothing was said: what has no zero to say, or whose zero is
+ * something else.
+ */
 export function saysNull(schema: Schema): boolean {
   if (schema.always !== true || schema.default !== undefined) return false
   if (schema.zeroMatters === true) return true

@@ -28,7 +28,11 @@ export class FieldSelector {
     return true
   }
 
-  /** The only value `field` may have, which turns a scan into one read. @returns null: not restricted so */
+  /**
+   * The only value `field` may have, which turns a scan into one read.
+   *
+   * @returns null: not restricted so
+   */
   exact(field: string): string | null {
     const found = this.requirements.find((one) => one.field === field && one.operator === '=')
     return found === undefined ? null : found.value
@@ -41,8 +45,8 @@ export const EVERY_FIELD = new FieldSelector([])
 export const COMMON_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
 /**
- * Parses `metadata.name=a,metadata.namespace!=b`. A comma, equals sign or backslash of a value is escaped
- * with a backslash.
+ * Parses `metadata.name=a,metadata.namespace!=b`. A comma, equals sign or backslash of a value is
+ * escaped with a backslash.
  *
  * @param known fields that can be asked for
  * @throws ApiError BadRequest: not well-formed, another field, or beyond the bounds
@@ -100,7 +104,9 @@ function requirementOf(term: string): FieldRequirement | null {
   return null
 }
 
-/** @returns null when a sign that needs a backslash has none, or a backslash precedes something else */
+/**
+ * @returns null when a sign that needs a backslash has none, or a backslash precedes something else
+ */
 function unescape(text: string): string | null {
   let value = ''
   for (let at = 0; at < text.length; at++) {

@@ -67,8 +67,8 @@ export function parseLabelSelector(text: string): LabelSelector {
 }
 
 /**
- * A `LabelSelector` object, as fields hold them. Its shape was checked by its schema and its content by
- * `validateLabelSelector`. Empty matches everything.
+ * A `LabelSelector` object, as fields hold them. Its shape was checked by its schema and its
+ * content by `validateLabelSelector`. Empty matches everything.
  */
 export function selectorOfObject(selector: JsonObject): LabelSelector {
   const requirements: LabelRequirement[] = []

@@ -58,8 +58,8 @@ export type VerbResponse =
  */
 export interface WatchStream {
   /**
-   * Returns the bytes to send now; empty when there is nothing to send (then call `onMore`). null: the stream
-   * has ended.
+   * Returns the bytes to send now; empty when there is nothing to send (then call `onMore`). null:
+   * the stream has ended.
    */
   next(): Uint8Array | null | Promise<Uint8Array | null>
   /** Calls `wake` once, when `next` may have something. */

@@ -7,8 +7,8 @@ import { fieldAt, spellPath } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 
 /**
- * What a client asks the program that has its credentials, and what that prints. JSON alone: there is no protobuf
- * form of it.
+ * What a client asks the program that has its credentials, and what that prints. JSON alone: there
+ * is no protobuf form of it.
  *
  * @source spec 5.5
  */

@@ -7,7 +7,11 @@ import { PkiFailure } from '../../pki/errors.ts'
 import { pemBlocks } from '../../pki/pem.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
-/** What became of a certificate signing request, and through which path that may be said. @source spec 3.2 */
+/**
+ * What became of a certificate signing request, and through which path that may be said.
+ *
+ * @source spec 3.2
+ */
 
 const conditionsPath = 'status.conditions'
 const certificatePath = 'status.certificate'
@@ -17,7 +21,10 @@ const lasting = ['Approved', 'Denied', 'Failed']
 /** Said through `/approval` alone. */
 const decisions = ['Approved', 'Denied']
 
-/** What was decided, as it was: a change of it that adds nothing and takes nothing away is not taken. */
+/**
+ * What was decided, as it was: a change of it that adds nothing and takes nothing away is not
+ * taken.
+ */
 export function keepingDecisions(object: AnyObject, current: AnyObject): AnyObject {
   const conditions = [...conditionsOf(object)]
   for (const type of decisions) {

@@ -4,7 +4,11 @@ import type { JsonObject } from '../../api/json.ts'
 import { textMember } from '../../api/json.ts'
 import { parseQuantity } from '../../api/schema/quantity.ts'
 
-/** Rules for amounts. @param amount of a quantity's form; '' when there is none, which is for others to refuse */
+/**
+ * Rules for amounts.
+ *
+ * @param amount of a quantity's form; '' when there is none, which is for others to refuse
+ */
 
 export function checkPositive(amount: string, field: string, found: Findings): void {
   const nanos = parseQuantity(amount)?.nanos

@@ -9,8 +9,8 @@ const DIFFERENCES_MAX = 10
 const VALUE_LENGTH_MAX = 80
 
 /**
- * Where two values differ, a line for each place: its path, what was there and what is there now. Absent, null, empty
- * lists and empty maps are the same, as for who decodes them.
+ * Where two values differ, a line for each place: its path, what was there and what is there now.
+ * Absent, null, empty lists and empty maps are the same, as for who decodes them.
  *
  * @param at where both stand
  * @returns empty: they mean the same; at most ten lines

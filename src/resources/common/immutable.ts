@@ -7,7 +7,11 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 
-/** These members mean what they meant before. @param at where the struct stands; null: it is the whole object */
+/**
+ * These members mean what they meant before.
+ *
+ * @param at where the struct stands; null: it is the whole object
+ */
 export function checkImmutable(
   schema: ObjectSchema,
   at: Path | null,

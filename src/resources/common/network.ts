@@ -1,6 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** Of which family of addresses a range such as `10.0.0.0/8` is. @returns null: it is none @source RFC 4632, RFC 4291 */
+/**
+ * Of which family of addresses a range such as `10.0.0.0/8` is.
+ *
+ * @returns null: it is none
+ * @source RFC 4632, RFC 4291
+ */
 export function networkFamily(range: string): 'IPv4' | 'IPv6' | null {
   const match = /^([0-9a-fA-F:.]+)\/(0|[1-9][0-9]{0,2})$/.exec(range)
   const [address, bits] = [match?.[1] ?? '', Number(match?.[2] ?? -1)]

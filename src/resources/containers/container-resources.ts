@@ -9,8 +9,9 @@ import { compareQuantities, formatQuantity, parseQuantity } from '../../api/sche
 import type { Quantity } from '../../api/schema/quantity.ts'
 
 /**
- * Amounts of a container: nobody can ask for more than they are allowed, and what cannot be shared out twice is asked
- * for exactly. A name with a slash is somebody's own resource, which is counted in whole ones.
+ * Amounts of a container: nobody can ask for more than they are allowed, and what cannot be shared
+ * out twice is asked for exactly. A name with a slash is somebody's own resource, which is counted
+ * in whole ones.
  *
  * @param at of the requirements
  * @source core `pkg/apis/core/validation`, ValidateResourceRequirements
@@ -51,7 +52,11 @@ export function requestsFromLimits(resources: JsonObject): JsonObject {
   return { ...resources, requests: draft }
 }
 
-/** Amounts are kept to the thousandth, rounded away from zero. @returns the very resources when they are so already */
+/**
+ * Amounts are kept to the thousandth, rounded away from zero.
+ *
+ * @returns the very resources when they are so already
+ */
 export function roundedResources(resources: JsonObject): JsonObject {
   let draft: JsonObjectDraft | null = null
   for (const member of ['limits', 'requests']) {

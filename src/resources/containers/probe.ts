@@ -1,7 +1,10 @@
 import { int32, int64, struct } from '../../api/schema/build.ts'
 import { probeHandlerSchema } from './handler.ts'
 
-/** Asked again and again while a container lives. What only some probes may say is checked by the container. */
+/**
+ * Asked again and again while a container lives. What only some probes may say is checked by the
+ * container.
+ */
 export const probeSchema = struct(
   'core.v1.Probe',
   'A health check of a container.',

@@ -7,8 +7,9 @@ import { definitionSchema } from './definition-schema.ts'
 import { withVersionSchemas } from './version-schemas.ts'
 
 /**
- * Definitions under the name that clients have built in where the cluster speaks others: kubectl lists them before it creates
- * an object of a kind that nobody can patch, to learn whether that is a custom one. To look at only.
+ * Definitions under the name that clients have built in where the cluster speaks others: kubectl
+ * lists them before it creates an object of a kind that nobody can patch, to learn whether that is
+ * a custom one. To look at only.
  *
  * @param definition the kind as this cluster names it
  * @returns none where the names are the same
@@ -35,7 +36,9 @@ export function clientAliases(definition: ResourceDefinition, names: Names): rea
   return [Object.freeze(alias)]
 }
 
-/** The definition with the markers in its schemas spelled another way; itself where there are none. */
+/**
+ * The definition with the markers in its schemas spelled another way; itself where there are none.
+ */
 function withMarkers(definition: AnyObject, from: string, to: string): AnyObject {
   const spec = objectMember(definition, 'spec')
   const spelled = withVersionSchemas(spec, (schema) => schemaWithMarkers(schema, from, to))

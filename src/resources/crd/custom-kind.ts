@@ -35,9 +35,11 @@ import { keeping } from '../common/status-subresource.ts'
 import { scaleSubresource } from '../scale.ts'
 
 /**
- * The kinds that a definition makes: one for each version that is served, none before its names are accepted.
+ * The kinds that a definition makes: one for each version that is served, none before its names are
+ * accepted.
  *
- * Nothing of a schema is read before an object asks for it: a definition that nobody uses costs its JSON.
+ * Nothing of a schema is read before an object asks for it: a definition that nobody uses costs its
+ * JSON.
  *
  * @param definition was validated, perhaps by another release
  * @source apiextensions-apiserver `pkg/apiserver/customresource_handler.go`

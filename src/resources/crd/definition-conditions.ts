@@ -3,7 +3,11 @@ import type { Condition } from '../../api/metadata/conditions.ts'
 import { objectMember, objectsMember } from '../../api/json.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
-/** What is or is not so of a definition. @source apiextensions/v1 CustomResourceDefinitionConditionType */
+/**
+ * What is or is not so of a definition.
+ *
+ * @source apiextensions/v1 CustomResourceDefinitionConditionType
+ */
 export type DefinitionConditionType =
   | 'Established'
   | 'NamesAccepted'
@@ -19,7 +23,8 @@ export function isTrue(definition: AnyObject, type: DefinitionConditionType): bo
 }
 
 /**
- * The definition with that condition instead of the one it had of that type; the same one where it says so already.
+ * The definition with that condition instead of the one it had of that type; the same one where it
+ * says so already.
  *
  * @param now RFC 3339; when it became so, where its status is another one than before
  */

@@ -11,8 +11,9 @@ const STRATEGIES = ['None', 'Webhook']
 const REVIEW_VERSIONS = ['v1', 'v1beta1']
 
 /**
- * How objects become those of another version: only their apiVersion changes, or a webhook converts them. Webhooks are not
- * called yet: objects of such a definition are served in the version that they are stored in, see `stored-conversion`.
+ * How objects become those of another version: only their apiVersion changes, or a webhook converts
+ * them. Webhooks are not called yet: objects of such a definition are served in the version that
+ * they are stored in, see `stored-conversion`.
  *
  * @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24
  */

@@ -34,7 +34,8 @@ export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject
 }
 
 /**
- * The finalizer keeps it until its objects are gone: it comes in the same write that marks it, so that no definition goes before them.
+ * The finalizer keeps it until its objects are gone: it comes in the same write that marks it, so
+ * that no definition goes before them.
  *
  * @source apiextensions-apiserver `pkg/registry/customresourcedefinition/etcd.go`
  */
@@ -56,7 +57,10 @@ export function prepareForDelete(definition: AnyObject, names: Names): AnyObject
   )
 }
 
-/** Objects may be there in every version that ever was the one to store in, until somebody says that none are left. */
+/**
+ * Objects may be there in every version that ever was the one to store in, until somebody says that
+ * none are left.
+ */
 function withStorageVersion(definition: AnyObject): AnyObject {
   const status = objectMember(definition, 'status')
   const stored = textsMember(status, 'storedVersions')

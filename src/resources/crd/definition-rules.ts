@@ -17,7 +17,10 @@ import { checkConversion } from './definition-conversion.ts'
 import { checkNames, requireNames } from './definition-name-rules.ts'
 import { checkVersion } from './definition-version-rules.ts'
 
-/** @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24, for rules and words */
+/**
+ * @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24, for rules and
+ * words
+ */
 
 const SPEC = member(null, 'spec')
 const VERSIONS = member(SPEC, 'versions')

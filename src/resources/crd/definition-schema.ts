@@ -5,7 +5,8 @@ import { checkWebhookClient, checkWebhookService } from '../webhooks/webhook-cli
 import { jsonSchemaProps } from './json-schema-props.ts'
 
 /**
- * The shape of a definition. It has no numbers, and so no messages: what a definition describes has none either.
+ * The shape of a definition. It has no numbers, and so no messages: what a definition describes has
+ * none either.
  *
  * @source apiextensions/v1; spec 4.7
  */

@@ -8,7 +8,10 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { notEnforcedYet } from '../common/not-enforced.ts'
 import { isByWebhook } from './definition-conversion.ts'
 
-/** Warns of the parts of a definition that are stored but that the server does not act on yet: one warning for each. */
+/**
+ * Warns of the parts of a definition that are stored but that the server does not act on yet: one
+ * warning for each.
+ */
 export function* definitionWarnings(definition: AnyObject, names: Names): Iterable<string> {
   const spec = objectMember(definition, 'spec')
   const at = member(null, 'spec')
@@ -37,7 +40,10 @@ function schemaAt(version: Path): Path {
   return member(member(version, 'schema'), 'openAPIV3Schema')
 }
 
-/** The first schema that has such a list, the outermost first. Takes time linear in the size of the schema. */
+/**
+ * The first schema that has such a list, the outermost first. Takes time linear in the size of the
+ * schema.
+ */
 function firstWith(schema: JsonObject, at: Path, word: string): Path | null {
   if (hasElements(schema, word)) return at
   for (const child of childrenOf(schema, at)) {

@@ -8,7 +8,11 @@ export type ScalePath = readonly string[]
 /** Steps at most; deeper an object of sense does not say how many it is. */
 const STEPS_MAX = 32
 
-/** @param path in the dot notation, such as `.spec.replicas` @returns null: it is none, or has brackets */
+/**
+ * @param path in the dot notation, such as `.spec.replicas`
+ *
+ * @returns null: it is none, or has brackets
+ */
 export function parseScalePath(path: string): ScalePath | null {
   if (!path.startsWith('.') || /[[\]]/.test(path)) return null
   const steps = path.slice(1).split('.')
@@ -22,7 +26,11 @@ export function valueAt(object: JsonObject, path: ScalePath): Json | undefined {
   return value
 }
 
-/** The object with that value there; objects on the way are made. @returns null: something else than an object is on the way */
+/**
+ * The object with that value there; objects on the way are made.
+ *
+ * @returns null: something else than an object is on the way
+ */
 export function withValueAt(object: JsonObject, path: ScalePath, value: Json): JsonObject | null {
   const [step, ...rest] = path
   if (step === undefined) return null

@@ -8,24 +8,30 @@ type Versions = {
   readonly schemas: ReadonlyMap<string, CompiledSchema>
   readonly asked: string
   readonly storage: string
-  /** Which objects cannot be converted to the version asked for. null: all can, only their apiVersion changes. */
+  /**
+   * Which objects cannot be converted to the version asked for. null: all can, only their
+   * apiVersion changes.
+   */
   readonly refusal: ((object: AnyObject, storedIn: string) => ApiError) | null
 }
 
 /**
- * How stored objects of a custom kind are shown in one of its versions. What is stored may have been written under another
- * schema, or in a version that was the storage version then: it loses what the schema of its own version lacks, gets the
- * defaults of that, and then loses what the version asked for lacks. Nothing of that is written back.
+ * How stored objects of a custom kind are shown in one of its versions. What is stored may have
+ * been written under another schema, or in a version that was the storage version then: it loses
+ * what the schema of its own version lacks, gets the defaults of that, and then loses what the
+ * version asked for lacks. Nothing of that is written back.
  *
- * So every object has to be read once for every schema of its kind, on every member: 64 µs of CPU for one of 900 bytes,
- * measured in a process that had just begun on a busy machine, 20 µs in one that is warm. The store's wrapper remembers which
- * came out as they went in, which is nearly all, in other versions too: 0.1 µs from then on, 1 µs where another version has to
- * be said. What comes out changed is made anew with each list.
+ * So every object has to be read once for every schema of its kind, on every member: 64 µs of CPU
+ * for one of 900 bytes, measured in a process that had just begun on a busy machine, 20 µs in one
+ * that is warm. The store's wrapper remembers which came out as they went in, which is nearly all,
+ * in other versions too: 0.1 µs from then on, 1 µs where another version has to be said. What comes
+ * out changed is made anew with each list.
  *
- * Where a webhook converts, which is not called yet, an object of another version than the one asked for is refused: to change
- * its apiVersion alone would show wrong data.
+ * Where a webhook converts, which is not called yet, an object of another version than the one
+ * asked for is refused: to change its apiVersion alone would show wrong data.
  *
- * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy None
+ * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy
+ * None
  */
 export function storedConversion({
   schemas,
@@ -56,7 +62,8 @@ function filled(schema: CompiledSchema | undefined, object: AnyObject): AnyObjec
   try {
     return sameHead(schema.applyDefaults(kept), kept)
   } catch (cause) {
-    // Defaults that make it too large: it was stored without them, and somebody has to be able to see it.
+    // Defaults that make it too large: it was stored without them, and somebody has to be able to
+    // see it.
     if (cause instanceof ApiError) return kept
     throw cause
   }

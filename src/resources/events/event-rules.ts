@@ -10,9 +10,11 @@ import { eventSchema } from './event-schema.ts'
 import { checkImmutable, isChanged } from '../common/immutable.ts'
 
 /**
- * The rules of events, all of them of an event as the core group has it, whose names the causes name too, as upstream's do.
+ * The rules of events, all of them of an event as the core group has it, whose names the causes
+ * name too, as upstream's do.
  *
- * @source facts/validation-notes.json Event; upstream's `pkg/apis/core/validation/events.go` of release 1.24
+ * @source facts/validation-notes.json Event; upstream's `pkg/apis/core/validation/events.go` of
+ * release 1.24
  */
 
 /** What `reportingComponent` is called in the version that was asked for. */
@@ -70,7 +72,10 @@ function checkLength(event: JsonObject, name: string, bytesMax: number, found: F
   found.add(invalid(name, '', `can have at most ${bytesMax} characters`))
 }
 
-/** What a new event of `v1` of the group of events is besides: whole, and without what is out of date. */
+/**
+ * What a new event of `v1` of the group of events is besides: whole, and without what is out of
+ * date.
+ */
 export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
   checkSeries(event, found)
   if (textMember(event, 'eventTime') === '') found.add(required('eventTime'))

@@ -68,7 +68,10 @@ function checkRanges(spec: JsonObject, at: Path | null, found: Findings): void {
   }
 }
 
-/** The first range stands in a member of its own for those who know only one; where they differ, that one is meant. */
+/**
+ * The first range stands in a member of its own for those who know only one; where they differ,
+ * that one is meant.
+ */
 export function withBothRanges(spec: JsonObject): JsonObject {
   const one = textMember(spec, 'podCIDR')
   const all = textsMember(spec, 'podCIDRs')

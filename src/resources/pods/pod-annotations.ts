@@ -10,7 +10,10 @@ import { checkProfileAnnotations } from './profile-annotations.ts'
 
 const FIELD = 'metadata.annotations'
 
-/** @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations; facts Pod: mirror annotation */
+/**
+ * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotations; facts Pod: mirror
+ * annotation
+ */
 export function checkPodAnnotations(object: AnyObject, names: Names, found: Findings): void {
   const spec = objectMember(object, 'spec')
   const annotations = object.metadata.annotations ?? {}
@@ -29,7 +32,11 @@ export function checkPodCost(object: AnyObject, names: Names, found: Findings): 
   checkDeletionCost(object.metadata.annotations ?? {}, FIELD, names, found)
 }
 
-/** They stay as they were. @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates */
+/**
+ * They stay as they were.
+ *
+ * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates
+ */
 export function checkPodAnnotationsKept(
   object: AnyObject,
   current: AnyObject,

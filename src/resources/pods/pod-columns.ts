@@ -5,7 +5,11 @@ import { parseTimeMs } from '../../api/metadata/time.ts'
 import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Cell, Column } from '../../registry/kinds/definition.ts'
 
-/** As people know them from `kubectl get pods`. @source facts tablecolumns; printers of core, printPod */
+/**
+ * As people know them from `kubectl get pods`.
+ *
+ * @source facts tablecolumns; printers of core, printPod
+ */
 export const podColumns: readonly Column[] = [
   nameColumn,
   {

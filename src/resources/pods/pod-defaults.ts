@@ -4,7 +4,8 @@ import { requestsFromLimits, roundedResources } from '../containers/container-re
 import { withVolumeSource } from '../volumes/volume.ts'
 
 /**
- * Defaults of a Pod's spec that follow from other members, of Pods and of templates. Behind the schema's.
+ * Defaults of a Pod's spec that follow from other members, of Pods and of templates. Behind the
+ * schema's.
  *
  * @returns the very spec when nothing was missing
  * @source core `pkg/apis/core/v1/defaults.go`, SetDefaults_PodSpec and what it calls

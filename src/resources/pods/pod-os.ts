@@ -7,11 +7,12 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { containerLists } from '../containers/container-lists.ts'
 
 /**
- * What means nothing to the operating system that a Pod is made for is refused, and containers that run on the node
- * itself do so all together.
+ * What means nothing to the operating system that a Pod is made for is refused, and containers that
+ * run on the node itself do so all together.
  *
  * @param at of the spec
- * @source core `pkg/apis/core/validation`, validateWindows, validateLinux, validateWindowsHostProcessPod
+ * @source core `pkg/apis/core/validation`, validateWindows, validateLinux,
+ * validateWindowsHostProcessPod
  */
 export function checkOperatingSystem(spec: JsonObject, at: Path | null, found: Findings): void {
   const os = textMember(objectMember(spec, 'os'), 'name')

@@ -4,12 +4,14 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
- * Which system calls a Pod and its containers may make was said in annotations before there were fields for it. A new
- * Pod says it in both: an older client sets and reads the one, nodes go by the other. Where both are said, neither is
- * changed. Templates stay as they are, as what is made of them is a new Pod.
+ * Which system calls a Pod and its containers may make was said in annotations before there were
+ * fields for it. A new Pod says it in both: an older client sets and reads the one, nodes go by the
+ * other. Where both are said, neither is changed. Templates stay as they are, as what is made of
+ * them is a new Pod.
  *
  * @returns the very object when nothing was missing
- * @source facts Pod: prepare; core `pkg/registry/core/pod` of 1.24, seccomp version skew strategy of KEP 135
+ * @source facts Pod: prepare; core `pkg/registry/core/pod` of 1.24, seccomp version skew strategy
+ * of KEP 135
  */
 export function withSeccompOnBothSides(object: AnyObject, names: Names): AnyObject {
   const before = object.metadata.annotations ?? {}
@@ -50,8 +52,8 @@ function withEachProfile(
 }
 
 /**
- * The spec of a Pod or a container with the profile that its annotation says, where it says none itself; where only it
- * says one, the annotation is added.
+ * The spec of a Pod or a container with the profile that its annotation says, where it says none
+ * itself; where only it says one, the annotation is added.
  */
 function withSaidProfile(of: JsonObject, key: string, annotations: Map<string, string>): JsonObject {
   const context = objectMember(of, 'securityContext')

@@ -107,7 +107,9 @@ function isBehindClaim(volume: JsonObject): boolean {
   return Object.hasOwn(volume, 'persistentVolumeClaim') || Object.hasOwn(volume, 'ephemeral')
 }
 
-/** No two containers take the same port of the node; in its network ports are what they are there. */
+/**
+ * No two containers take the same port of the node; in its network ports are what they are there.
+ */
 function checkHostPorts(spec: JsonObject, at: Path | null, found: Findings): void {
   const isOnHost = memberOf(spec, 'hostNetwork') === true
   for (const list of ['containers', 'initContainers']) {

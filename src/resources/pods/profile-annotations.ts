@@ -9,11 +9,12 @@ import { checkDescendingPath } from '../volumes/file-path.ts'
 type Annotations = { readonly [key: string]: string }
 
 /**
- * What annotations of a Pod or of a template may say of the profiles that its containers are confined by: which system
- * calls (seccomp), and which files and capabilities (AppArmor).
+ * What annotations of a Pod or of a template may say of the profiles that its containers are
+ * confined by: which system calls (seccomp), and which files and capabilities (AppArmor).
  *
  * @param path of the annotations
- * @source core `pkg/apis/core/validation`, ValidateSeccompPodAnnotations and ValidateAppArmorPodAnnotations
+ * @source core `pkg/apis/core/validation`, ValidateSeccompPodAnnotations and
+ * ValidateAppArmorPodAnnotations
  */
 export function checkProfileAnnotations(
   annotations: Annotations,

@@ -4,7 +4,8 @@ import { compareQuantities, parseQuantity } from '../../api/schema/quantity.ts'
 import type { Quantity } from '../../api/schema/quantity.ts'
 
 /**
- * How a Pod is treated when its node runs short: Guaranteed gets exactly what it asks for, BestEffort asks for nothing.
+ * How a Pod is treated when its node runs short: Guaranteed gets exactly what it asks for,
+ * BestEffort asks for nothing.
  *
  * @source core `pkg/apis/core/helper/qos`, ComputePodQOS
  */

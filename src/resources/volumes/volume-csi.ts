@@ -60,8 +60,8 @@ export const csiPersistentVolumeSourceSchema = struct(
 )
 
 /**
- * A driver's name, as objects refer to it: at most 63 bytes, letters, digits, `-` and `.` with letters or digits at the
- * ends. Empty is for others to refuse.
+ * A driver's name, as objects refer to it: at most 63 bytes, letters, digits, `-` and `.` with
+ * letters or digits at the ends. Empty is for others to refuse.
  */
 export function checkDriverName(name: string, field: string, found: Findings): void {
   if (name === '') return

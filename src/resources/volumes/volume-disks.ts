@@ -7,7 +7,11 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
-/** Disks of a cloud or a hypervisor, the same in pods and as persistent volumes. @source spec 2.5 */
+/**
+ * Disks of a cloud or a hypervisor, the same in pods and as persistent volumes.
+ *
+ * @source spec 2.5
+ */
 
 const partition = int32(3, 'Partition to mount; 0 or unset means the whole disk.', {
   minimum: 0,

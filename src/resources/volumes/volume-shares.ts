@@ -8,7 +8,12 @@ import { fieldAt, spellPath } from '../../api/schema/path.ts'
 import { checkNoWayUp } from './file-path.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
-/** Files of the node and of the network without credentials, the same in pods and as persistent volumes. @source spec 2.5 */
+/**
+ * Files of the node and of the network without credentials, the same in pods and as persistent
+ * volumes.
+ *
+ * @source spec 2.5
+ */
 
 export const hostPathVolumeSourceSchema = struct(
   'core.v1.HostPathVolumeSource',

@@ -13,8 +13,8 @@ import { secretReferenceSchema } from '../common/secret-reference.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
 /**
- * Network storage that is mounted with credentials. A Pod names a Secret beside it, a persistent volume says of which
- * namespace as well; else both forms are the same. @source spec 2.5, 2.7
+ * Network storage that is mounted with credentials. A Pod names a Secret beside it, a persistent
+ * volume says of which namespace as well; else both forms are the same. @source spec 2.5, 2.7
  */
 
 const monitors = texts(1, 'Addresses of the Ceph monitors.', { required: true })

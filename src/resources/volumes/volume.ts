@@ -148,8 +148,8 @@ export type VolumeOwner = {
 }
 
 /**
- * What the shape of one volume cannot say: volumes have different names, claims made for the Pod can be named, and options
- * of the server's own are not for drivers.
+ * What the shape of one volume cannot say: volumes have different names, claims made for the Pod
+ * can be named, and options of the server's own are not for drivers.
  *
  * @param path where the list stands: `spec.volumes`
  */

@@ -6,7 +6,11 @@ import { listOf, struct, text, texts } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 
-/** Which requests a webhook is asked about. @source spec 4.6; upstream `pkg/apis/admissionregistration/validation` */
+/**
+ * Which requests a webhook is asked about.
+ *
+ * @source spec 4.6; upstream `pkg/apis/admissionregistration/validation`
+ */
 
 const ruleSchema = struct(
   'admissionregistration.v1.Rule',

@@ -47,8 +47,8 @@ export type LiveDatabase = {
  * log record is the commit point. One at or below it may have been staged and overtaken by entries:
  * then the live one is newer.
  *
- * A damaged database, or one marked as quarantined by a process that ended too early, is quarantined
- * and never read again. A log that still has its first entry rebuilds the state.
+ * A damaged database, or one marked as quarantined by a process that ended too early, is
+ * quarantined and never read again. A log that still has its first entry rebuilds the state.
  *
  * @throws DatabaseError `beyond-log`, `unsupported`, and `io` when the disk is at fault
  */

@@ -1,7 +1,10 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** Mistakes that show in one class of faults only: clocks, links in one direction, streams, copies, upgrades, keys, load. */
+/**
+ * Mistakes that show in one class of faults only: clocks, links in one direction, streams, copies,
+ * upgrades, keys, load.
+ */
 export const faultMutants: readonly Mutant[] = [
   {
     id: 'clocks-do-not-drift',

@@ -1,7 +1,9 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** Who belongs to the cluster: changes one after the other, and whoever is none any more hears so. */
+/**
+ * Who belongs to the cluster: changes one after the other, and whoever is none any more hears so.
+ */
 export const memberMutants: readonly Mutant[] = [
   {
     id: 'addition-made-late',

@@ -1,7 +1,10 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** What peers send is input: no word of one reaches an assertion, or is believed where another was asked. */
+/**
+ * What peers send is input: no word of one reaches an assertion, or is believed where another was
+ * asked.
+ */
 export const trustMutants: readonly Mutant[] = [
   {
     id: 'acknowledgement-beyond-the-log',

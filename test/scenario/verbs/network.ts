@@ -8,7 +8,10 @@ export function stabilize(world: World, { words }: Command): void {
   world.stabilize(words.length === 0 ? [...world.members.keys()] : words.map((id) => nodeId(Number(id))))
 }
 
-/** `settle`, `settle 1 2`: as `stabilize`, for what other transcripts tell in full: nothing is written down. */
+/**
+ * `settle`, `settle 1 2`: as `stabilize`, for what other transcripts tell in full: nothing is
+ * written down.
+ */
 export function settle(world: World, command: Command): void {
   const told = world.takeLines()
   stabilize(world, command)
@@ -17,9 +20,9 @@ export function settle(world: World, command: Command): void {
 }
 
 /**
- * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first everybody's work is done, so that what is due is on
- * its way, then the oldest messages that match arrive. Their receivers work afterwards. With `order=newest`
- * the newest arrive first.
+ * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first everybody's work is done, so that what is
+ * due is on its way, then the oldest messages that match arrive. Their receivers work afterwards.
+ * With `order=newest` the newest arrive first.
  */
 export function deliver(world: World, command: Command): void {
   workAll(world)
@@ -44,7 +47,10 @@ export function release(world: World): void {
   world.network.push(...world.held.splice(0))
 }
 
-/** `copy 1->2`, `copy 1->2 snapshot`: what matches is on its way once more; the copies are held back. */
+/**
+ * `copy 1->2`, `copy 1->2 snapshot`: what matches is on its way once more; the copies are held
+ * back.
+ */
 export function copy(world: World, command: Command): void {
   workAll(world)
   world.held.push(...matching(world, command).map((message) => ({ ...message })))

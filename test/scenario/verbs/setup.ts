@@ -9,9 +9,10 @@ import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
 
 /**
- * `nodes voters=1,2,3 [learners=4] [outsiders=5] [index=10] [term=1] [limit=…]`: members that agree on their
- * configuration and on everything up to `index`. Outsiders know nothing yet. Limits: append-bytes,
- * inflight-messages, inflight-bytes, uncommitted-bytes, cache-bytes, read-rounds, lease-promise (ms).
+ * `nodes voters=1,2,3 [learners=4] [outsiders=5] [index=10] [term=1] [limit=…]`: members that agree
+ * on their configuration and on everything up to `index`. Outsiders know nothing yet. Limits:
+ * append-bytes, inflight-messages, inflight-bytes, uncommitted-bytes, cache-bytes, read-rounds,
+ * lease-promise (ms).
  */
 export function nodes(world: World, { options }: Command): void {
   const configuration = cluster(numbers(options.get('voters')), numbers(options.get('learners')))
@@ -26,8 +27,8 @@ export function nodes(world: World, { options }: Command): void {
 }
 
 /**
- * `member 2 log=1,1,2 [term=2] [vote=1] [commit=1] [limit=…]`: what lies on its disk beyond what all agree on.
- * Several members may be named; limits as those of `nodes`.
+ * `member 2 log=1,1,2 [term=2] [vote=1] [commit=1] [limit=…]`: what lies on its disk beyond what
+ * all agree on. Several members may be named; limits as those of `nodes`.
  */
 export function member(world: World, { words, options }: Command): void {
   for (const word of words) {

@@ -2,7 +2,9 @@ import type { Command } from '../runner.ts'
 import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
 
-/** `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; nobody works yet. */
+/**
+ * `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; nobody works yet.
+ */
 export function tick(world: World, { words: [id = '', amount = '1'] }: Command): void {
   const member = world.member(id)
   const { heartbeatTicks, electionTicks } = scenarioConfig(member.id, {})

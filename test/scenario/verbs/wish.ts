@@ -9,8 +9,9 @@ import type { Command } from '../runner.ts'
 import type { World } from '../world.ts'
 
 /**
- * `wish 1 add 4 [replaces=3]`, `wish 1 remove 3`, `wish 1 promote 4`, `wish 1 voter 4`, `wish 1 learner 3`,
- * `wish 1 move 3 to=x:1`: what a leader makes of it. A learner has caught up here when it has all that the leader has.
+ * `wish 1 add 4 [replaces=3]`, `wish 1 remove 3`, `wish 1 promote 4`, `wish 1 voter 4`, `wish 1
+ * learner 3`, `wish 1 move 3 to=x:1`: what a leader makes of it. A learner has caught up here when
+ * it has all that the leader has.
  */
 export function wish(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
   const { raft } = world.member(id)

@@ -1,7 +1,9 @@
 /*
- * Goal: a directory is made with all above it, or refused with the path that stands in the way; never does it take for ever.
- * Method: real directories, /proc, which shows parents that it denies; a process of its own for those, as one that never ends
- * could not be told otherwise; everybody who makes directories is tried there.
+ * Goal: a directory is made with all above it, or refused with the path that stands in the way;
+ * never does it take for ever.
+ * Method: real directories, /proc, which shows parents that it denies; a process of its own for
+ * those, as one that never ends could not be told otherwise; everybody who makes directories is
+ * tried there.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -68,7 +70,11 @@ const makers: readonly (readonly [string, string, string])[] = [
   ['the helper in the background', 'base/make-directories.js', 'm.makeDirectories(path)'],
   ['files of keys', 'src/pki/files.js', 'm.makeDirectory(path)'],
   ['the log', 'raft/log/file-disk.js', 'new m.FileDisk(path)'],
-  ['the database', 'src/store/disk/level-key-value-store.js', "new m.LevelKeyValueDatabases(path).open('db-0')"],
+  [
+    'the database',
+    'src/store/disk/level-key-value-store.js',
+    "new m.LevelKeyValueDatabases(path).open('db-0')",
+  ],
   ['a log of lines', 'src/host/append-file.js', "m.appendedFiles.open(path + '/audit.log')"],
 ]
 

@@ -1,7 +1,8 @@
 /*
  * Goal: what the generator costs and what the servers cost is told apart, and all threads of either
- * count. Method: a process beside this one, and a thread of this one, that do nothing but compute
- * for a known time of their own CPU.
+ * count.
+ * Method: a process beside this one, and a thread of this one, that do nothing but compute for a
+ * known time of their own CPU.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

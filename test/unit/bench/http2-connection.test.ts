@@ -1,7 +1,8 @@
 /*
  * Goal: a call over HTTP/2 is a success only when its answer is whole, and whoever does not speak
- * it is told apart. Method: a server of the runtime behind a real socket that answers, resets, says
- * goodbye, and one that speaks HTTP/1.1 only.
+ * it is told apart.
+ * Method: a server of the runtime behind a real socket that answers, resets, says goodbye, and one
+ * that speaks HTTP/1.1 only.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,6 +1,7 @@
 /*
  * Goal: quantiles are those of what was recorded, to within a sixty-fourth, however it was spread
- * over threads. Method: random values against a sorted list, from seeds; edges by hand.
+ * over threads.
+ * Method: random values against a sorted list, from seeds; edges by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: answers end where they end, however the network cuts them, and what is no HTTP is said to
- * be none. Method: answers of several kinds behind each other, cut at every place and at random
- * ones.
+ * be none.
+ * Method: answers of several kinds behind each other, cut at every place and at random ones.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
  * Goal: what was measured can be read: as a table, as JSON that is understood again, and on a page
- * that needs nothing else. Method: a report by hand; names are made to look like markup; two
- * results are compared; files that are none.
+ * that needs nothing else.
+ * Method: a report by hand; names are made to look like markup; two results are compared; files
+ * that are none.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

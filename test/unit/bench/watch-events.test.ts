@@ -1,6 +1,7 @@
 /*
  * Goal: of each event its mark and version are found, wherever the stream is cut, and ends are told
- * from events. Method: a stream by hand, cut at every place.
+ * from events.
+ * Method: a stream by hand, cut at every place.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: /version names the commit that was built and its date; a build from elsewhere says unknown.
- * Method: the Makefile's own step, in a checkout made here, in a folder inside of it, and without one.
+ * Method: the Makefile's own step, in a checkout made here, in a folder inside of it, and without
+ * one.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

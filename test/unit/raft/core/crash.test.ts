@@ -5,7 +5,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: a crash takes back nothing that others were told. Method: one core whose disk is the test's.
+ * Goal: a crash takes back nothing that others were told. Method: one core whose disk is the
+ * test's.
  */
 
 test('thesis 3.8: a candidate asks for votes only once its disk has what it asks with', () => {
@@ -19,7 +20,8 @@ test('thesis 3.8: a candidate asks for votes only once its disk has what it asks
     solo.hear({ kind: 'pre-vote-response', ...voter, granted: true })
   }
   assert.equal(solo.raft.status().role, 'candidate')
-  // A crash now takes term 2 and entry 2 with it; votes given to this log would elect the shorter one.
+  // A crash now takes term 2 and entry 2 with it; votes given to this log would elect the shorter
+  // one.
   assert.deepEqual(solo.takeAll('vote-request'), [])
   solo.finishWrite()
   assert.deepEqual(solo.takeAll('vote-request'), [])

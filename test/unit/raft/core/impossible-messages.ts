@@ -5,7 +5,10 @@ import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration, Entry, LogIndex, Term } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
 
-/** Messages of a peer gone mad to member 1: every kind, numbers around those that matter and far off. */
+/**
+ * Messages of a peer gone mad to member 1: every kind, numbers around those that matter and far
+ * off.
+ */
 export function madMessage(random: SeededRandom, from: number, known: CoreStatus): Message {
   const at = (): LogIndex => madIndex(random, known)
   const ends = { from: nodeId(from), to: nodeId(1), term: madTerm(random, known) }

@@ -15,7 +15,11 @@ const electionTicks = 10
 /** Of processes that are started with another election timeout than the others. */
 const otherTicks = [6, 10, 10, 30]
 
-/** As `coreConfigOf` makes them. @param owed the most ticks that a process of this member was started with */
+/**
+ * As `coreConfigOf` makes them.
+ *
+ * @param owed the most ticks that a process of this member was started with
+ */
 function timeouts(ticks: number, owed: number): Partial<CoreConfig> {
   const promise = { electionTicks: ticks, heartbeatTicks: 2, leasePromiseMs: (ticks - 2) * tickMs }
   return owed > ticks ? { ...promise, owedTicks: owed + 1 } : promise
@@ -24,9 +28,10 @@ function timeouts(ticks: number, owed: number): Partial<CoreConfig> {
 const driftMax = 0.045
 
 /**
- * Members with clocks of their own: cores, and the raft thread's half of leases. Time passes a ms at a time; messages take theirs,
- * now and then very long; members stand still, crash, are cut off, hand leadership on and change who votes. After each
- * ms it is seen whether somebody may read by a lease who is not the last who was elected.
+ * Members with clocks of their own: cores, and the raft thread's half of leases. Time passes a ms
+ * at a time; messages take theirs, now and then very long; members stand still, crash, are cut off,
+ * hand leadership on and change who votes. After each ms it is seen whether somebody may read by a
+ * lease who is not the last who was elected.
  */
 export class LeaseNet {
   readonly #random: SeededRandom
@@ -108,7 +113,10 @@ export class LeaseNet {
     }
   }
 
-  /** Who heard no leader for long enough stands, again and again: it must be the others who keep it from office. */
+  /**
+   * Who heard no leader for long enough stands, again and again: it must be the others who keep it
+   * from office.
+   */
   #pester(): void {
     if (this.#deaf === null || this.#now < this.#deaf.sinceMs + 2 * electionTicks * tickMs) return
     const person = this.#person(this.#deaf.id)
@@ -261,11 +269,17 @@ type Person = {
   readonly rate: number
   readonly raftZero: number
   readonly apiZero: number
-  /** The longest election timeout that a process of it was started with, as its data directory tells. */
+  /**
+   * The longest election timeout that a process of it was started with, as its data directory
+   * tells.
+   */
   ticksMax: number
   board: SharedLease
   keeper: LeaseKeeper
-  /** When, in true ms, its next tick is due, the api thread tells again, it goes on, and its disk is done. */
+  /**
+   * When, in true ms, its next tick is due, the api thread tells again, it goes on, and its disk is
+   * done.
+   */
   tickAt: number
   toldAt: number
   awakeAt: number

@@ -6,9 +6,10 @@ import { LeaseNet } from './lease-net.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: thesis 6.4.1: while a leader may read by its lease, nobody else is elected, whatever happens to members, messages and
- * clocks within their bound. Method: each rule of `raft/core/lease.ts` on one core, the test says what its peers say; then
- * seeded runs of members with clocks of their own, watched by one who sees all of them.
+ * Goal: thesis 6.4.1: while a leader may read by its lease, nobody else is elected, whatever
+ * happens to members, messages and clocks within their bound. Method: each rule of
+ * `raft/core/lease.ts` on one core, the test says what its peers say; then seeded runs of members
+ * with clocks of their own, watched by one who sees all of them.
  *
  * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS make it more and longer.
  */

@@ -8,8 +8,8 @@ import { command } from './solo.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
- * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes are under
- * way. Method: a model disk that performs the writes in order, some time later.
+ * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes
+ * are under way. Method: a model disk that performs the writes in order, some time later.
  */
 
 const empty = {

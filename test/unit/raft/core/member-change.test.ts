@@ -1,8 +1,8 @@
 /*
- * Goal: every wish about the members comes to a change, is done already, or is refused for its own reason with a way
- * forward.
- * Method: one configuration after the other, with what a leader may know of it; then random wishes, and what the core
- * makes of what was planned.
+ * Goal: every wish about the members comes to a change, is done already, or is refused for its own
+ * reason with a way forward.
+ * Method: one configuration after the other, with what a leader may know of it; then random wishes,
+ * and what the core makes of what was planned.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

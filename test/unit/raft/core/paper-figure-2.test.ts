@@ -6,8 +6,9 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: figure 2 of the Raft paper, rule by rule, and the receiver's rules of figure 13. Method: one core, the
- * test says what its peers say. What a rule means between members is in the transcripts.
+ * Goal: figure 2 of the Raft paper, rule by rule, and the receiver's rules of figure 13. Method:
+ * one core, the test says what its peers say. What a rule means between members is in the
+ * transcripts.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }

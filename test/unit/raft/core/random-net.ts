@@ -18,7 +18,9 @@ import { Witness } from './witness.ts'
 /** Old messages of a kind that may come back. */
 const replayable = 20
 
-/** Cores only, on a network that loses, repeats and reorders, and on disks that are slow and crash. */
+/**
+ * Cores only, on a network that loses, repeats and reorders, and on disks that are slow and crash.
+ */
 export class RandomNet {
   readonly #random: SeededRandom
   #swarm: Swarm
@@ -146,7 +148,9 @@ export class RandomNet {
     this.#send(messages)
   }
 
-  /** Read now or when it is answered, with whatever happened to the log between; a crash forgets it. */
+  /**
+   * Read now or when it is answered, with whatever happened to the log between; a crash forgets it.
+   */
   #fetch(member: Member, from: LogIndex, bytesMax: number): void {
     const { raft } = member
     const read = this.#random.chance(0.5) ? member.readDisk(from, bytesMax) : null
@@ -317,7 +321,9 @@ export class RandomNet {
     this.#note(`cut off ${[...this.#cutOff].join()}`)
   }
 
-  /** Leaders most of all: they wake up in another world, and somebody may ask them about it at once. */
+  /**
+   * Leaders most of all: they wake up in another world, and somebody may ask them about it at once.
+   */
   #pause(): void {
     const awake = this.#paused
     const someone = this.#random.pick([...this.members.values()])

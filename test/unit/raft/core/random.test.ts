@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { RandomNet } from './random-net.ts'
 
 /*
- * Goal: no schedule of losses, copies, replays, delays, crashes, slow disks, one-way links, transfers and
- * membership changes breaks the promises of figure 3 of the Raft paper, nor lets a read miss an acknowledged
- * write; and once the world is well again, everybody agrees. Method: seeded runs of one to five voters' cores
- * alone, watched by one who sees all of them: few long ones, and many short ones because most of what matters
- * happens around elections.
+ * Goal: no schedule of losses, copies, replays, delays, crashes, slow disks, one-way links,
+ * transfers and membership changes breaks the promises of figure 3 of the Raft paper, nor lets a
+ * read miss an acknowledged write; and once the world is well again, everybody agrees. Method:
+ * seeded runs of one to five voters' cores alone, watched by one who sees all of them: few long
+ * ones, and many short ones because most of what matters happens around elections.
  *
  * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS make it more and longer.
  */

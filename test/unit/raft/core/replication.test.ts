@@ -57,7 +57,8 @@ test('a hint of a term that was cut here leads to a snapshot at once', () => {
   solo.lead([2], 'silent')
   solo.member.flush()
   solo.member.cut(logIndex(3))
-  // All it has up to 4 is of term 1, and here term 1 ended before 3: nothing that is left can agree.
+  // All it has up to 4 is of term 1, and here term 1 ended before 3: nothing that is left can
+  // agree.
   const hint = { hintIndex: logIndex(4), hintTerm: term(1) }
   solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(5), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')

@@ -111,7 +111,11 @@ export class Solo {
     return this.take().filter((message): message is Of<Kind> => message.kind === kind)
   }
 
-  /** Elected by the votes of `voters`, if it is not yet. @param accept whether they take its first entry */
+  /**
+   * Elected by the votes of `voters`, if it is not yet.
+   *
+   * @param accept whether they take its first entry
+   */
   lead(voters: readonly number[] = [2], accept: 'accept' | 'silent' = 'accept'): void {
     this.raft.campaign()
     this.work()

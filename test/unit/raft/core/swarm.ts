@@ -3,8 +3,8 @@ import { nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
 
 /**
- * How wild one run is; drawn from its seed, so that some runs are calm and others are not. Chances are per step,
- * of `loss`, `copies` and `reorder` per message.
+ * How wild one run is; drawn from its seed, so that some runs are calm and others are not. Chances
+ * are per step, of `loss`, `copies` and `reorder` per message.
  */
 export type Swarm = {
   readonly loss: number

@@ -7,8 +7,9 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: chapter 4 of Ongaro's thesis where more than one rule meets. Method: one core, the test says what its
- * peers say. `thesis.test.ts` has each rule by itself, the transcripts show them between members.
+ * Goal: chapter 4 of Ongaro's thesis where more than one rule meets. Method: one core, the test
+ * says what its peers say. `thesis.test.ts` has each rule by itself, the transcripts show them
+ * between members.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
@@ -18,7 +19,9 @@ function configurationAt(index: number, at: number, configuration: Configuration
   return { kind: 'configuration', index: logIndex(index), term: term(at), configuration }
 }
 
-/** A follower of leader 2 whose log ends with the joint configuration from {1,2,3} to {1,4,5}, at 2. */
+/**
+ * A follower of leader 2 whose log ends with the joint configuration from {1,2,3} to {1,4,5}, at 2.
+ */
 function followerInJoint(): Solo {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)

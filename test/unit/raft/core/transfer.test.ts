@@ -1,5 +1,6 @@
 /*
- * Goal: a leader hands over only to who can take over soon, so that a hand-over in vain costs few proposals.
+ * Goal: a leader hands over only to who can take over soon, so that a hand-over in vain costs few
+ * proposals.
  * Method: one leader in ticks; the test plays the followers and asks as often as a caller may.
  */
 import assert from 'node:assert/strict'
@@ -19,7 +20,10 @@ function beat(solo: Solo, answering: readonly number[]): void {
   for (const id of answering) solo.hear({ ...solo.from(id), kind: 'heartbeat-response', context: null })
 }
 
-/** Share of proposals that are refused while somebody asks again and again for a hand-over to member 3. */
+/**
+ * Share of proposals that are refused while somebody asks again and again for a hand-over to member
+ * 3.
+ */
 function refusedShare(solo: Solo, answering: readonly number[], askEveryTicks: number): number {
   const ticks = 600
   let refused = 0

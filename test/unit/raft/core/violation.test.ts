@@ -10,8 +10,9 @@ import { madMessage } from './impossible-messages.ts'
 import { command, Solo } from './solo.ts'
 
 /*
- * Goal: no message of a peer, whatever it says, reaches an assertion or changes a committed entry. Method: one core in each
- * role; messages that cannot be true, one by one, and seeded random ones by the thousand.
+ * Goal: no message of a peer, whatever it says, reaches an assertion or changes a committed entry.
+ * Method: one core in each role; messages that cannot be true, one by one, and seeded random ones
+ * by the thousand.
  *
  * RAFT_SEED repeats one run; RAFT_SEEDS makes it more.
  */

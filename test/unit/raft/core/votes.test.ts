@@ -6,7 +6,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: a vote given is given for the whole term, whatever this member becomes meanwhile, and outlives it.
+ * Goal: a vote given is given for the whole term, whatever this member becomes meanwhile, and
+ * outlives it.
  * Method: one core; the test is everybody else, and its disk.
  */
 

@@ -10,8 +10,8 @@ import type { Member } from '../../../scenario/member.ts'
 type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
 
 /**
- * Sees all members at once and knows what no single one can: who led which term, what was committed, what was
- * acknowledged before a read began. Raft paper figure 3.
+ * Sees all members at once and knows what no single one can: who led which term, what was
+ * committed, what was acknowledged before a read began. Raft paper figure 3.
  */
 export class Witness {
   readonly #members: ReadonlyMap<NodeId, Member>

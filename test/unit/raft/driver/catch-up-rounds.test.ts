@@ -1,5 +1,6 @@
 /*
- * Goal: a learner counts as caught up when its last round was short, and only as long as it keeps up.
+ * Goal: a learner counts as caught up when its last round was short, and only as long as it keeps
+ * up.
  * Method: rounds with a clock by hand.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,6 @@
 /*
- * Goal: the api thread hears of every committed entry once, as bytes while it has credit, else by number; and
- * is
- * never told that its own log has what the log may yet take back.
+ * Goal: the api thread hears of every committed entry once, as bytes while it has credit, else by
+ * number; and is never told that its own log has what the log may yet take back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,8 @@
 /*
- * Goal: leadership goes to a healthy member, is offered to one after another, and stays where nobody can take it.
- * Method: a leader's core that only remembers to whom leadership was offered; time in ticks of 10 ms.
+ * Goal: leadership goes to a healthy member, is offered to one after another, and stays where
+ * nobody can take it.
+ * Method: a leader's core that only remembers to whom leadership was offered; time in ticks of 10
+ * ms.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

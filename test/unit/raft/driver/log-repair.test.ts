@@ -1,6 +1,6 @@
 /*
- * Goal: the missing entries of a damaged log are asked of one peer after the other and believed only when they are those
- * of this log; when nobody has them that is said once.
+ * Goal: the missing entries of a damaged log are asked of one peer after the other and believed
+ * only when they are those of this log; when nobody has them that is said once.
  * Method: the mender with a clock that stands still; the test is the peers.
  */
 import assert from 'node:assert/strict'

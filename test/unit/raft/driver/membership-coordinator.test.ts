@@ -1,6 +1,6 @@
 /*
- * Goal: whoever is asked passes a change of the members to the leader, who makes one at a time, answers what is decided
- * and only that, gives way before it goes, and promotes who has caught up.
+ * Goal: whoever is asked passes a change of the members to the leader, who makes one at a time,
+ * answers what is decided and only that, gives way before it goes, and promotes who has caught up.
  * Method: a desk with a core by hand, whose changes are decided when the test says so.
  */
 import assert from 'node:assert/strict'

@@ -1,9 +1,10 @@
 /*
- * Goal: whatever members are wished for, while links break and processes end, nothing acknowledged is lost, a term has
- * one leader, whoever is a member serves in the end, and only who was removed believes that it was.
- * Method: whole nodes over memory on a clock by hand, from seeds: wishes of every kind to anybody, cuts one way and
- * both, crashes and absences, hand-overs and writes; then all is well for a while. MEMBERS_SEED repeats one run,
- * MEMBERS_SEEDS makes more of them.
+ * Goal: whatever members are wished for, while links break and processes end, nothing acknowledged
+ * is lost, a term has one leader, whoever is a member serves in the end, and only who was removed
+ * believes that it was.
+ * Method: whole nodes over memory on a clock by hand, from seeds: wishes of every kind to anybody,
+ * cuts one way and both, crashes and absences, hand-overs and writes; then all is well for a while.
+ * MEMBERS_SEED repeats one run, MEMBERS_SEEDS makes more of them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -214,7 +215,9 @@ class RandomMembers {
     })
   }
 
-  /** A member that was removed never comes back under its id, however late the addition is repeated. */
+  /**
+   * A member that was removed never comes back under its id, however late the addition is repeated.
+   */
   #noteDecided({ index, configuration }: MembersChanged): void {
     if (this.#decided.has(index)) return
     this.#decided.set(index, configuration)

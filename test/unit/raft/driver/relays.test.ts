@@ -1,5 +1,6 @@
 /*
- * Goal: proposals and reads of one turn reach the leader together, and whatever is turned away is said to be.
+ * Goal: proposals and reads of one turn reach the leader together, and whatever is turned away is
+ * said to be.
  * Method: the core, the network and the api thread are the test's.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,6 @@
 /*
- * Goal: a state is asked of the leader only, sent by a leader only, and welcome only while it is wanted.
+ * Goal: a state is asked of the leader only, sent by a leader only, and welcome only while it is
+ * wanted.
  * Method: a relay with recorded needs and a clock by hand.
  */
 import assert from 'node:assert/strict'

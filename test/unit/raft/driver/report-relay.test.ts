@@ -1,5 +1,6 @@
 /*
- * Goal: reports go to those they are for, and a flood of them never becomes more than one a member and turn.
+ * Goal: reports go to those they are for, and a flood of them never becomes more than one a member
+ * and turn.
  * Method: a relay with recorded needs.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /*
- * Goal: a member ends as removed when its own log says so, or a majority of the other voters that know more,
- * never because of one peer; until then it keeps its peers.
+ * Goal: a member ends as removed when its own log says so, or a majority of the other voters that
+ * know more, never because of one peer; until then it keeps its peers.
  * Method: configurations set by hand, and what the transport is told.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,8 @@
 /*
- * Goal: another member's state becomes this one's when a durable log record names it, and never by a peer's word.
- * Method: the driver with a log that ends its writes when told; the test is the api thread and the network.
+ * Goal: another member's state becomes this one's when a durable log record names it, and never by
+ * a peer's word.
+ * Method: the driver with a log that ends its writes when told; the test is the api thread and the
+ * network.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
- * Goal: who sends or receives a state speaks only for the reign it began in, and only a state that is still
- * staged reaches the core. Method: the core, the network and the api thread are the test's.
+ * Goal: who sends or receives a state speaks only for the reign it began in, and only a state that
+ * is still staged reaches the core.
+ * Method: the core, the network and the api thread are the test's.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -302,7 +303,8 @@ void test('a repair that waits for the log gives way to the state of a later lea
   needs.stateWanted = logIndex(10)
   await stage(box, { ...repair, snapshot: at(18) })
   box.flush()
-  // This member knows a later term by now, so the core had no use for it; and the entries up to it never come.
+  // This member knows a later term by now, so the core had no use for it; and the entries up to it
+  // never come.
   needs.answer = 'later'
   box.turnEnded()
   for (const purpose of ['repair', 'catch-up'] as const)

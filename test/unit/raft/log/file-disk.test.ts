@@ -1,6 +1,7 @@
 /*
  * Goal: the real disk keeps the log through kill -9, and says in one line what the system refused.
- * Method: temporary folders; a process that is killed while it appends; /dev/full for a disk without room.
+ * Method: temporary folders; a process that is killed while it appends; /dev/full for a disk
+ * without room.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,7 +1,7 @@
 /*
  * Goal: what is on a disk today can be read tomorrow.
- * Method: the bytes of a small log are pinned; who changes them raises `formatVersion` and keeps reading the
- * old ones. Configurations that are none are refused.
+ * Method: the bytes of a small log are pinned; who changes them raises `formatVersion` and keeps
+ * reading the old ones. Configurations that are none are refused.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

@@ -1,5 +1,6 @@
 /*
- * Goal: the log thread's actor answers every message, groups what came together and fails once, loudly.
+ * Goal: the log thread's actor answers every message, groups what came together and fails once,
+ * loudly.
  * Method: an actor on a log in memory (or one on a failing simulated disk) behind direct channels.
  */
 import assert from 'node:assert/strict'

@@ -1,7 +1,9 @@
 /*
- * Goal: a byte that changes under an open log is found by one pass, and the log is written anew without it while it runs;
- * a log that is whole is never accused, whatever is written to it meanwhile.
- * Method: random and small logs on a simulated disk, bytes changed while they are open, the scrub a turn at a time.
+ * Goal: a byte that changes under an open log is found by one pass, and the log is written anew
+ * without it while it runs; a log that is whole is never accused, whatever is written to it
+ * meanwhile.
+ * Method: random and small logs on a simulated disk, bytes changed while they are open, the scrub a
+ * turn at a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -18,8 +18,8 @@ export function openSmallWal(disk: SimulatedDisk): Wal {
 }
 
 /**
- * Three segments; entries of text, of zeros, of one lonely byte among zeros, and one as long as puts the end of its
- * group on the border of a sector.
+ * Three segments; entries of text, of zeros, of one lonely byte among zeros, and one as long as
+ * puts the end of its group on the border of a sector.
  */
 export function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
   const disk = new SimulatedDisk(new SeededRandom(1))

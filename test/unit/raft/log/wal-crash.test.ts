@@ -1,10 +1,12 @@
 /*
- * Goal: whatever was promised durable is there after any crash, and a write that was interrupted is there
- * whole or not at all.
- * Method: random operations on a simulated disk that loses unsynced writes, with the process ended at
- * every step of every operation and of every recovery; the log in memory says what should be found.
+ * Goal: whatever was promised durable is there after any crash, and a write that was interrupted is
+ * there whole or not at all.
+ * Method: random operations on a simulated disk that loses unsynced writes, with the process ended
+ * at every step of every operation and of every recovery; the log in memory says what should be
+ * found.
  *
- * A failure names its seed; `SEED=<n> node --test dist/test/unit/raft/log/wal-crash.test.js` repeats it alone.
+ * A failure names its seed; `SEED=<n> node --test dist/test/unit/raft/log/wal-crash.test.js`
+ * repeats it alone.
  */
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'

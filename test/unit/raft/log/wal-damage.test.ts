@@ -1,6 +1,7 @@
 /*
  * Goal: no byte that is not as it was written is ever handed out; what is lost is refused by name.
- * Method: spoil a log on a simulated disk, byte by byte, sector by sector, file by file, and open it.
+ * Method: spoil a log on a simulated disk, byte by byte, sector by sector, file by file, and open
+ * it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,7 +77,9 @@ function refuses(disk: SimulatedDisk, code: LogFailureCode, ...words: readonly s
   for (const word of words) assert.ok(failure.message.includes(word), `${failure.message} names ${word}`)
 }
 
-/** Start and end of the last group's bytes, found by writing it. The process was killed behind it. */
+/**
+ * Start and end of the last group's bytes, found by writing it. The process was killed behind it.
+ */
 function withLastGroup(): { disk: SimulatedDisk; name: string; start: number; end: number; before: unknown } {
   const disk = new SimulatedDisk(new SeededRandom(3))
   const wal = Wal.open({ disk, random: new SeededRandom(4), aheadBytes: 16 * 1024 })

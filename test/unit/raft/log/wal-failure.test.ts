@@ -27,7 +27,8 @@ for (const operation of ['sync', 'write'] as const) {
     log.append([write(1)])
     disk.fail(operation, 'io')
     assert.throws(() => log.append([write(2)]), { code: 'io' })
-    // The kernel may have dropped the page and called it clean: the next sync would succeed and mean nothing.
+    // The kernel may have dropped the page and called it clean: the next sync would succeed and
+    // mean nothing.
     disk.heal()
     assert.throws(() => log.append([write(2)]), { code: 'dead' })
     assert.throws(() => log.cut({ ...log.recovered.base, index: logIndex(1), term: term(1) }), {

@@ -1,6 +1,8 @@
 /*
- * Goal: a log whose process was killed, so that nothing tells where it ended, still tells damage from an interrupted
- * write. Method: every sector of an earlier write is zeroed, and bytes of the last one are changed, one at a time.
+ * Goal: a log whose process was killed, so that nothing tells where it ended, still tells damage
+ * from an interrupted write.
+ * Method: every sector of an earlier write is zeroed, and bytes of the last one are changed, one at
+ * a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,9 @@
 /*
- * Goal: a damaged log is opened as it was, repaired to what it held, or refused; a vote or an entry is never forgotten.
- * Method: one small log of several segments on a simulated disk, bytes changed one at a time; each opened with nothing
- * given, with what a database holds, and with the entries of a peer; a repair is ended at every step of it.
+ * Goal: a damaged log is opened as it was, repaired to what it held, or refused; a vote or an entry
+ * is never forgotten.
+ * Method: one small log of several segments on a simulated disk, bytes changed one at a time; each
+ * opened with nothing given, with what a database holds, and with the entries of a peer; a repair
+ * is ended at every step of it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -269,7 +271,8 @@ void test('a write that a client put into its data is not taken for one of the l
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openSmallWal(disk)
   wal.append([write([command(1, 1)], hard(1, 2, 0))])
-  // A write of another future of this log, with a vote that was never cast, lies in the data of the next entry.
+  // A write of another future of this log, with a vote that was never cast, lies in the data of the
+  // next entry.
   const forger = disk.copy(new SeededRandom(2))
   const forged = openSmallWal(forger)
   forged.append([write([command(2, 1)], hard(1, 2, 1))])

@@ -1,8 +1,10 @@
 /*
- * Goal: rot in the log of a stopped or killed member never loses or changes what was promised durable: the log is
- * found as it was, or is refused by name. What is taken for an interrupted write was never promised.
- * Method: one small log of several segments on a simulated disk; every byte changed alone, every length cut to, every
- * sector zeroed, copied over another, exchanged with another; each opened and compared.
+ * Goal: rot in the log of a stopped or killed member never loses or changes what was promised
+ * durable: the log is found as it was, or is refused by name. What is taken for an interrupted
+ * write was never promised.
+ * Method: one small log of several segments on a simulated disk; every byte changed alone, every
+ * length cut to, every sector zeroed, copied over another, exchanged with another; each opened and
+ * compared.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +26,10 @@ import { SimulatedDisk } from '../../../simulation/disk.ts'
 import { stateOf } from './random-log.ts'
 import { openSmallWal as open, ours, smallLog, spoiled } from './small-log.ts'
 
-/** `shortened`: it lost its end and says so. `silent`: it lost its end, and what is left looks like a whole log. */
+/**
+ * `shortened`: it lost its end and says so. `silent`: it lost its end, and what is left looks like
+ * a whole log.
+ */
 type Verdict = 'whole' | 'refused' | 'shortened' | 'silent'
 
 /** Opens it; a refusal must be one line, and leave the disk as it was found. */
@@ -101,7 +106,8 @@ for (const end of ['closed', 'killed'] as const) {
         const verdict = judge(rotten, whole, what)
         counts[verdict]++
         if (verdict !== 'shortened' && verdict !== 'silent') continue
-        // Only here a lost end looks like a power cut: what was applied is missed by the database all the same.
+        // Only here a lost end looks like a power cut: what was applied is missed by the database
+        // all the same.
         assert.ok(end === 'killed' && isLast, `${what}: a log that was closed knows its length`)
         const border = bodies.some(([from, to]) => length >= from && length <= to)
         assert.equal(verdict, border ? 'silent' : 'shortened', what)

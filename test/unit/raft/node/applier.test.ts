@@ -1,7 +1,6 @@
 /*
- * Goal: the state machine gets every committed entry once and in order, whether it was sent, has to be read
- * from the
- * log, or is covered by a snapshot; and others get their turn in between.
+ * Goal: the state machine gets every committed entry once and in order, whether it was sent, has to
+ * be read from the log, or is covered by a snapshot; and others get their turn in between.
  * Method: the raft and log threads are the test's.
  */
 import assert from 'node:assert/strict'

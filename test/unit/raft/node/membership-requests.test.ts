@@ -1,5 +1,6 @@
 /*
- * Goal: a change of the members is asked for until somebody answers, and its caller is told what came of it.
+ * Goal: a change of the members is asked for until somebody answers, and its caller is told what
+ * came of it.
  * Method: a clock by hand, and what is sent.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,6 @@
 /*
- * Goal: every proposal gets exactly one fate, a true one, and is tried again only while that is safe.
+ * Goal: every proposal gets exactly one fate, a true one, and is tried again only while that is
+ * safe.
  * Method: the raft thread is played by the test; time stands still until told.
  */
 import assert from 'node:assert/strict'

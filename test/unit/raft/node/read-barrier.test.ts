@@ -1,5 +1,6 @@
 /*
- * Goal: one round serves all that wait when it is sent, and nobody is served by a round sent before.
+ * Goal: one round serves all that wait when it is sent, and nobody is served by a round sent
+ * before.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: a member whose state is set aside keeps its log bounded for however long nobody sends it another, and comes back
- * once somebody does.
- * Method: three members over memory whose leader refuses to give its state for as long as the test wants.
+ * Goal: a member whose state is set aside keeps its log bounded for however long nobody sends it
+ * another, and comes back once somebody does.
+ * Method: three members over memory whose leader refuses to give its state for as long as the test
+ * wants.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

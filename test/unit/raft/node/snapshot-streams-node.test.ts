@@ -1,7 +1,6 @@
 /*
- * Goal: whatever streams break and begin anew, the state machine stages one snapshot at a time, and each of
- * its sinks
- * and sources is ended once.
+ * Goal: whatever streams break and begin anew, the state machine stages one snapshot at a time, and
+ * each of its sinks and sources is ended once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,6 @@
 /*
- * Goal: who asks for a hand-over of leadership is told at once when it cannot be, whichever member was asked.
+ * Goal: who asks for a hand-over of leadership is told at once when it cannot be, whichever member
+ * was asked.
  * Method: a clock by hand; the core and the links are the test's.
  */
 import assert from 'node:assert/strict'

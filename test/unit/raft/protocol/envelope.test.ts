@@ -1,5 +1,6 @@
 /*
- * Goal: the envelope of a command keeps its numbers and payload, and strangers' bytes are recognized.
+ * Goal: the envelope of a command keeps its numbers and payload, and strangers' bytes are
+ * recognized.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,9 @@
 /*
- * Goal: all initial members found one cluster, once, however messages are lost, repeated, delayed and reordered and whoever
- * restarts; when members come back without their directories, no quorum of them founds another cluster beside a founded one.
- * Method: the state machine by hand; then random schedules of founders that lose messages, restart, and lose their
- * directories. A failing run names its seed.
+ * Goal: all initial members found one cluster, once, however messages are lost, repeated, delayed
+ * and reordered and whoever restarts; when members come back without their directories, no quorum
+ * of them founds another cluster beside a founded one.
+ * Method: the state machine by hand; then random schedules of founders that lose messages, restart,
+ * and lose their directories. A failing run names its seed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -275,7 +276,8 @@ void test('no schedule founds two clusters while one founder keeps its directory
     founded += schedule.founded.size
     wipes += schedule.wipes
     if (schedule.allFounded) whole++
-    // Only a directory that was lost in the middle of an agreement keeps a cluster from being founded.
+    // Only a directory that was lost in the middle of an agreement keeps a cluster from being
+    // founded.
     if (schedule.wipes === 0) assert.ok(schedule.allFounded, `seed ${seed}: all are founded`)
     if (schedule.founded.size === 0)
       assert.ok(schedule.agreedOnly, `seed ${seed}: nobody agreed, so nothing is in the way`)

@@ -1,6 +1,6 @@
 /*
- * Goal: a peer is known by one log for good, not before that is durable, and only in the cluster that this member
- * was founded with.
+ * Goal: a peer is known by one log for good, not before that is durable, and only in the cluster
+ * that this member was founded with.
  * Method: identities in every phase, with the recording done by hand.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /*
- * Goal: what the raft thread says of its lease reaches a reader with another clock, is never later there than it is here, and
- * a read by it is good only when the lease held to its end, in one reign.
+ * Goal: what the raft thread says of its lease reaches a reader with another clock, is never later
+ * there than it is here, and a read by it is good only when the lease held to its end, in one
+ * reign.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

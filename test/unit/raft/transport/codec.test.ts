@@ -1,7 +1,8 @@
 /*
- * Goal: our bytes are what proto/*.proto says, both ways, and no bytes of a stranger do more than fail.
- * Method: random messages of every kind, an independent protobuf library that reads the proto files, and
- * random damage. A failing round names its seed.
+ * Goal: our bytes are what proto/*.proto says, both ways, and no bytes of a stranger do more than
+ * fail.
+ * Method: random messages of every kind, an independent protobuf library that reads the proto
+ * files, and random damage. A failing round names its seed.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

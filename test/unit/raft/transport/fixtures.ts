@@ -13,7 +13,9 @@ import type { TransportHarness } from '../../../conformance/transport-members.ts
 
 export const clock = new RealClock()
 
-/** Short times, so that tests of broken links end soon; still far above a turn of a busy machine. */
+/**
+ * Short times, so that tests of broken links end soon; still far above a turn of a busy machine.
+ */
 export const testLimits: TransportLimits = {
   ...defaultTransportLimits,
   backoffMsMin: 10,

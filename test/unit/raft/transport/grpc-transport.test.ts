@@ -1,6 +1,8 @@
 /*
- * Goal: nobody but the right member gets in or is called, and a peer that does not keep up costs bounded memory.
- * Method: real transports over loopback with certificates made for the case, and callers that break the rules.
+ * Goal: nobody but the right member gets in or is called, and a peer that does not keep up costs
+ * bounded memory.
+ * Method: real transports over loopback with certificates made for the case, and callers that break
+ * the rules.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -239,7 +241,8 @@ void test('an authority that is taken out lets nobody in who is in: those of the
     a.transport.send(probe(a, b, 1))
     await until('the link carries on', () => b.receiver.messages.length > 0)
     assert.equal(downs(), 0, 'an authority more disturbs nobody')
-    // n2 is of the next authority already, and believes it alone; n1 still shows what the old one vouched for.
+    // n2 is of the next authority already, and believes it alone; n1 still shows what the old one
+    // vouched for.
     transport.renew(peerCredentials(next, 'n2'))
     await until('n1 is cut off', () => downs() > 0)
     const heard = b.receiver.messages.length
@@ -571,7 +574,8 @@ void test('a peer that stops reading is told as unreachable and costs no more th
       return counters.messagesDropped > 1000
     })
     assert.ok(a.receiver.unreachables.length > 0)
-    // The write window here, and the sixteen frames of a mebibyte that a stream of the library holds there.
+    // The write window here, and the sixteen frames of a mebibyte that a stream of the library
+    // holds there.
     assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were handed over`)
     const before = counters.bytesSent
     await new Promise((resolve) => setImmediate(resolve))

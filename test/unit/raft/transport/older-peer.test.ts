@@ -1,7 +1,8 @@
 /*
- * Goal: a peer that runs the program of before version 3 of the protocol is spoken to in its own version, so that
- * members can be upgraded one after the other.
- * Method: a gRPC server that greets as such a program does, refusing any other greeting, and keeps what it is told.
+ * Goal: a peer that runs the program of before version 3 of the protocol is spoken to in its own
+ * version, so that members can be upgraded one after the other.
+ * Method: a gRPC server that greets as such a program does, refusing any other greeting, and keeps
+ * what it is told.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,6 @@
 /*
- * Goal: the port of peers says why it cannot be had, holds no more connections than it may, and lets all go in one moment.
+ * Goal: the port of peers says why it cannot be had, holds no more connections than it may, and
+ * lets all go in one moment.
  * Method: real sockets on the loopback address that say nothing, as in the middle of a handshake.
  */
 import assert from 'node:assert/strict'
@@ -154,7 +155,8 @@ void test('one address has a share of the connections, and addresses without mem
   await until(() => peers.size === 9)
   const stranger = await silent('127.0.0.4')
   await once(stranger, 'close')
-  // Two were beyond the share of 127.0.0.2, two beyond that of 127.0.0.3, and the last one beyond that of all strangers.
+  // Two were beyond the share of 127.0.0.2, two beyond that of 127.0.0.3, and the last one beyond
+  // that of all strangers.
   assert.deepEqual(
     refused.map(({ detail }) => /^its address|^addresses/.exec(detail)?.[0]),
     ['its address', 'its address', 'its address', 'its address', 'addresses'],

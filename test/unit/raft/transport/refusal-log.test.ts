@@ -1,6 +1,6 @@
 /*
- * Goal: every refusal is counted, a caller that is refused again and again does not fill the log, the first refusals of
- * each reason and caller are logged, and a later line says how many were not.
+ * Goal: every refusal is counted, a caller that is refused again and again does not fill the log,
+ * the first refusals of each reason and caller are logged, and a later line says how many were not.
  * Method: a clock that is moved by hand.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /*
- * Goal: a member gone mad, which sends noise, frames too large, or frames that say the impossible, is turned away: nobody
- * ends, others are heard all the while, and the log of who is called does not fill.
+ * Goal: a member gone mad, which sends noise, frames too large, or frames that say the impossible,
+ * is turned away: nobody ends, others are heard all the while, and the log of who is called does
+ * not fill.
  * Method: real transports; a caller with a real member's certificate sends bytes drawn from seeds.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /*
  * Goal: plugins run in order, the first rejection decides, and the namespaces that a cluster needs
- * stay. Method: plugins made here for the order; the shipped lifecycle through the verbs.
+ * stay.
+ * Method: plugins made here for the order; the shipped lifecycle through the verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// Goal: content negotiation as spec 4.7 and existing clients have it. Method: headers that clients really
-// send.
+// Goal: content negotiation as spec 4.7 and existing clients have it. Method: headers that clients
+// really send.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../src/api/errors/api-error.ts'

@@ -1,5 +1,5 @@
-// Goal: small values: times, quantities, versions, names by domain, events. Method: tables, and times
-// against Date.
+// Goal: small values: times, quantities, versions, names by domain, events. Method: tables, and
+// times against Date.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expired, notFound, tooLargeResourceVersion } from '../../../../src/api/errors/standard-errors.ts'

@@ -1,6 +1,6 @@
 /*
- * Goal: anonymous access is off where every caller may do everything. Method: configurations as
- * flags make them.
+ * Goal: anonymous access is off where every caller may do everything.
+ * Method: configurations as flags make them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: an error about a member that may have lost its vote names the command that replaces it;
- * other errors do not. Method: the library's own lines.
+ * other errors do not.
+ * Method: the library's own lines.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

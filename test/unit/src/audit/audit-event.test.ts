@@ -1,6 +1,7 @@
 /*
  * Goal: an event is one line of JSON with upstream's members; bodies that are too long or secret
- * stay out of it. Method: events made by hand.
+ * stay out of it.
+ * Method: events made by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: who waits for the audit log, and who is refused, is what the mode says, with and without a
- * first event, with room and without. Method: a log that does what the test says, for every mode.
+ * first event, with room and without.
+ * Method: a log that does what the test says, for every mode.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

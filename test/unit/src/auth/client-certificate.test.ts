@@ -1,7 +1,7 @@
 /*
  * Goal: a client certificate is valid as long as an authority of the current bundle signs it, and
- * is verified once per connection and not per request. Method: real certificates, made-up
- * connections, a clock the test moves.
+ * is verified once per connection and not per request.
+ * Method: real certificates, made-up connections, a clock the test moves.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'

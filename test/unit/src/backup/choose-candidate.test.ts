@@ -1,8 +1,9 @@
 /*
  * Goal: whoever is chosen has every entry that any survivor knows to be committed, and every other
  * committed one unless nothing survived of the leader that committed it; what is told of the
- * others' entries is so. Method: random histories of a small Raft by hand (elections by majority,
- * appends that reach some, truncation, word of what is committed), of which a minority survives.
+ * others' entries is so.
+ * Method: random histories of a small Raft by hand (elections by majority, appends that reach some,
+ * truncation, word of what is committed), of which a minority survives.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

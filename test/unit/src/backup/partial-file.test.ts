@@ -1,7 +1,7 @@
 /*
  * Goal: whoever saves to a file that another one saves to, too, leaves a whole file or is told no;
- * nobody publishes what is not theirs. Method: two writers of one path on real files, in every
- * order of their last steps.
+ * nobody publishes what is not theirs.
+ * Method: two writers of one path on real files, in every order of their last steps.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'

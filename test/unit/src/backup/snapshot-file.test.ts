@@ -1,7 +1,8 @@
 /*
  * Goal: a snapshot file gives back what was saved, and whatever was altered, cut, moved or left out
- * in it is found. Method: files of a real state, changed at every byte and cut at every length,
- * with and without a secret.
+ * in it is found.
+ * Method: files of a real state, changed at every byte and cut at every length, with and without a
+ * secret.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: a plan is shown as it will be done, what means nothing is told in one line, and only
- * clusters made for it have proxies. Method: the command line in this process; nothing is started.
+ * clusters made for it have proxies.
+ * Method: the command line in this process; nothing is started.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

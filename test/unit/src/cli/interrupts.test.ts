@@ -1,6 +1,7 @@
 /*
  * Goal: whoever asks a command to end is heard once, may say it twice at once, and ends it at once
- * when insisting. Method: signals to this process, on a clock by hand.
+ * when insisting.
+ * Method: signals to this process, on a clock by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: whoever switches the API domain of a cluster at one address is told what kubectl remembers
- * of it. Method: a home directory as kubectl fills it.
+ * of it.
+ * Method: a home directory as kubectl fills it.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /*
  * Goal: who is a member of a cluster on this machine is what its newest leader's followers say, not
- * which directories there are. Method: a table of what members may answer.
+ * which directories there are.
+ * Method: a table of what members may answer.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
  * Goal: who sets what somebody else sets at the same time is told so; who sets something else is
- * not disturbed; what is refused is refused in the words that were typed. Method: orchctl in this
- * process against the shipped server over a real store, into which somebody else writes just before
- * a change of ours arrives.
+ * not disturbed; what is refused is refused in the words that were typed.
+ * Method: orchctl in this process against the shipped server over a real store, into which somebody
+ * else writes just before a change of ours arrives.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

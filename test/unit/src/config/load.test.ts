@@ -1,6 +1,7 @@
 /*
  * Goal: what was meant is what is configured, and what cannot be is refused in one line that names
- * its place. Method: command lines and files, table by table.
+ * its place.
+ * Method: command lines and files, table by table.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: the switches of the API are read as they are meant, and what cannot be is refused in one
- * line with the way out. Method: command lines, table by table.
+ * line with the way out.
+ * Method: command lines, table by table.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

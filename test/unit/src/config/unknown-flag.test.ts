@@ -1,6 +1,7 @@
 /*
  * Goal: a flag nobody knows ends with one line that names it, where it was said and the nearest
- * known one. Method: misspelled flags, and flags of other servers.
+ * known one.
+ * Method: misspelled flags, and flags of other servers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: who reads that a configuration file is no YAML learns the place and what is wanted there,
- * and nobody the values. Method: files with one mistake each, and a secret beside it.
+ * and nobody the values.
+ * Method: files with one mistake each, and a secret beside it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: a new cluster is founded once, by its leader; a member in quarantine does not take its
- * cluster for a new one, and an attempt that fails at once does not occupy the thread. Method: the
- * real store and machine on a consensus of one member; time by hand.
+ * cluster for a new one, and an attempt that fails at once does not occupy the thread.
+ * Method: the real store and machine on a consensus of one member; time by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

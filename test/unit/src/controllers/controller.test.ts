@@ -1,6 +1,7 @@
 /*
  * Goal: a controller reconciles one key at a time, retries with increasing delays, and works only
- * while its member leads. Method: a scripted reconciler, and a clock that moves by hand.
+ * while its member leads.
+ * Method: a scripted reconciler, and a clock that moves by hand.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'

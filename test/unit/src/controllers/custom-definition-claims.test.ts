@@ -1,7 +1,8 @@
 /*
  * Goal: every name of a group belongs to one definition at most, and the owner follows from the
- * objects alone. Method: the pure decision on definitions by hand, and on random ones until nothing
- * changes any more.
+ * objects alone.
+ * Method: the pure decision on definitions by hand, and on random ones until nothing changes any
+ * more.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
  * Goal: no two definitions have one name, and no more are established than may be, whoever believes
- * to lead and however late their writes come. Method: several deciders over one store, which holds
- * writes back, or tells that nobody knows what became of them; SEED=n repeats a random one.
+ * to lead and however late their writes come.
+ * Method: several deciders over one store, which holds writes back, or tells that nobody knows what
+ * became of them; SEED=n repeats a random one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

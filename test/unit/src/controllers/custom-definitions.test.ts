@@ -1,7 +1,8 @@
 /*
  * Goal: a definition makes a kind, and takes its objects along when it goes, whatever leader does
- * it and whoever writes meanwhile. Method: the shipped controllers and verbs on one store in
- * memory, a clock that moves by hand, and a store that can hold a write back.
+ * it and whoever writes meanwhile.
+ * Method: the shipped controllers and verbs on one store in memory, a clock that moves by hand, and
+ * a store that can hold a write back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,9 +1,9 @@
 /*
  * Goal: events go once nobody wrote them for the time they have, never earlier, whoever leads; and
- * a flood of them is deleted in small steps, with time for others in between. Method: the shipped
- * controller on the shipped store in memory, time that stands still until told, and members that
- * take notes from when they started on. Random lives of events from a seed, against a model of one
- * line.
+ * a flood of them is deleted in small steps, with time for others in between.
+ * Method: the shipped controller on the shipped store in memory, time that stands still until told,
+ * and members that take notes from when they started on. Random lives of events from a seed,
+ * against a model of one line.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'

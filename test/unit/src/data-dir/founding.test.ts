@@ -1,7 +1,7 @@
 /*
  * Goal: what a member began with is told for as long as its log lives, whatever its flags say
- * later; damage is seen. Method: a directory, before and after its log begins; the file cut and
- * flipped everywhere.
+ * later; damage is seen.
+ * Method: a directory, before and after its log begins; the file cut and flipped everywhere.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /*
  * Goal: what a member keeps about itself and its peers is what was written, or is refused in one
- * line that names the file. Method: the files changed at every byte, cut to every length, replaced
- * by what is no file.
+ * line that names the file.
+ * Method: the files changed at every byte, cut to every length, replaced by what is no file.
  */
 import assert from 'node:assert/strict'
 import {

@@ -1,6 +1,7 @@
 /*
  * Goal: a member says how fast its disk is and what that means for its cluster, and when room runs
- * out. Method: the real disk once; made-up speeds and spaces for the words; time stands still until
+ * out.
+ * Method: the real disk once; made-up speeds and spaces for the words; time stands still until
  * told.
  */
 import assert from 'node:assert/strict'

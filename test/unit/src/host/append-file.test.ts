@@ -1,6 +1,7 @@
 /*
  * Goal: a log of lines on a real disk holds whole lines only, also behind a process that died
- * within one and a disk that is full. Method: real files; /dev/full for a disk without room.
+ * within one and a disk that is full.
+ * Method: real files; /dev/full for a disk without room.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'

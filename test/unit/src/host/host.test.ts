@@ -1,6 +1,6 @@
 /*
- * Goal: the one door to the real world does what the interfaces promise. Method: the real clock,
- * entropy and folders.
+ * Goal: the one door to the real world does what the interfaces promise.
+ * Method: the real clock, entropy and folders.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

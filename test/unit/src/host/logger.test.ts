@@ -1,6 +1,6 @@
 /*
- * Goal: log lines carry no secret; a bug ends the process with its own status. Method: a captured
- * stream and exit.
+ * Goal: log lines carry no secret; a bug ends the process with its own status.
+ * Method: a captured stream and exit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,9 @@
 /*
  * Goal: standard output never keeps the thread: what its reader has no room for waits in order and
  * whole, beyond the bound it is lost, counted and told; what was written comes out, as far as
- * somebody reads, also where the process ends. Method: a pipe of a size that the test chooses, read
- * when it says so; a real one whose reader stands still.
+ * somebody reads, also where the process ends.
+ * Method: a pipe of a size that the test chooses, read when it says so; a real one whose reader
+ * stands still.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -1,6 +1,7 @@
 /*
  * Goal: the leader raises the level once all reports say so, once, and tries again where a proposal
- * came to nothing. Method: a real store whose consensus says who leads; reports made up.
+ * came to nothing.
+ * Method: a real store whose consensus says who leads; reports made up.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

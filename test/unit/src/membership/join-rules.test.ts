@@ -1,6 +1,7 @@
 /*
  * Goal: who may join is decided by what the token says and what the cluster is; each refusal names
- * the way forward. Method: a request that is right, made wrong in one respect at a time.
+ * the way forward.
+ * Method: a request that is right, made wrong in one respect at a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
- * Goal: a token makes one process a member, once, whatever fails or happens in between. Method: the
- * service on records in memory and a configuration that changes by the shipped plan; each await
- * fails once.
+ * Goal: a token makes one process a member, once, whatever fails or happens in between.
+ * Method: the service on records in memory and a configuration that changes by the shipped plan;
+ * each await fails once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

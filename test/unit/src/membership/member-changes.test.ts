@@ -1,7 +1,7 @@
 /*
  * Goal: whoever changes a member by its object is answered once this member's memory shows it, and
- * told what went wrong in the API's words. Method: consensus made up: what it answers, and when its
- * entries are applied here.
+ * told what went wrong in the API's words.
+ * Method: consensus made up: what it answers, and when its entries are applied here.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

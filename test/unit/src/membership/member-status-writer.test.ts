@@ -1,7 +1,7 @@
 /*
  * Goal: members' objects say at once who leads and who is well, how far somebody lags now and then,
- * and nothing is written while nothing changes. Method: a real store over a consensus of one; what
- * it says of itself and of followers is made up.
+ * and nothing is written while nothing changes.
+ * Method: a real store over a consensus of one; what it says of itself and of followers is made up.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
  * Goal: on an operator's decision a member sets its state aside and fetches the leader's, once, and
- * only where the leader has a state that is trusted; a refusal says what to do. Method: the
- * decision at member 1 of three with a fake consensus, states and reports made up, and a clock by
- * hand.
+ * only where the leader has a state that is trusted; a refusal says what to do.
+ * Method: the decision at member 1 of three with a fake consensus, states and reports made up, and
+ * a clock by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: a token bucket gives its burst, no more, and refills with time. Method: a clock that is
- * moved by hand.
+ * Goal: a token bucket gives its burst, no more, and refills with time.
+ * Method: a clock that is moved by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

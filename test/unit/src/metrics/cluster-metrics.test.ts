@@ -1,7 +1,8 @@
 /*
  * Goal: what only counts is a counter and ends in `_total`, so that a rate over a restart is right;
- * nothing else does. Method: everything that members register, read as it is scraped, before and
- * after what it counts grew.
+ * nothing else does.
+ * Method: everything that members register, read as it is scraped, before and after what it counts
+ * grew.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

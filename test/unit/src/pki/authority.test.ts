@@ -1,6 +1,7 @@
 /*
- * Goal: certificates say exactly what was asked and other programs accept them. Method: issue, read
- * back with our reader and the runtime's, verify with openssl where it is installed.
+ * Goal: certificates say exactly what was asked and other programs accept them.
+ * Method: issue, read back with our reader and the runtime's, verify with openssl where it is
+ * installed.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'

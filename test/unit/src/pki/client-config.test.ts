@@ -1,6 +1,7 @@
 /*
  * Goal: a kubeconfig says which server this one is a client of and what it shows there; what cannot
- * be is refused in one line that names the file and the place. Method: real files.
+ * be is refused in one line that names the file and the place.
+ * Method: real files.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /*
  * Goal: one run makes every key of a cluster, the next keeps them, and a broken set is named, not
- * mended. Method: real files in a temporary directory.
+ * mended.
+ * Method: real files in a temporary directory.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /*
  * Goal: a certificate and an authority that do not belong together are seen, a bundle of
- * authorities is fine. Method: the keys of two clusters, mixed.
+ * authorities is fine.
+ * Method: the keys of two clusters, mixed.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

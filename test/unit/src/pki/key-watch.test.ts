@@ -1,7 +1,8 @@
 /*
  * Goal: keys that somebody renews on disk are taken into use without a restart, all or none; what
  * is bad, half there, of another member, of another authority or out of date changes nothing and is
- * told once. Method: the files of a cluster of two made anew in place, with looks at them by hand.
+ * told once.
+ * Method: the files of a cluster of two made anew in place, with looks at them by hand.
  */
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,6 @@
 /*
- * Goal: CertificateSigningRequest as spec 2.11 and 3.2 have it: who asked, who may say what through which path.
+ * Goal: CertificateSigningRequest as spec 2.11 and 3.2 have it: who asked, who may say what through
+ * which path.
  * Method: the shipped verbs on the machine in memory; each rule violated once.
  */
 import assert from 'node:assert/strict'

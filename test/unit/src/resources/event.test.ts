@@ -1,6 +1,6 @@
 /*
- * Goal: events as upstream has them: one store that two groups show, the rules of either, and what selectors and tables
- * tell of them.
+ * Goal: events as upstream has them: one store that two groups show, the rules of either, and what
+ * selectors and tables tell of them.
  * Method: the shipped verbs on the machine in memory, in both domains; each rule broken once.
  */
 import assert from 'node:assert/strict'

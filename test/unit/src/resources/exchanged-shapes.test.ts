@@ -1,6 +1,8 @@
 /*
- * Goal: what is exchanged with webhooks and with programs that have credentials has the members of spec 2.12 and 5.5.
- * Method: objects as they travel are conformed, checked, and brought through protobuf where they have that form.
+ * Goal: what is exchanged with webhooks and with programs that have credentials has the members of
+ * spec 2.12 and 5.5.
+ * Method: objects as they travel are conformed, checked, and brought through protobuf where they
+ * have that form.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

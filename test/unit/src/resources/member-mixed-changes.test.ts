@@ -1,8 +1,9 @@
 /*
- * Goal: one request that changes a member's role or addresses and its metadata does both or says what it did; a version
- * that it names holds for both, and nothing happens where it does not hold at the beginning.
- * Method: the shipped verbs and machine over a consensus of one; others write to the same member between the change of
- * the members and the write behind it, and just before that write arrives.
+ * Goal: one request that changes a member's role or addresses and its metadata does both or says
+ * what it did; a version that it names holds for both, and nothing happens where it does not hold
+ * at the beginning.
+ * Method: the shipped verbs and machine over a consensus of one; others write to the same member
+ * between the change of the members and the write behind it, and just before that write arrives.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: members are read like any objects, and what is written to them is asked of consensus, once, and answered with
- * what that made of it.
- * Method: the shipped verbs, effects and machine over a consensus of one that changes its members at once.
+ * Goal: members are read like any objects, and what is written to them is asked of consensus, once,
+ * and answered with what that made of it.
+ * Method: the shipped verbs, effects and machine over a consensus of one that changes its members
+ * at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,6 @@
 /*
- * Goal: PersistentVolumeClaim as spec 2.6 has it: what it must say, what may change, its data sources, its status.
+ * Goal: PersistentVolumeClaim as spec 2.6 has it: what it must say, what may change, its data
+ * sources, its status.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,6 @@
 /*
- * Goal: a Pod through its life: what is filled in, what may change, what its node tells, and how it ends.
+ * Goal: a Pod through its life: what is filled in, what may change, what its node tells, and how it
+ * ends.
  * Method: the shipped verbs on the machine in memory, in both domains where names differ.
  */
 import assert from 'node:assert/strict'

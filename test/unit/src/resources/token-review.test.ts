@@ -1,5 +1,6 @@
 /*
- * Goal: TokenReview says whose token that is, as spec 2.12 and 5.2 have it, by the server's own methods.
+ * Goal: TokenReview says whose token that is, as spec 2.12 and 5.2 have it, by the server's own
+ * methods.
  * Method: the shipped verbs with the shipped token file.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /*
  * Goal: what is declared of several versions of a kind keeps the rules of deprecation.
- * Method: walks over all declarations in both domains; one kind goes both ways through the shipped verbs.
+ * Method: walks over all declarations in both domains; one kind goes both ways through the shipped
+ * verbs.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

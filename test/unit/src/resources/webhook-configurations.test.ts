@@ -1,5 +1,6 @@
 /*
- * Goal: configurations of webhooks as spec 4.6 has them: where they are, what they are asked about, defaults.
+ * Goal: configurations of webhooks as spec 4.6 has them: where they are, what they are asked about,
+ * defaults.
  * Method: the shipped verbs on the machine in memory; each rule violated once, for both kinds.
  */
 import assert from 'node:assert/strict'

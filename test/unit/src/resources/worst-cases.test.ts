@@ -1,9 +1,9 @@
 /*
- * Goal: what it costs to check an object grows no faster than the object, for each list and map of each kind, and no error is
- * larger than 64 KiB.
- * Method: each list and map is filled with different, equal and wrong elements, at two sizes, in bodies that create and in
- * strategic patches. Steps are counted, not timed, so that the test judges no machine; `test/long/worst-cases.test.ts` fills
- * the largest body there is.
+ * Goal: what it costs to check an object grows no faster than the object, for each list and map of
+ * each kind, and no error is larger than 64 KiB.
+ * Method: each list and map is filled with different, equal and wrong elements, at two sizes, in
+ * bodies that create and in strategic patches. Steps are counted, not timed, so that the test
+ * judges no machine; `test/long/worst-cases.test.ts` fills the largest body there is.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,10 @@ const names = namesOf('k8s.io')
 const [SMALL, LARGE] = [220, 440]
 const ERROR_BYTES_MAX = 64 * 1024
 
-/** Twice as many elements take twice the steps beyond those that the rest of the object takes; squares take four times as many. */
+/**
+ * Twice as many elements take twice the steps beyond those that the rest of the object takes;
+ * squares take four times as many.
+ */
 const GROWTH_MAX = 2.4
 /** So few for each element mean nothing; comparing each with all others takes hundreds. */
 const STEPS_EACH = 20
@@ -173,6 +176,7 @@ function patchOf(
   const value = memberOf(object, String(step)) ?? null
   if (rest.length === 0) return make(isJsonList(value) ? value : [])
   if (isJsonObject(value)) return { [String(step)]: patchOf(value, rest, make) }
-  // Elements of lists on the way are said as they are: those with a merge key are merged, others replaced.
+  // Elements of lists on the way are said as they are: those with a merge key are merged, others
+  // replaced.
   return { [String(step)]: value }
 }

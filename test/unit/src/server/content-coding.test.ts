@@ -1,6 +1,7 @@
 /*
  * Goal: RFC 9110 12.5.3 and 13.1.2: which content codings a client takes, and which documents it
- * has. Method: a row for every form of the headers.
+ * has.
+ * Method: a row for every form of the headers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: a cached value is computed once for each change that is requested, and is never older than
- * the request. Method: values whose computation the test completes by hand.
+ * the request.
+ * Method: values whose computation the test completes by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: every failed request gets a response, and a valid request is never blamed. Method: the
- * error handler around a reply that records what is sent.
+ * Goal: every failed request gets a response, and a valid request is never blamed.
+ * Method: the error handler around a reply that records what is sent.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

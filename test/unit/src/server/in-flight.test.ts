@@ -1,6 +1,7 @@
 /*
  * Goal: thousands of watches are ended a few per turn, each once, and not those that ended in
- * between. Method: calls without sockets; a clock whose turns are counted.
+ * between.
+ * Method: calls without sockets; a clock whose turns are counted.
  */
 import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,6 +1,7 @@
 /*
  * Goal: every error of the HTTP/1.1 parser is answered with one `Status`, once, and only on an open
- * connection. Method: the function around a stream that records what is written.
+ * connection.
+ * Method: the function around a stream that records what is written.
  */
 import assert from 'node:assert/strict'
 import { Duplex } from 'node:stream'

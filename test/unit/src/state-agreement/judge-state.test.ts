@@ -1,8 +1,9 @@
 /*
  * Goal: a state is outvoted exactly where a majority of the voters has one other state, at one
  * index and under one level of rules; and undecided where members differ and no majority is known
- * to have either state. Method: samples as members report them, small enough to be judged by hand;
- * then at random with seeds, against a slow definition.
+ * to have either state.
+ * Method: samples as members report them, small enough to be judged by hand; then at random with
+ * seeds, against a slow definition.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

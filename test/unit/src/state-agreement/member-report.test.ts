@@ -1,7 +1,8 @@
 /*
  * Goal: reports of members say what was put in, fit their channel, and no bytes of a stranger do
- * more than fail. Method: random reports and random damage with seeds; the holder with a fake
- * consensus and a clock by hand.
+ * more than fail.
+ * Method: random reports and random damage with seeds; the holder with a fake consensus and a clock
+ * by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
  * Goal: a member that a majority contradicts stops serving at once, one that differs without a
  * majority on either side within seconds; either serves again once a majority has its state, or an
- * operator says so, and nothing else does it. Method: the guard with a fake consensus, a state made
- * up, and a clock by hand.
+ * operator says so, and nothing else does it.
+ * Method: the guard with a fake consensus, a state made up, and a clock by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: the hook does to a process what its file says, only as long as it says so, and to the disk
- * only in the log's thread. Method: real processes that load it and say what their clock and their
- * disk do.
+ * only in the log's thread.
+ * Method: real processes that load it and say what their clock and their disk do.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

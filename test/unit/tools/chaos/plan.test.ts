@@ -1,6 +1,7 @@
 /*
  * Goal: a plan follows from its options alone, fits into its time, and never harms more members at
- * once than a cluster can spare. Method: many seeds, sizes and kinds.
+ * once than a cluster can spare.
+ * Method: many seeds, sizes and kinds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 /*
  * Goal: a run does its plan, never harms one member twice at once, notices who does not come back,
- * and leaves nothing harmed. Method: a cluster that only remembers what is done to it, on a clock
- * that is moved by hand.
+ * and leaves nothing harmed.
+ * Method: a cluster that only remembers what is done to it, on a clock that is moved by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

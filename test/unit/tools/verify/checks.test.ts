@@ -1,7 +1,7 @@
 /*
  * Goal: every promise about revisions, versions, lists, modes, sessions and members has a check
- * that accepts what keeps it and names what breaks it. Method: pairs of histories by hand that
- * differ in one answer.
+ * that accepts what keeps it and names what breaks it.
+ * Method: pairs of histories by hand that differ in one answer.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
  * Goal: linearizability of each object is judged from what clients were told, what goes wrong gets
- * its name, and the history told with it is the smallest. Method: histories by hand, good ones and
- * the same with one answer changed; random ones of a register that is right, with parts left out.
+ * its name, and the history told with it is the smallest.
+ * Method: histories by hand, good ones and the same with one answer changed; random ones of a
+ * register that is right, with parts left out.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

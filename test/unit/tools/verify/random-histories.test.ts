@@ -1,7 +1,8 @@
 /*
  * Goal: whoever keeps every promise is never accused, and one broken promise is always found where
- * it can be seen. Method: random histories of a cluster that is right by construction, though its
- * members lag and outcomes are lost; then one answer of each is changed.
+ * it can be seen.
+ * Method: random histories of a cluster that is right by construction, though its members lag and
+ * outcomes are lost; then one answer of each is changed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /*
  * Goal: no whole number loses a digit, and no text says half a character, whatever form says it.
- * Method: tables of texts through the readers and writers, and random trees against an oracle that knows only texts.
+ * Method: tables of texts through the readers and writers, and random trees against an oracle that
+ * knows only texts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

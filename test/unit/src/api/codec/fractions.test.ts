@@ -1,7 +1,8 @@
 /*
- * Goal: a whole number that JSON spells as a fraction is no integer to kinds of the program, as upstream's parser has it;
- *   to others it is the number it is.
- * Method: texts through what finds such numbers, and objects that say them where integers and others stand.
+ * Goal: a whole number that JSON spells as a fraction is no integer to kinds of the program, as
+ * upstream's parser has it; to others it is the number it is.
+ * Method: texts through what finds such numbers, and objects that say them where integers and
+ * others stand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

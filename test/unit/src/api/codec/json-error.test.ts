@@ -1,7 +1,7 @@
 /*
  * Goal: an error for text that is no JSON or YAML names the place and nothing of the text.
- * Method: each kind of mistake at a known offset; random cuts and changes of valid text, where the place is that of the
- *   first character without which the beginning could still become JSON.
+ * Method: each kind of mistake at a known offset; random cuts and changes of valid text, where the
+ * place is that of the first character without which the beginning could still become JSON.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,5 +1,6 @@
-// Goal: each kind is declared with the members, numbers and types that clients built for release 1.24 have. Method: all
-// declarations are compared with the table of messages, both ways, struct by struct.
+// Goal: each kind is declared with the members, numbers and types that clients built for release
+// 1.24 have. Method: all declarations are compared with the table of messages, both ways, struct by
+// struct.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertNever } from '../../../../../base/assert.ts'

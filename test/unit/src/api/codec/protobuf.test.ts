@@ -1,5 +1,5 @@
-// Goal: bodies that typed clients send are read as the objects they mean. Method: a body captured from
-// kubectl, one of each type written by hand, and every prefix of a body.
+// Goal: bodies that typed clients send are read as the objects they mean. Method: a body captured
+// from kubectl, one of each type written by hand, and every prefix of a body.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'

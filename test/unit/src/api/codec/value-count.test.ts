@@ -1,6 +1,7 @@
 /*
  * Goal: values of a body are counted without parsing it, as they are there.
- * Method: random JSON, against a count of the parsed value; texts that look like more than they hold.
+ * Method: random JSON, against a count of the parsed value; texts that look like more than they
+ * hold.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,8 @@
 /*
- * Goal: YAML as large as objects are is read, and what would keep the thread for seconds is refused before it does.
- * Method: large bodies of both kinds; what they cost was measured when the bound was chosen, as no test goes by time.
+ * Goal: YAML as large as objects are is read, and what would keep the thread for seconds is refused
+ * before it does.
+ * Method: large bodies of both kinds; what they cost was measured when the bound was chosen, as no
+ * test goes by time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,8 @@
 /*
- * Goal: what is written as YAML is read as the same by readers of YAML 1.1 and 1.2, and people like to read it.
- * Method: text that readers are known to take for something else; random values, written and read by another's parser.
+ * Goal: what is written as YAML is read as the same by readers of YAML 1.1 and 1.2, and people like
+ * to read it.
+ * Method: text that readers are known to take for something else; random values, written and read
+ * by another's parser.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
- * Goal: a definition's schema that breaks a rule of structural schemas is refused in upstream's words at its path, and
- *   one that breaks none is taken.
- * Method: for each rule the smallest schema that breaks it beside what is told; real-life shapes that break none; schemas
- *   too large to be looked at.
+ * Goal: a definition's schema that breaks a rule of structural schemas is refused in upstream's
+ * words at its path, and one that breaks none is taken.
+ * Method: for each rule the smallest schema that breaks it beside what is told; real-life shapes
+ * that break none; schemas too large to be looked at.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

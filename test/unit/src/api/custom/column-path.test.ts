@@ -1,6 +1,8 @@
 /*
- * Goal: a column shows what its path leads to, as upstream reads such paths, and a path that means nothing is refused.
- * Method: one object, paths of every form beside what they lead to; paths that are none beside the words for it.
+ * Goal: a column shows what its path leads to, as upstream reads such paths, and a path that means
+ * nothing is refused.
+ * Method: one object, paths of every form beside what they lead to; paths that are none beside the
+ * words for it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /*
- * Goal: what a definition's schema makes of objects is what upstream makes of them: pruning, nulls, defaults, types, rules
- *   and the words for what is wrong.
- * Method: small schemas beside objects, each with what must become of them, all read off upstream's sources by hand.
+ * Goal: what a definition's schema makes of objects is what upstream makes of them: pruning, nulls,
+ * defaults, types, rules and the words for what is wrong.
+ * Method: small schemas beside objects, each with what must become of them, all read off upstream's
+ * sources by hand.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

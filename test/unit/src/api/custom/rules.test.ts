@@ -1,6 +1,8 @@
 /*
- * Goal: rules for values hold or are told in upstream's words, and checking one object ends, whatever its schema.
- * Method: one rule at a time beside values that keep it and values that do not; schemas and objects made to cost much.
+ * Goal: rules for values hold or are told in upstream's words, and checking one object ends,
+ * whatever its schema.
+ * Method: one rule at a time beside values that keep it and values that do not; schemas and objects
+ * made to cost much.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -281,7 +283,8 @@ describe('what costs too much', () => {
     assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
   })
 
-  // Each of these alternatives is one step for the text or the object as a whole, however long that is.
+  // Each of these alternatives is one step for the text or the object as a whole, however long that
+  // is.
   const always = (rule: JsonObject) => Array.from({ length: 300 }, () => rule)
   const long = `/${'x'.repeat(1_000_000)}`
   const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`m${at}`, 1]))

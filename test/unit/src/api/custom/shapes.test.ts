@@ -1,7 +1,8 @@
 /*
- * Goal: what is made of a definition's schema for others is what they can read: the shape for everything that goes by
- *   schemas, and the documents of OpenAPI.
- * Method: schemas beside what must become of them, the second version of OpenAPI by upstream's conversion.
+ * Goal: what is made of a definition's schema for others is what they can read: the shape for
+ * everything that goes by schemas, and the documents of OpenAPI.
+ * Method: schemas beside what must become of them, the second version of OpenAPI by upstream's
+ * conversion.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

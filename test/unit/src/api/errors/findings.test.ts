@@ -1,5 +1,6 @@
 /*
- * Goal: what an error says of an object is bounded, whatever the object, and holds nothing of it alive.
+ * Goal: what an error says of an object is bounded, whatever the object, and holds nothing of it
+ * alive.
  * Method: objects that are wrong in as many places, and by as large values, as a body has room for.
  */
 import assert from 'node:assert/strict'

@@ -1,4 +1,5 @@
-// Goal: metadata rules as upstream states them. Method: one wrong thing at a time, messages compared whole.
+// Goal: metadata rules as upstream states them. Method: one wrong thing at a time, messages
+// compared whole.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError, ApiErrorCause } from '../../../../../src/api/errors/api-error.ts'

@@ -1,5 +1,6 @@
-// Goal: JSON patches do what RFC 6902 says and what upstream's library adds. Method: examples, then random
-// patches against fast-json-patch, which knows neither negative indices nor null for missing.
+// Goal: JSON patches do what RFC 6902 says and what upstream's library adds. Method: examples, then
+// random patches against fast-json-patch, which knows neither negative indices nor null for
+// missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import oracle from 'fast-json-patch'

@@ -1,5 +1,5 @@
-// Goal: strategic merge patches as clients send them. Method: one rule per case, on a schema with each kind
-// of list.
+// Goal: strategic merge patches as clients send them. Method: one rule per case, on a schema with
+// each kind of list.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../../src/api/errors/api-error.ts'

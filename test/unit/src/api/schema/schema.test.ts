@@ -1,4 +1,5 @@
-// Goal: what decoding, defaulting and validating make of an object. Method: one small schema with every type.
+// Goal: what decoding, defaulting and validating make of an object. Method: one small schema with
+// every type.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiErrorCause } from '../../../../../src/api/errors/api-error.ts'

@@ -1,7 +1,7 @@
 /*
  * Goal: any selector selects what its requirements say, however it is spelled.
- * Method: random requirements, written down with random blanks and spellings, beside a reading of their words that knows
- * nothing of the parser. SEED repeats one.
+ * Method: random requirements, written down with random blanks and spellings, beside a reading of
+ * their words that knows nothing of the parser. SEED repeats one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,8 @@
 /*
- * Goal: each kind can be selected by the fields that the facts of the 1.24 API list for it, and by no others.
- * Method: the table of the facts against all kinds of both domains; fields that no member says on objects.
+ * Goal: each kind can be selected by the fields that the facts of the 1.24 API list for it, and by
+ * no others.
+ * Method: the table of the facts against all kinds of both domains; fields that no member says on
+ * objects.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,9 @@
 /*
- * Goal: objects of a kind that a definition makes live as those of the server's own kinds: what is dropped, filled in, counted
- * and refused, in each version, under an older schema too; their lists, tables, status and scale.
- * Method: the shipped verbs on the machine in memory; a definition in the store, whose names are accepted by hand.
+ * Goal: objects of a kind that a definition makes live as those of the server's own kinds: what is
+ * dropped, filled in, counted and refused, in each version, under an older schema too; their lists,
+ * tables, status and scale.
+ * Method: the shipped verbs on the machine in memory; a definition in the store, whose names are
+ * accepted by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: definitions of kinds are what upstream has them: every rule of one, in both domains, what is filled in, what the server
- * says of them, and that none goes before its objects.
+ * Goal: definitions of kinds are what upstream has them: every rule of one, in both domains, what
+ * is filled in, what the server says of them, and that none goes before its objects.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'

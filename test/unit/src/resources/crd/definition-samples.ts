@@ -9,7 +9,11 @@ type Sample = JsonObject & {
 
 type Options = { readonly group?: string; readonly schema?: JsonObject; readonly version?: JsonObject }
 
-/** A definition of gadgets that says no more than it has to. @param schema of their one version, v1 */
+/**
+ * A definition of gadgets that says no more than it has to.
+ *
+ * @param schema of their one version, v1
+ */
 export function definitionBody({
   group = 'test.example',
   schema = { type: 'object' },

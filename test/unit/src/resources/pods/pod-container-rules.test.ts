@@ -1,6 +1,8 @@
 /*
- * Goal: each rule of a container is broken once, and is told as upstream tells it: reason, field and words.
- * Method: tables of what is wrong with the smallest Pod; a dry run of creating it through the shipped verbs.
+ * Goal: each rule of a container is broken once, and is told as upstream tells it: reason, field
+ * and words.
+ * Method: tables of what is wrong with the smallest Pod; a dry run of creating it through the
+ * shipped verbs.
  */
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '../../../../../src/api/json.ts'

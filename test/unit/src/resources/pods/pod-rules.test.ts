@@ -1,6 +1,7 @@
 /*
  * Goal: each rule of a Pod that is no container's is broken once, and is told as upstream tells it.
- * Method: tables of what is wrong with the smallest Pod; a dry run of creating it through the shipped verbs.
+ * Method: tables of what is wrong with the smallest Pod; a dry run of creating it through the
+ * shipped verbs.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,6 +1,8 @@
 /*
- * Goal: a new Pod says in its fields and in its annotations which system calls it may make, whichever of them was sent.
- * Method: the shipped verbs on the machine in memory, in both domains; each word of either side, and both at once.
+ * Goal: a new Pod says in its fields and in its annotations which system calls it may make,
+ * whichever of them was sent.
+ * Method: the shipped verbs on the machine in memory, in both domains; each word of either side,
+ * and both at once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /*
- * Goal: who makes Pods and templates is told what in them does nothing any more, as upstream tells it; and told no more
- * than that, once, and only of what is valid.
- * Method: a table over both domains of what to say and what is told; a large object; the shipped verbs, and a server's
- * call.
+ * Goal: who makes Pods and templates is told what in them does nothing any more, as upstream tells
+ * it; and told no more than that, once, and only of what is valid.
+ * Method: a table over both domains of what to say and what is told; a large object; the shipped
+ * verbs, and a server's call.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /*
- * Goal: volumes of a Pod as the table of spec 2.5 has them: which sources there are, what each must say, what is filled in,
- * and what is refused.
+ * Goal: volumes of a Pod as the table of spec 2.5 has them: which sources there are, what each must
+ * say, what is filled in, and what is refused.
  * Method: the table again, row by row, against the declared shape.
  */
 import assert from 'node:assert/strict'

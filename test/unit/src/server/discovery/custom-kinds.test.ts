@@ -1,6 +1,7 @@
 /*
  * Goal: discovery lists custom kinds as upstream does, and its documents change exactly when their
- * content does. Method: kinds by hand in a catalog that changes.
+ * content does.
+ * Method: kinds by hand in a catalog that changes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

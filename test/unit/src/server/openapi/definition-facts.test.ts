@@ -1,8 +1,8 @@
 /*
  * Goal: OpenAPI describes every member as documents of release 1.24 do: type, whether it is
- * required, values, how lists and structs are merged, which members make a union. Method: every
- * definition of the server's documents, in both domains and both dialects, against a table
- * (`facts/openapi-definitions.txt`). Deviations are listed here, with the reason.
+ * required, values, how lists and structs are merged, which members make a union.
+ * Method: every definition of the server's documents, in both domains and both dialects, against a
+ * table (`facts/openapi-definitions.txt`). Deviations are listed here, with the reason.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
