@@ -97,7 +97,7 @@ void test('the command measures an unknown server, writes the requested files an
   assert.equal(code, 0, err)
   assert.match(err, /failover is not measured|\[1\/\d+\] livez, all members, 3 clients: rate \d/)
   assert.match(out, /\ncreate, all members, 1 KB, 3 clients /)
-  assert.match(out, /note: failover is not measured: only a leader on this machine/)
+  assert.match(out, /note: failover is not measured: it needs a leader on this machine/)
   const { rows } = parseResults(readFileSync(json, 'utf8'), json)
   for (const [label, [sample]] of rows) {
     assert.equal(sample?.failed ?? 0, 0, `${label}: ${out}`)
@@ -166,7 +166,7 @@ void test('a server without HTTP/2 is measured over HTTP/1.1, and the results na
   const both = await bench(...against, '--only', 'livez', '--http', '1.1,2')
   assert.equal(both.code, 0, both.err)
   assert.match(both.out, /\nlivez, all members, 2 clients /)
-  assert.match(both.out, /note: HTTP\/2 is not measured: .*: the server does not speak HTTP\/2 here/)
+  assert.match(both.out, /note: HTTP\/2 is not measured: .*: the server does not support HTTP\/2 here/)
   const only = await bench(...against, '--only', 'livez', '--http', '2')
   assert.equal(only.code, 1)
   assert.match(only.err, /orchctl: HTTP\/2 is not measured: /)

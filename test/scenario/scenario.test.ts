@@ -6,8 +6,8 @@ import { runTranscript } from './runner.ts'
 
 /*
  * Goal: what the core says in the situations that matter is on record, so that a change of
- * behaviour shows as a diff of text. Method: each transcript is run from its commands; UPDATE=1
- * writes down what happens now.
+ * behaviour shows as a diff of text.
+ * Method: each transcript is run from its commands; UPDATE=1 writes down what happens now.
  */
 
 // The transcripts stay in the tree; this file runs from dist/.

@@ -5,8 +5,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: a crash takes back nothing that others were told. Method: one core whose disk is the
- * test's.
+ * Goal: a crash takes back nothing that others were told.
+ * Method: one core whose disk is the test's.
  */
 
 test('thesis 3.8: a candidate asks for votes only once its disk has what it asks with', () => {

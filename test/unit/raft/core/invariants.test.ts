@@ -13,8 +13,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 
 /*
- * Goal: a member that contradicts itself stops: each claim of `invariants.ts` can fail. Method: a
- * sound leader, of which one thing is changed that nothing in the core would change.
+ * Goal: a member that contradicts itself stops: each claim of `invariants.ts` can fail.
+ * Method: a sound leader, of which one thing is changed that nothing in the core would change.
  */
 
 const base = { index: logIndex(5), term: term(1), configuration: cluster([1, 2, 3]) }

@@ -9,7 +9,8 @@ import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
  * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes
- * are under way. Method: a model disk that performs the writes in order, some time later.
+ * are under way.
+ * Method: a model disk that performs the writes in order, some time later.
  */
 
 const empty = {

@@ -6,8 +6,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: each rule of the Raft paper that one member keeps by itself. Method: one core, the test
- * says what its peers say. `thesis.test.ts` goes on with the thesis.
+ * Goal: each rule of the Raft paper that one member keeps by itself.
+ * Method: one core, the test says what its peers say. `thesis.test.ts` goes on with the thesis.
  */
 
 const one = { from: nodeId(2), to: nodeId(1) }

@@ -7,8 +7,8 @@ import type { NodeId } from '../../../../raft/core/types.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
- * Goal: the counting is right for every electorate. Method: examples, and properties against naive
- * counting.
+ * Goal: the counting is right for every electorate.
+ * Method: examples, and properties against naive counting.
  */
 
 const ids = fc

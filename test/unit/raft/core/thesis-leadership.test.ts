@@ -6,8 +6,8 @@ import { Solo } from './solo.ts'
 
 /*
  * Goal: chapter 3 of Ongaro's thesis where it says more than the paper: retries, restarts,
- * hand-over. Method: one core, the test says what its peers say; a restart is a new core on the
- * same disk.
+ * hand-over.
+ * Method: one core, the test says what its peers say; a restart is a new core on the same disk.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }

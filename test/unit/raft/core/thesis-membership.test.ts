@@ -7,9 +7,9 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: chapter 4 of Ongaro's thesis where more than one rule meets. Method: one core, the test
- * says what its peers say. `thesis.test.ts` has each rule by itself, the transcripts show them
- * between members.
+ * Goal: chapter 4 of Ongaro's thesis where more than one rule meets.
+ * Method: one core, the test says what its peers say. `thesis.test.ts` has each rule by itself, the
+ * transcripts show them between members.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }

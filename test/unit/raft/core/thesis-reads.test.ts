@@ -6,8 +6,8 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: §6.4 of Ongaro's thesis step by step: reads that no log entry is written for. Method: one
- * core, the test says what its peers say.
+ * Goal: §6.4 of Ongaro's thesis step by step: reads that no log entry is written for.
+ * Method: one core, the test says what its peers say.
  */
 
 function open(solo: Solo): ReadContext {

@@ -7,8 +7,8 @@ import { Solo } from './solo.ts'
 
 /*
  * Goal: chapter 5 of Ongaro's thesis as far as the core has a part in it: what is kept of a log
- * that was cut, and who is sent the state. Method: one core, the test says what its peers say and
- * when the shell has cut.
+ * that was cut, and who is sent the state.
+ * Method: one core, the test says what its peers say and when the shell has cut.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }

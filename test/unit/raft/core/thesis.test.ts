@@ -5,8 +5,8 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: each rule of Ongaro's thesis beyond the paper that one member keeps by itself. Method: one
- * core, the test says what its peers say.
+ * Goal: each rule of Ongaro's thesis beyond the paper that one member keeps by itself.
+ * Method: one core, the test says what its peers say.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
