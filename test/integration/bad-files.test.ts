@@ -167,7 +167,8 @@ type Case = {
   readonly line: RegExp
 }
 
-const remedy = /(: |; )(bring|give|move|start|remove|use|choose|look|it may have|its links)| must |: expected /
+const remedy =
+  /(: |; )(bring|give|move|start|remove|use|choose|look|it may have|its links)| must |: expected /
 
 const cases: readonly Case[] = [
   ...(
