@@ -34,7 +34,7 @@ void test('a member that gets two stop signals exits with its own code while pee
     const ended: number | string = await member.stop('SIGINT')
     for (const caller of callers) calls += caller.end()
     assert.equal(ended, 1, `round ${round}: ended by ${ended}\n${member.said()}`)
-    assert.match(member.said(), /^orch-apiserver: told twice to stop: /m)
+    assert.match(member.said(), /^orch-apiserver: second signal: exiting without waiting /m)
   }
   console.log(`# ended ${rounds} times by itself, with ${calls} calls of peers`)
 })

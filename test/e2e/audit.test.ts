@@ -288,7 +288,7 @@ void describe('impossible audit options fail with a one-line error', () => {
     [
       'a size of standard output',
       ['--audit-policy-file', good, '--audit-log-path', '-', '--audit-log-maxsize', '5'],
-      /--audit-log-maxsize is about a file/,
+      /--audit-log-maxsize applies to a file/,
     ],
     [
       'an unknown mode',

@@ -52,7 +52,10 @@ void test('a chaos run applies only the available faults, and needs a running cl
     return err
   }
   assert.match(run('--faults', 'slow-disk'), /slow-disk needs members with a fault hook: a cluster made by/)
-  assert.match(run('--dir', 'elsewhere'), /there is no cluster in .*elsewhere: orchctl cluster up makes one/)
+  assert.match(
+    run('--dir', 'elsewhere'),
+    /there is no cluster in .*elsewhere: give --dir that of another one/,
+  )
   const { code, err, out } = cluster.run('chaos', 'run', '--duration', '20s', '--seed', '1')
   assert.equal(code, 0, err)
   assert.match(err, /skipped: clock-skew needs/)

@@ -82,7 +82,7 @@ void describe('cluster members as kubectl objects', () => {
       await ok('api-resources', '--api-group=cluster.k8s.io'),
       /^members +mem +cluster\.k8s\.io\/v1 +false +Member$/m,
     )
-    assert.match(await ok('explain', 'members.spec.role'), /Voter: promoted once it has caught up/)
+    assert.match(await ok('explain', 'members.spec.role'), /a Voter is promoted once it has caught up/)
   })
 
   void test('get members -w shows a failover', async () => {

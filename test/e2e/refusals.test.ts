@@ -163,7 +163,7 @@ void test('a member whose peer port is occupied names the port and the remedy', 
     lines[0] ?? '',
     new RegExp(`cannot listen for peers on ${address}: the port is taken: check which process uses it`),
   )
-  assert.match(lines[0] ?? '', /--peer-address .*; orchctl member move n1 --peer-address … tells the others/)
+  assert.match(lines[0] ?? '', /--peer-address .*; orchctl member move n1 --peer-address … sets another one/)
 })
 
 void test('a single member creates its own keys, readable by their owner alone, and requires authentication', async (t) => {

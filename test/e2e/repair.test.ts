@@ -168,7 +168,7 @@ void test('a member whose database is damaged while it is down fetches the state
     const tookMs = await took(`ready although ${what}`, isBack, () => verbose(victim))
     await until('there are writes meanwhile', () => load.acknowledged.size > 0)
     await load.stop()
-    assert.match(victim.said(), /the state is not to be trusted/, what)
+    assert.match(victim.said(), /the state is quarantined/, what)
     await checkEqual(cluster, load.acknowledged)
     console.log(`# ${what}: ready after ${tookMs.toFixed(0)} ms, ${load.acknowledged.size} writes meanwhile`)
   }

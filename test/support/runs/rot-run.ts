@@ -201,7 +201,7 @@ class RotBench {
       const [record, kept] = [this.#data, this.kept].map((place) => new FileClusterRecord(place).read())
       assert.deepEqual(record, kept, `${what}: another cluster is refused`)
     }
-    return /repaired|not to be trusted|set aside|snapshot installed/.test(said) ? 'healed' : 'harmless'
+    return /repaired|quarantined|set aside|snapshot installed/.test(said) ? 'healed' : 'harmless'
   }
 
   async #readyOrEnded(what: string): Promise<boolean> {
