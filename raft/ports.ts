@@ -11,6 +11,9 @@ import type {
   SnapshotMeta,
   Term,
 } from './core/types.ts'
+import type { SnapshotSink } from './state-machine.ts'
+
+export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from './state-machine.ts'
 
 /*
  * The interfaces to implement. A member is three actors that share nothing and exchange messages
@@ -343,78 +346,4 @@ export interface TransportReceiver {
   disowned(peer: NodeId, configurationIndex: LogIndex): void
   /** The caller awaits each promise before the next chunk; a rejection refuses the stream. */
   receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink>
-}
-
-/** Takes one incoming snapshot. Exactly one of `finish` and `abort` is called, once. */
-export interface SnapshotSink {
-  chunk(bytes: Uint8Array): Promise<void>
-  /** The snapshot is complete: verify, stage, install. */
-  finish(): Promise<void>
-  abort(cause: unknown): void
-}
-
-/* ------------------------------------------------------------------ state machine */
-
-/** The interface of the replicated state machine. It runs on the api thread. */
-export interface StateMachine<Outcome> {
-  /** Everything up to here is in memory. */
-  readonly appliedMemory: LogIndex
-  /** Everything up to here is durable in the local database; the log may be compacted up to it. */
-  readonly appliedDisk: SnapshotMeta
-  /**
-   * Applies committed entries to memory, in order, each exactly once, without awaiting. A command's
-   * data is an envelope (see `raft/protocol/envelope.ts`).
-   * @returns the outcome of each command of `session`, for its waiting proposer
-   */
-  apply(entries: readonly Entry[], session: number): readonly SettledProposal<Outcome>[]
-  /**
-   * Bytes that may still be applied before the database must catch up. At or below 0 nothing is
-   * applied until `onRoom`.
-   */
-  readonly room: number
-  /** Calls `wake` whenever bytes may be applied again. Set once. */
-  onRoom(wake: () => void): void
-  /** The log is durable up to here on this member's disk; the database never passes this index. */
-  logPersisted(index: LogIndex): void
-  /**
-   * The state is quarantined: nothing is applied until the state of another member, at this index
-   * or later, is installed. null: not quarantined, or backing off before the next request.
-   */
-  readonly wanted: LogIndex | null
-  /**
-   * There is no usable state until that of another member is installed. A full log may then be
-   * compacted beyond the old state.
-   */
-  readonly isSetAside: boolean
-  /**
-   * Quarantines the state: the log cannot bring it further, only the state of another member at
-   * `atLeast` or later. @param reason one line
-   */
-  distrust(reason: string, atLeast: LogIndex): void
-  /**
-   * A consistent copy of the durable state, to be streamed to a peer.
-   * @param atLeast fails when the state is older than this; null: any
-   */
-  produceSnapshot(atLeast: LogIndex | null): Promise<SnapshotSource>
-  /** Receives another member's state next to the live one. */
-  stageSnapshot(snapshot: SnapshotMeta): Promise<SnapshotSink>
-  /** The staged state is now the state: the log record naming it is durable. */
-  installSnapshot(snapshot: SnapshotMeta): Promise<void>
-}
-
-export interface SnapshotSource {
-  readonly snapshot: SnapshotMeta
-  /** @returns null at the end */
-  next(): Promise<Uint8Array | null>
-  close(): Promise<void>
-}
-
-export type SettledProposal<Outcome> = {
-  readonly sequence: number
-  readonly index: LogIndex
-  /**
-   * `void`: the entry's term is not the one it was proposed for; certainly no effect, may be
-   * retried.
-   */
-  readonly fate: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
 }

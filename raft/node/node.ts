@@ -29,17 +29,15 @@ export type RecoveredSummary = {
   /** One line on what repair did; null when nothing. */
   readonly repaired: string | null
   /**
-   * The log is damaged and is repaired once the state machine started: why it is refused where it
-   * cannot be. Then the log may begin later than `base`, so that a database beyond it may be the
-   * live one. null: the log is whole.
+   * Why a damaged log is refused if it cannot be repaired after the state machine has started. The
+   * repaired log may begin later than `base`. null: the log is intact.
    */
   readonly wounded: string | null
 }
 
 /**
- * One member's consensus as its api thread sees it: proposals, barriers and status on one side, the
- * state machine on the other, the raft and log actors behind channels. Everything here is one
- * thread's.
+ * The consensus of one member on its api thread: proposals, barriers and status, the state machine,
+ * and channels to the raft and log actors.
  */
 export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #options: RaftNodeOptions
@@ -119,11 +117,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#board.status
   }
 
-  /**
-   * Resolves once the log was recovered.
-   *
-   * @throws ConsensusFailure `stopped` when it could not be
-   */
+  /** Resolves once the log is recovered. @throws ConsensusFailure `stopped` if that failed */
   get recovered(): Promise<RecoveredSummary> {
     return this.#recovered.promise
   }
@@ -206,18 +200,12 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#changes.ask(change, deadlineMs)
   }
 
-  /**
-   * Telling the raft thread how far the database is allows it to cut the log. Cheap when nothing
-   * moved.
-   */
+  /** Reports the durable index of the database, up to which the log may be compacted. */
   tellAppliedDisk(): void {
     this.#host?.tellAppliedDisk()
   }
 
-  /**
-   * For the links to peers: in use from the next handshake on. What does not fit is told by
-   * `onPeerEvent`.
-   */
+  /** Replaces the keys of the links from the next handshake on; errors go to `onPeerEvent`. */
   renewPeerKeys(credentials: PeerCredentials): void {
     if (!this.#broken && this.#stopping === null) this.#post({ kind: 'renew-keys', credentials })
   }

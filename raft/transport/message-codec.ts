@@ -59,10 +59,7 @@ export function protocolOf({ kind }: PeerMessage): number {
   return isMembershipKind(kind) || isEntriesKind(kind) || kind === 'founding' ? 3 : 2
 }
 
-/**
- * Entries of one append, proposals of one forward. An entry of the smallest size counts 32 bytes in
- * a window.
- */
+/** Entries of one append, proposals of one forward. The smallest counts 32 bytes in a window. */
 export const itemsMax = 65_536
 
 /** Writes the body of one `PeerMessage`; the caller frames it. */

@@ -1,4 +1,7 @@
-/* The simulator's ports, for suites that live in real time: their world goes on as long as somebody uses it. */
+/*
+ * The simulator's ports, for suites that live in real time: their world goes on as long as
+ * somebody uses it.
+ */
 import type { Channel } from '../../raft/ports.ts'
 import { nodeId } from '../../raft/index.ts'
 import { simChannel } from '../simulation/channel.ts'

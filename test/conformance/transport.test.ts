@@ -1,4 +1,7 @@
-/* Goal: what carries messages in tests acts as what carries them between machines. Method: one suite for all. */
+/*
+ * Goal: what carries messages in tests acts as what carries them between machines. Method: one
+ * suite for all.
+ */
 import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
 import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'
 import { simulatedHarness } from './simulated.ts'

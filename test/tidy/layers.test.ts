@@ -14,7 +14,8 @@ const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../..
 const maySee: Readonly<Record<string, readonly string[]>> = {
   base: [],
   'raft/core': ['base'],
-  'raft/ports': ['base', 'raft/core'],
+  'raft/state-machine': ['raft/core'],
+  'raft/ports': ['base', 'raft/core', 'raft/state-machine'],
   'raft/consensus': ['base', 'raft/core', 'raft/ports'],
   'raft/log': ['base', 'raft/core', 'raft/ports'],
   'raft/transport': ['base', 'raft/core', 'raft/ports'],

@@ -21,8 +21,8 @@ export type ObjectText = {
  * `ObjectMeta` does not have.
  *
  * ```
- * {"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a",…,"resourceVersion":"",…},"data":{…}}
- *                                       ^ itemOffset                              ^ revisionOffset
+ * {"kind":"Lease","apiVersion":"v1","metadata":{"name":"a",…,"resourceVersion":"",…},"spec":{…}}
+ *                                   ^ itemOffset                              ^ revisionOffset
  * ```
  */
 export function encodeObject(object: ApiObject & JsonObject): ObjectText {

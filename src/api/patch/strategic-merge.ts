@@ -14,8 +14,7 @@ import type { ListMerging } from './strategic-list.ts'
  *
  * | directive | meaning |
  * | --- | --- |
- * | `$patch` | `replace`: this object as it stands; `delete`: nothing, or the list element; `merge`: the
- * default |
+ * | `$patch` | `replace`: this object; `delete`: the object or list element; `merge`: the default |
  * | `$retainKeys` | members that may stay |
  * | `$setElementOrder/<list>` | order of a list's elements afterwards |
  * | `$deleteFromPrimitiveList/<list>` | scalars to take out |

@@ -9,7 +9,10 @@ import { cluster } from '../../../scenario/people.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 import { Solo } from './solo.ts'
 
-/* Goal: what the shell relies on: when something is due, what is dropped, what start and limits do. */
+/*
+ * Goal: what the shell relies on: when something is due, what is dropped, what start and limits
+ * do.
+ */
 
 const nothing = {
   hardState: { term: term(0), vote: null, commit: logIndex(0) },

@@ -1,4 +1,7 @@
-/* Goal: the log is cut only where the database was, keeps what slow followers and snapshots need, and never grows without end. */
+/*
+ * Goal: the log is cut only where the database was, keeps what slow followers and snapshots need,
+ * and never grows without end.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyConfiguration, logIndex, term } from '../../../../raft/core/types.ts'

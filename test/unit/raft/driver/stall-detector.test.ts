@@ -1,4 +1,7 @@
-/* Goal: a leader gives way when its own threads stand still, and not because the whole process did. */
+/*
+ * Goal: a leader gives way when its own threads stand still, and not because the whole process
+ * did.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StallTimer, StallDetector } from '../../../../raft/driver/stall-detector.ts'

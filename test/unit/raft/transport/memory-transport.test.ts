@@ -1,4 +1,7 @@
-/* Goal: what the in-process network adds to the port. Method: two members; the rest is in the conformance suite. */
+/*
+ * Goal: what the in-process network adds to the port. Method: two members; the rest is in the
+ * conformance suite.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { term } from '../../../../raft/core/types.ts'

@@ -1,4 +1,7 @@
-/* Goal: what waits for one peer is bounded in number and in bytes, keeps its order, and leaves in frames of a bounded size. */
+/*
+ * Goal: what waits for one peer is bounded in number and in bytes, keeps its order, and leaves in
+ * frames of a bounded size.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
