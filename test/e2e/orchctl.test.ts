@@ -111,7 +111,7 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     const startsWithout = (): void => {
       const { code, err } = orchctl(...up)
       assert.equal(code, 0, err)
-      assert.match(err, new RegExp(`${gone} is no member any more: orchctl cluster remove ${gone} takes`))
+      assert.match(err, new RegExp(`${gone} is no member any more: orchctl cluster remove ${gone} removes`))
     }
     startsWithout()
     const restarted = orchctl('cluster', 'restart', ...patience)
