@@ -35,7 +35,7 @@ export type RelaysNeeds = {
   readonly wake: () => void
   /** Hands leadership to whoever takes it, for at most this long. */
   readonly handOver: (forMs: number) => void
-  /** As in `LogExtent`. */
+  /** As in `LogBounds`. */
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
   /** As in `LogCompactor.beginBehind`. */
   readonly beginLogBehind: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'

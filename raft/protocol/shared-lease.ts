@@ -11,7 +11,7 @@ import type { LogIndex, Term } from '../core/types.ts'
 export class SharedLease {
   readonly #fields: BigInt64Array
 
-  /** @param buffer as `LeaseBoard.buffer` gives it, in the other thread; unset: a new one */
+  /** @param buffer that of the other thread's `SharedLease`; unset: a new one */
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(bytes)) {
     this.#fields = new BigInt64Array(buffer)
   }

@@ -54,7 +54,7 @@ export type RaftThreadData = {
   readonly commandUrl: string | null
   readonly api: MessagePort
   readonly log: MessagePort
-  /** Of the `LeaseBoard`. */
+  /** The buffer of the `SharedLease`. */
   readonly lease: SharedArrayBuffer
   /** Of the `ThreadEnd`. */
   readonly deaf: SharedArrayBuffer
