@@ -26,7 +26,13 @@ export class ShadowLog {
   durable: ShadowLog = this
   readonly underWay: (Write | Cut)[] = []
 
-  /** What the newest entry that says so, says. */
+  /** The configuration in force before the first entry. */
+  get beginning(): Pick<SnapshotMeta, 'configuration'> {
+    const { configuration } = this.#beginning
+    return { configuration }
+  }
+
+  /** The configuration of the newest entry that has one. */
   get configuration(): Configuration {
     return (this.configurations()[0] ?? this.#beginning).configuration
   }
