@@ -7,7 +7,7 @@ import { startApp } from './app.ts'
 import type { App, AppSeams } from './app.ts'
 import { StartFailure } from './config/start-failure.ts'
 import { removedExitCode, removedMessage } from './membership/removal.ts'
-import { ConfigFailure } from './config/errors.ts'
+import { ConfigFailure, usageExitCode } from './config/errors.ts'
 import { helpText } from './config/help.ts'
 import { limits } from './config/limits.ts'
 import { loadConfig } from './config/load.ts'
@@ -19,8 +19,6 @@ import { crash } from './host/crash.ts'
 import { createLogger } from './host/logger.ts'
 import { readTextFile } from './pki/files.ts'
 import { programVersion } from './version.ts'
-
-const usageExitCode = 2
 
 /**
  * Runs one member until it is stopped.

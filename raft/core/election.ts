@@ -119,7 +119,7 @@ export function handleTimeoutNow(state: State): void {
 }
 
 /** Becomes a follower when the election cannot be won any more. */
-export function loseElection(state: State): void {
+function loseElection(state: State): void {
   becomeFollower(state, state.term, null)
 }
 

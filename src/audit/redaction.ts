@@ -11,7 +11,7 @@ export type RedactionOptions = {
 }
 
 /** Replaces a removed value. */
-export const redactedMark = '[withheld]'
+const redactedMark = '[withheld]'
 
 export function redacted(body: Json, { tokens, managedFields }: RedactionOptions): Json {
   if (!isJsonObject(body)) return body

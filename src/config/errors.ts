@@ -9,3 +9,6 @@ export class ConfigFailure extends Failure<'config'> {
     super('config', message, options)
   }
 }
+
+/** Exit code for an invalid flag or configuration file: a restart does not help. */
+export const usageExitCode = 2

@@ -48,11 +48,9 @@ export function noRoute({ call }: Request, parts: ErrorParts): ApiError {
 }
 
 /** Independent of the request; without it the client would wait until its time is up. */
-export const LAST_RESORT = Buffer.from(
-  jsonText(statusOf(internal('the error of this request could not be sent'))),
-)
+const LAST_RESORT = Buffer.from(jsonText(statusOf(internal('the error of this request could not be sent'))))
 
-export function sendLastResort(reply: RawReply): void {
+function sendLastResort(reply: RawReply): void {
   try {
     sendBytes(reply, null, undefined, 500, baseHeaders(null, JSON_TYPE), LAST_RESORT)
   } catch {
@@ -75,7 +73,7 @@ export function asApiError(error: unknown, call: Call | null, parts: ErrorParts)
   return internal(`unexpected; the server's log says more under request ${JSON.stringify(id)}`)
 }
 
-export function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
+function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {
   switch (error.code) {
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_ASYNC_CONSTRAINT':
@@ -98,12 +96,12 @@ export function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | nu
  * request. All others (the time was up, perhaps because this thread was busy; a connection or a
  * stream broke) are not the client's fault.
  */
-export function unreadBody(code: string | undefined): ApiError {
+function unreadBody(code: string | undefined): ApiError {
   return code?.startsWith('FST_') === true
     ? badRequest('the request could not be read')
     : new ApiError('RequestTimeout', 'the body did not arrive completely; send the request again')
 }
 
-export function isFastifyError(error: unknown): error is FastifyError {
+function isFastifyError(error: unknown): error is FastifyError {
   return error instanceof Error && 'statusCode' in error
 }

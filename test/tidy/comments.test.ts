@@ -3,22 +3,13 @@
  * Method: reads all sources; lines with an address or a drawing may be longer.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
-import { join, normalize } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { root } from './markdown.ts'
+import { sourceFolders, sourcesUnder } from './sources.ts'
 
-const root = normalize(join(fileURLToPath(new URL('.', import.meta.url)), '../../..'))
-const folders = ['base', 'raft', 'src', 'tools', 'bench', 'fixtures', 'test']
 const columnsMax = 100
-
-function sourcesUnder(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return sourcesUnder(path)
-    return entry.name.endsWith('.ts') ? [path] : []
-  })
-}
 
 function isTooLong(line: string): boolean {
   if (line.length <= columnsMax || !/^\s*(\/\/|\/\*|\*)/.test(line)) return false
@@ -26,7 +17,7 @@ function isTooLong(line: string): boolean {
 }
 
 void test('lines of comments wrap at 100 columns', () => {
-  const found = folders.flatMap(sourcesUnder).flatMap((path) =>
+  const found = sourceFolders.flatMap(sourcesUnder).flatMap((path) =>
     readFileSync(join(root, path), 'utf8')
       .split('\n')
       .flatMap((line, at) => (isTooLong(line) ? [`${path}:${at + 1}`] : [])),

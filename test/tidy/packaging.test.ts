@@ -9,7 +9,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { usageExitCode } from '../../src/config/errors.ts'
 import { flagNames } from '../../src/config/load.ts'
+import { removedExitCode } from '../../src/membership/removal.ts'
 import { root } from './markdown.ts'
 
 const unit = readFileSync(join(root, 'packaging/orch-apiserver.service'), 'utf8')
@@ -43,5 +45,5 @@ void test('the unit starts the server with flags that exist', () => {
 
 void test('the unit restarts a member except after exit codes that a restart does not help', () => {
   assert.equal(valueOf('Restart'), 'always')
-  assert.equal(valueOf('RestartPreventExitStatus'), '2 3')
+  assert.equal(valueOf('RestartPreventExitStatus'), `${usageExitCode} ${removedExitCode}`)
 })

@@ -8,16 +8,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { documentPaths, root } from './markdown.ts'
-import { namedTests, proves, readSpecification, sourcesUnder } from './specification.ts'
+import { sourceFolders, sourcesUnder } from './sources.ts'
+import { namedTests, proves, readSpecification } from './specification.ts'
 
 const { headings, statements } = readSpecification()
 
 void test('every number of the specification that is cited leads to a section', () => {
   const known = new Set(headings.map(({ number }) => number))
-  const files = [
-    ...['src', 'raft', 'fixtures', 'test', 'bench', 'tools'].flatMap(sourcesUnder),
-    ...documentPaths(),
-  ]
+  const files = [...sourceFolders.flatMap(sourcesUnder), ...documentPaths()]
   const cited = files.flatMap((file) =>
     citationsIn(readFileSync(join(root, file), 'utf8')).map((number) => ({ file, number })),
   )

@@ -1,6 +1,7 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './markdown.ts'
+import { sourcesUnder } from './sources.ts'
 
 const documentPath = 'docs/specification.md'
 
@@ -67,15 +68,6 @@ export function namedTests(): readonly NamedTest[] {
       numbers: numbers.split(',').map((number) => number.trim()),
       words: words.replaceAll('`', ''),
     }))
-  })
-}
-
-/** Returns the paths of the TypeScript files below a folder, relative to the root. */
-export function sourcesUnder(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return sourcesUnder(path)
-    return entry.name.endsWith('.ts') ? [path] : []
   })
 }
 

@@ -53,10 +53,12 @@ function checkOptions(options: JsonObject, at: Path | null, found: Findings): vo
   if (typeof user === 'string') for (const words of checkUserName(user)) wrong('runAsUserName', user, words)
 }
 
+/** Control characters of ASCII; those from U+0080 on are allowed. */
+const ASCII_CONTROL = /(?![\u0080-\u009f])\p{Cc}/u
+
 function checkUserName(text: string): readonly string[] {
   if (text === '') return ['cannot be an empty string']
-  // eslint-disable-next-line no-control-regex -- these are what is refused
-  if (/[\u0000-\u001f\u007f]/.test(text)) return ['cannot contain control characters']
+  if (ASCII_CONTROL.test(text)) return ['cannot contain control characters']
   const parts = text.split('\\')
   if (parts.length > 2) return ['cannot contain more than one backslash']
   const user = parts.at(-1) ?? ''
