@@ -13,8 +13,8 @@ export interface TransferRelayNeeds {
 }
 
 /**
- * Requests to hand leadership on, from whichever member was asked to the leader. Asked again until
- * it happened or was refused: who leads by then decides anew, so that nothing is remembered here.
+ * Forwards requests for a leadership transfer to the leader. A request is repeated until leadership
+ * has moved or a leader refuses it; each leader decides for itself, so no state is kept here.
  */
 export class TransferRelay {
   readonly #needs: TransferRelayNeeds

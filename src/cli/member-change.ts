@@ -52,9 +52,9 @@ export async function memberPromote(terminal: Terminal, name: string, flags: Cha
   const cluster = askedBy(terminal, flags)
   const wanted = { change: 'set-role', role: 'voter' }
   const { before, isNews } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'voter')
-  if (!isNews && before?.role === 'voter') return told(terminal, name, false, flags, 'votes already')
+  if (!isNews && before?.role === 'voter') return reportChange(terminal, name, false, flags, 'votes already')
   if (flags.wait) await votes(terminal, cluster, name, flags)
-  told(terminal, name, isNews, flags, flags.wait ? 'votes' : 'votes once it has caught up')
+  reportChange(terminal, name, isNews, flags, flags.wait ? 'votes' : 'votes once it has caught up')
 }
 
 /** A voter becomes a learner that stays one. */
@@ -63,7 +63,7 @@ export async function memberDemote(terminal: Terminal, name: string, flags: Chan
   const wanted = { change: 'set-role', role: 'learner' }
   const { isNews } = await changed(cluster, name, wanted, ({ wantedRole }) => wantedRole !== 'learner')
   const words = isNews ? 'is a learner and stays one' : 'is a learner already and stays one'
-  told(terminal, name, isNews, flags, words)
+  reportChange(terminal, name, isNews, flags, words)
 }
 
 export async function memberRemove(terminal: Terminal, name: string, flags: ChangeFlags): Promise<void> {
@@ -71,7 +71,13 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
   const { before, isNews } = await changed(cluster, name, { change: 'remove' }, () => true)
   if (before === null && !isNews) {
     const names = namesInOrder((await cluster.status()).members)
-    return told(terminal, name, false, flags, `is no member (removed, or never one): there are ${names}`)
+    return reportChange(
+      terminal,
+      name,
+      false,
+      flags,
+      `is no member (removed, or never one): there are ${names}`,
+    )
   }
   let isUsedAgain = false
   const gone = ({ members }: MemberStatus): string | null => {
@@ -83,11 +89,11 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
   else if (!isNews) gone(await cluster.status())
   if (isUsedAgain) {
     const words = 'is no member any more, and another one has its name by now: orchctl member list shows it'
-    return told(terminal, name, isNews, flags, words)
+    return reportChange(terminal, name, isNews, flags, words)
   }
   forgetContext(terminal, cluster, name, flags)
   const words = 'is no member any more: its process ends by itself, its data directory is of no further use'
-  told(terminal, name, isNews, flags, words)
+  reportChange(terminal, name, isNews, flags, words)
 }
 
 export type MoveFlags = ChangeFlags & { readonly peerAddress?: string; readonly clientAddress?: string }
@@ -105,7 +111,7 @@ export async function memberMove(terminal: Terminal, name: string, flags: MoveFl
     (clientAddress ?? member.clientAddress) !== member.clientAddress
   const { isNews } = await changed(cluster, name, wanted, differs)
   const words = `${isNews ? 'is' : 'is already'} where it shall be: start it with the same addresses`
-  told(terminal, name, isNews, flags, words)
+  reportChange(terminal, name, isNews, flags, words)
 }
 
 /**
@@ -170,7 +176,13 @@ function stillToVote({ members, leader }: MemberStatus, name: string): string | 
     : `${name} is a learner and catches up: ${member.lag} entries to go`
 }
 
-function told(terminal: Terminal, name: string, isNews: boolean, flags: ChangeFlags, words: string): void {
+function reportChange(
+  terminal: Terminal,
+  name: string,
+  isNews: boolean,
+  flags: ChangeFlags,
+  words: string,
+): void {
   if (flags.output === 'json') {
     terminal.print(JSON.stringify({ member: name, changed: isNews }))
   } else {

@@ -43,7 +43,7 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
     warnOfSuspect(terminal, choice)
     await refuseWhileAlive(terminal, choice, candidates, flags.dead)
     if (flags.output === 'table') for (const line of lossOf(choice)) terminal.print(line)
-    if (flags.output === 'json') terminal.print(JSON.stringify(told(candidates, choice), null, 2))
+    if (flags.output === 'json') terminal.print(JSON.stringify(recoveryReport(candidates, choice), null, 2))
     if (!flags.yes) {
       const { member } = choice.best.identity
       throw new CliFailure('failed', `nothing was changed: use --yes to continue from ${member} alone`)
@@ -198,7 +198,7 @@ function lossOf({
   return lines
 }
 
-function told(candidates: readonly RecoveryCandidate[], choice: RecoveryChoice): object {
+function recoveryReport(candidates: readonly RecoveryCandidate[], choice: RecoveryChoice): object {
   const { best, lost, committed, unproven, dropped, missed } = choice
   return {
     survivors: candidates.map(({ directory, identity, clusterId, damage, suspect, log }) => ({

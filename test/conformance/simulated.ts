@@ -1,6 +1,6 @@
 /*
- * The simulator's ports, for suites that live in real time: their world goes on as long as
- * somebody uses it.
+ * The simulator's ports for suites that run in real time: virtual time advances while a port is in
+ * use.
  */
 import type { Channel } from '../../raft/ports.ts'
 import { nodeId } from '../../raft/index.ts'

@@ -44,7 +44,7 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
     url: '/cluster/v1/join-tokens',
     handler: async (request, reply) => {
       const { deadlineMs, user } = callOf(request)
-      const issued = await told(joinService.issue(requestedMember(request), deadlineMs))
+      const issued = await translated(joinService.issue(requestedMember(request), deadlineMs))
       if (issued.kind === 'token') {
         log.info({ user: user.name, member: issued.seat }, 'join token made')
         sendJson(request, reply, jsonBytes(tokenBody(issued)), 201)
@@ -62,7 +62,7 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
       const wanted = joinRequestOf(parsed(request))
       if (wanted === null)
         throw badRequest('this is not a join request: run the same version as the other members')
-      const answer = await told(joinService.join(tokenId, wanted, deadlineMs))
+      const answer = await translated(joinService.join(tokenId, wanted, deadlineMs))
       log.info(
         { member: wanted.name, id: answer.memberId, index: answer.configurationIndex },
         'member joined',
@@ -80,14 +80,14 @@ export function membershipRoutes(app: App, parts: MembershipParts): void {
       const change = isDecision
         ? stateRepair.decide(wanted, deadlineMs)
         : memberAdmin.change(wanted, deadlineMs)
-      const changed = await told(change)
+      const changed = await translated(change)
       if (changed) log.info({ user: user.name, change: wanted }, 'members changed')
       sendJson(request, reply, jsonBytes({ changed, ...members.status() }))
     },
   })
 }
 
-async function told<T>(call: Promise<T>): Promise<T> {
+async function translated<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (cause) {

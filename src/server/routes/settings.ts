@@ -36,7 +36,7 @@ export function settingsRoutes(
     url,
     handler: async (request, reply) => {
       await fromRead(store.barrier(callOf(request).deadlineMs))
-      sendJson(request, reply, jsonBytes(told(store)))
+      sendJson(request, reply, jsonBytes(settingsBody(store)))
     },
   })
   app.route({
@@ -47,7 +47,7 @@ export function settingsRoutes(
       const wanted = wantedChange(request)
       await change(store, wanted, deadlineMs)
       log.info({ user: user.name, change: wanted.settings }, 'settings changed')
-      sendJson(request, reply, jsonBytes(told(store)))
+      sendJson(request, reply, jsonBytes(settingsBody(store)))
     },
   })
 }
@@ -81,7 +81,7 @@ function checkLevel({ featureLevel }: SettingsStore, { settings }: Wanted): void
   )
 }
 
-function told({ settings, featureLevel, storage }: SettingsStore): object {
+function settingsBody({ settings, featureLevel, storage }: SettingsStore): object {
   const { usedBytes, alarm } = storage
   return {
     settings: { leaseReads: 0, ...settings },

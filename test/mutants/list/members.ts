@@ -1,9 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/**
- * Who belongs to the cluster: changes one after the other, and whoever is none any more hears so.
- */
+/** Membership: one change at a time, and a removed member learns of its removal. */
 export const memberMutants: readonly Mutant[] = [
   {
     id: 'addition-made-late',

@@ -1,7 +1,7 @@
 /*
- * Goal: who is a member of a cluster on this machine is what its newest leader's followers say, not
- * which directories there are.
- * Method: a table of what members may answer.
+ * Goal: the followers of the latest leader decide which members a local cluster has, not the
+ * directories on this machine.
+ * Method: a table of possible responses of members.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
