@@ -47,8 +47,8 @@ export class LogSafety {
     const before = this.#logs.get(member)
     const log = new ShadowLog()
     const { base, lastIndex, hardState } = store.recovered
-    // A repaired log may have lost the record of its beginning: the member takes the initial members
-    // from its options again, those with which it began before.
+    // A repaired log may have lost the record of its beginning: the member then takes the initial
+    // members from its options again, those with which it began before.
     const isLost = base.index === 0 && base.configuration.members.length === 0 && lastIndex > 0
     log.begin(isLost ? { ...base, ...before?.beginning } : base, hardState)
     const endless = Number.MAX_SAFE_INTEGER
