@@ -1,7 +1,7 @@
 import type { CoreStatus } from './core/ready.ts'
 import type { MemberChange } from './core/member-change.ts'
 import type { Configuration, LogIndex, NodeId, Term } from './core/types.ts'
-import type { TransferTold } from './ports.ts'
+import type { TransferRefusal } from './ports.ts'
 
 /**
  * The interface of consensus on the api thread of a member. `RaftNode` (`raft/node/node.ts`)
@@ -26,13 +26,13 @@ export interface Consensus<Outcome> extends MembershipPort {
    *
    * @param deadlineMs on the monotonic clock
    */
-  propose(payload: Uint8Array, deadlineMs: number): Promise<Fate<Outcome>>
+  propose(payload: Uint8Array, deadlineMs: number): Promise<ProposalResult<Outcome>>
   /**
    * Resolves once this member's memory holds everything any member acknowledged before the call.
    * One ReadIndex round serves every caller that waits when the round is sent.
    *
    * @param deadlineMs on the monotonic clock
-   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`
    */
   barrier(deadlineMs: number): Promise<LogIndex>
   /** Ways to read without waiting for a barrier. */
@@ -53,7 +53,7 @@ export interface Consensus<Outcome> extends MembershipPort {
    * Makes that member the leader; works on any member. Refused at once if it would not take over
    * soon.
    *
-   * @throws ConsensusFailure `not-a-voter`, `target-silent`, `target-behind`, `target-declined`,
+   * @throws ConsensusError `not-a-voter`, `target-silent`, `target-behind`, `target-declined`,
    * `no-leader`,
    *   `overloaded`, `timed-out`
    */
@@ -61,7 +61,7 @@ export interface Consensus<Outcome> extends MembershipPort {
   /**
    * Transfers leadership if this member holds it (best effort until `deadlineMs`), then closes
    * everything.
-   * @throws ConsensusFailure `timed-out`: the log could not be closed
+   * @throws ConsensusError `timed-out`: the log could not be closed
    */
   stop(deadlineMs: number): Promise<void>
 }
@@ -80,7 +80,7 @@ export interface ReadPort {
    * Resolves once memory holds everything up to `index`.
    *
    * @param deadlineMs on the monotonic clock
-   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`
    */
   reached(index: LogIndex, deadlineMs: number): Promise<void>
   /**
@@ -127,7 +127,7 @@ export interface MembershipPort {
    * repeated.
    *
    * @param deadlineMs on the monotonic clock; the change may still be made after it
-   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`; MembershipFailure: it is not
+   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`; MembershipError: it is not
    * made, nothing changed
    */
   changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged>
@@ -135,7 +135,7 @@ export interface MembershipPort {
 
 export type PeerReport = { readonly from: NodeId; readonly bytes: Uint8Array }
 
-export type Fate<Outcome> =
+export type ProposalResult<Outcome> =
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly outcome: Outcome }
   /** Certainly has no effect, now and later. */
   | {
@@ -161,4 +161,4 @@ export type ConsensusStatus = CoreStatus & {
   readonly removed: string | null
 }
 
-export type ConsensusFailureCode = 'timed-out' | 'overloaded' | 'stopped' | 'no-leader' | TransferTold
+export type ConsensusErrorCode = 'timed-out' | 'overloaded' | 'stopped' | 'no-leader' | TransferRefusal

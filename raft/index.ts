@@ -45,9 +45,9 @@ export type {
 export { reportBytesMax } from './ports.ts'
 export type {
   Consensus,
-  ConsensusFailureCode,
+  ConsensusErrorCode,
   ConsensusStatus,
-  Fate,
+  ProposalResult,
   Freshness,
   LeaseRead,
   MembershipPort,
@@ -55,7 +55,7 @@ export type {
   PeerReport,
   ReadPort,
 } from './consensus.ts'
-export { ConsensusFailure, MembershipFailure } from './protocol/node-errors.ts'
+export { ConsensusError, MembershipError } from './protocol/node-errors.ts'
 export type { Envelope } from './protocol/envelope.ts'
 export { decodeEnvelope, encodeEnvelope, envelopeBytes } from './protocol/envelope.ts'
 export type { Joining, MemberList, NodeLimits, NodeOptions, NodeTiming } from './protocol/node-options.ts'
@@ -76,9 +76,9 @@ export { threadedNode } from './threads/threads.ts'
 export { FileDisk } from './log/file-disk.ts'
 export { MemoryLog } from './log/memory-log.ts'
 export { Wal } from './log/wal.ts'
-export { LogFailure } from './log/errors.ts'
+export { LogError } from './log/errors.ts'
 export { segmentNumber } from './log/layout.ts'
-export { TransportFailure } from './transport/errors.ts'
+export { TransportError } from './transport/errors.ts'
 export type { TransportEvent } from './transport/events.ts'
 // Only the type of gRPC: the raft thread loads the package, and only if there are peers.
 export type { GrpcTransport, GrpcTransportOptions } from './transport/grpc-transport.ts'

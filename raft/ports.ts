@@ -106,7 +106,7 @@ export type LogWrite = {
 }
 
 /**
- * The durable log of one member. Synchronous; a failure is final (`LogFailure`), the member must
+ * The durable log of one member. Synchronous; a failure is final (`LogError`), the member must
  * stop.
  */
 export interface LogStore {
@@ -116,11 +116,11 @@ export interface LogStore {
   /**
    * Consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but at least
    * one).
-   * @throws LogFailure `cut` when `from` is at or below the base, `missing` above the last index
+   * @throws LogError `cut` when `from` is at or below the base, `missing` above the last index
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
   /** Removes everything up to `base.index`; that state is durable elsewhere. Durable on return. */
-  cut(base: SnapshotMeta): void
+  compact(base: SnapshotMeta): void
   close(): void
 }
 
@@ -223,7 +223,7 @@ export type PeerMessage =
       readonly from: NodeId
       readonly to: NodeId
       readonly round: number
-      readonly reason: TransferTold
+      readonly reason: TransferRefusal
     }
   /**
    * The sender's log lost these committed entries, both ends included: send as many as fit, from
@@ -252,7 +252,7 @@ export type PeerMessage =
   | { readonly kind: 'report'; readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }
 
 /** Why leadership is not transferred; a member that no longer leads sends no reason. */
-export type TransferTold = Exclude<TransferRefused, 'not-leader'>
+export type TransferRefusal = Exclude<TransferRefused, 'not-leader'>
 
 /** The result of a membership change. */
 export type MembershipAnswer =
@@ -343,7 +343,7 @@ export interface TransportReceiver {
   /** Messages to this peer are currently lost. */
   unreachable(peer: NodeId): void
   /** A peer refused this member: the committed configuration at that index does not contain it. */
-  disowned(peer: NodeId, configurationIndex: LogIndex): void
+  removedByPeer(peer: NodeId, configurationIndex: LogIndex): void
   /** The caller awaits each promise before the next chunk; a rejection refuses the stream. */
   receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink>
 }

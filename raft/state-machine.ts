@@ -35,7 +35,7 @@ export interface StateMachine<Outcome> {
    * Quarantines the state: the log cannot bring it further, only the state of another member at
    * `atLeast` or later. @param reason one line
    */
-  distrust(reason: string, atLeast: LogIndex): void
+  quarantineState(reason: string, atLeast: LogIndex): void
   /**
    * A consistent copy of the durable state, to be streamed to a peer.
    * @param atLeast fails when the state is older than this; null: any

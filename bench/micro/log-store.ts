@@ -66,7 +66,7 @@ function row(groupEntries: number): void {
 function cutBehind(wal: Wal, last: number): void {
   const { base } = wal.recovered
   if (last % 65_536 !== 0 || last < 131_072) return
-  wal.cut({ index: logIndex(last - 65_536), term: term(1), configuration: base.configuration })
+  wal.compact({ index: logIndex(last - 65_536), term: term(1), configuration: base.configuration })
 }
 
 function report(

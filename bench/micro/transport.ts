@@ -60,7 +60,7 @@ function follow(): void {
     await transport.start({
       ...acquainted,
       unreachable: () => undefined,
-      disowned: () => undefined,
+      removedByPeer: () => undefined,
       receiveSnapshot: noSnapshots,
       receive(peerMessage) {
         if (peerMessage.kind !== 'core' || peerMessage.message.kind !== 'append-request') return
@@ -92,7 +92,7 @@ class Leader implements TransportReceiver {
   running = false
   #next = 1
 
-  disowned(): void {}
+  removedByPeer(): void {}
 
   unreachable(): void {
     // The link is not up yet; `warm` sends again.

@@ -34,7 +34,7 @@ export type CoreConfig = {
    * For so many ticks from its start this member keeps what a former process of it may have
    * promised, if that is longer than `electionTicks`. Unset: it promised no more than it does now.
    */
-  readonly owedTicks?: number
+  readonly formerPromiseTicks?: number
   /** Draws election timeouts only; seeded in simulation. */
   readonly random: Random
 }

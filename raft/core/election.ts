@@ -1,7 +1,7 @@
 import { assertNever } from '../../base/assert.ts'
 import { acceptLeader } from './follower.ts'
-import { owesOldPromise, tickLease, withholdsVote } from './lease.ts'
-import type { Message } from './message.ts'
+import { isBoundByFormerProcess, tickLease, isBoundByLease } from './lease.ts'
+import type { Message, MessageOf } from './message.ts'
 import { voteResult } from './quorum.ts'
 import { configuration, isVoterOf, sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
@@ -14,8 +14,6 @@ import {
 } from './transitions.ts'
 import type { NodeId, Term } from './types.ts'
 
-type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
-
 /** A tick on a member that does not lead: it campaigns once the election timeout has passed. */
 export function tickElection(state: State): void {
   state.electionElapsed++
@@ -23,7 +21,7 @@ export function tickElection(state: State): void {
   if (state.electionElapsed < state.electionDue) return
   // A member that may not campaign still gives up its leader: else it would seem to be in its
   // lease.
-  if (mayCampaign(state) && !owesOldPromise(state)) preCampaign(state)
+  if (mayCampaign(state) && !isBoundByFormerProcess(state)) preCampaign(state)
   else becomeFollower(state, state.term, null)
 }
 
@@ -80,14 +78,14 @@ function mayCampaign(state: State): boolean {
  * in its own lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
-  return state.role === 'leader' || withholdsVote(state)
+  return state.role === 'leader' || isBoundByLease(state)
 }
 
 /**
  * Answers any candidate, on a learner as well: the configuration of the candidate decides whose
  * votes count, and it may be newer than the one here.
  */
-export function answerPreVote(state: State, message: Of<'pre-vote-request'>): void {
+export function answerPreVote(state: State, message: MessageOf<'pre-vote-request'>): void {
   const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)
   // A grant carries the requested term; a refusal carries the term of this member.
   const term = granted ? message.term : state.term
@@ -95,10 +93,10 @@ export function answerPreVote(state: State, message: Of<'pre-vote-request'>): vo
 }
 
 /** At equal term; the term gate made this member a follower if the candidate's was later. */
-export function answerVote(state: State, message: Of<'vote-request'>): void {
+export function answerVote(state: State, message: MessageOf<'vote-request'>): void {
   const again = state.vote === message.from
   // A third member raised the term, and the previous leader may still count on this member's lease.
-  if (!again && !message.transfer && state.role === 'follower' && withholdsVote(state)) return
+  if (!again && !message.transfer && state.role === 'follower' && isBoundByLease(state)) return
   const free = again || (state.vote === null && state.leader === null)
   const granted = free && state.role === 'follower' && state.log.admits(message.lastIndex, message.lastTerm)
   const answer = { kind: 'vote-response', from: state.id, to: message.from, term: state.term } as const

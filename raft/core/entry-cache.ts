@@ -75,7 +75,7 @@ export class EntryCache {
   }
 
   /** Forgets everything at and below `index`. */
-  cut(index: LogIndex): void {
+  compact(index: LogIndex): void {
     if (index + 1 >= this.next) this.reset(Math.max(this.next, index + 1) as LogIndex)
     while (this.#first <= index) this.#dropFirst()
   }

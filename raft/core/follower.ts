@@ -1,14 +1,13 @@
 import { assert, assertNever, present } from '../../base/assert.ts'
 import { becomeFollower } from './transitions.ts'
 import { promiseFor } from './lease.ts'
-import type { Message } from './message.ts'
+import type { Message, MessageOf } from './message.ts'
 import { advanceCommit } from './replication.ts'
 import { sendAtOnce, sendOncePersisted } from './state.ts'
 import type { State } from './state.ts'
 import type { Entry, LogIndex } from './types.ts'
 
-type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
-type OfLeader = Of<'append-request' | 'heartbeat' | 'snapshot'>
+type LeaderMessage = MessageOf<'append-request' | 'heartbeat' | 'snapshot'>
 
 /** Handles a message of its term on a follower. */
 export function stepFollower(state: State, message: Message): void {
@@ -36,7 +35,7 @@ export function stepFollower(state: State, message: Message): void {
 }
 
 /** Handles a message of the leader of this term. */
-export function acceptLeader(state: State, message: OfLeader): void {
+export function acceptLeader(state: State, message: LeaderMessage): void {
   assert(state.leader === message.from, 'the sender is the leader')
   state.electionElapsed = 0
   state.lease.silentTicks = 0
@@ -53,7 +52,7 @@ export function acceptLeader(state: State, message: OfLeader): void {
   }
 }
 
-function takeAppend(state: State, message: Of<'append-request'>): void {
+function takeAppend(state: State, message: MessageOf<'append-request'>): void {
   if (message.previousIndex < state.commit) {
     // An old message, or an early probe: committed entries agree anyway.
     return accept(state, state.commit)
@@ -105,7 +104,7 @@ function accept(state: State, index: LogIndex): void {
  * Reports where the logs may still agree: the last entry here whose term is not later than the one
  * that the leader sent. One refusal per conflicting term, not per entry. Raft paper §5.3.
  */
-function refuse(state: State, message: Of<'append-request'>): void {
+function refuse(state: State, message: MessageOf<'append-request'>): void {
   const { lastIndex } = state.log
   const from = Math.min(message.previousIndex, lastIndex) as LogIndex
   const hint = present(
@@ -123,7 +122,7 @@ function refuse(state: State, message: Of<'append-request'>): void {
   })
 }
 
-function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
+function takeHeartbeat(state: State, message: MessageOf<'heartbeat'>): void {
   if (message.commit > state.commit) advanceCommit(state, message.commit)
   const { context } = message
   const promise = promiseFor(state, message.sentMs)
@@ -132,7 +131,7 @@ function takeHeartbeat(state: State, message: Of<'heartbeat'>): void {
   sendAtOnce(state, promise === undefined ? answer : { ...answer, promise })
 }
 
-function takeSnapshot(state: State, message: Of<'snapshot'>): void {
+function takeSnapshot(state: State, message: MessageOf<'snapshot'>): void {
   const { snapshot } = message
   if (snapshot.index <= state.commit) return accept(state, state.commit)
   if (state.log.termAt(snapshot.index) === snapshot.term) {

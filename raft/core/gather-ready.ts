@@ -19,9 +19,9 @@ export function isReady(state: State): boolean {
     outbox.replicationDue ||
     outbox.atOnce.length > 0 ||
     outbox.oncePersisted.length > 0 ||
-    state.log.hasDuty ||
+    state.log.hasUpdate ||
     voteChanged(state) ||
-    outbox.commitTold < state.commit ||
+    outbox.commitReported < state.commit ||
     outbox.readsConfirmed.length > 0 ||
     outbox.readsFailed.length > 0 ||
     outbox.snapshotsToSend.length > 0 ||
@@ -40,7 +40,7 @@ export function gatherReady(state: State): Ready {
   const ready: Ready = {
     messagesAtOnce: outbox.atOnce,
     persist,
-    commit: outbox.commitTold < state.commit ? state.commit : null,
+    commit: outbox.commitReported < state.commit ? state.commit : null,
     readsConfirmed: outbox.readsConfirmed,
     readsFailed: outbox.readsFailed,
     snapshotsToSend: outbox.snapshotsToSend,
@@ -52,8 +52,8 @@ export function gatherReady(state: State): Ready {
   outbox.readsFailed = []
   outbox.snapshotsToSend = []
   outbox.fetches = []
-  outbox.commitTold = state.commit
-  if (ready.transition !== null) outbox.transitionTold = ready.transition
+  outbox.commitReported = state.commit
+  if (ready.transition !== null) outbox.transitionReported = ready.transition
   checkInvariants(state, ready.messagesAtOnce)
   return ready
 }
@@ -85,7 +85,7 @@ function gatherPersist(state: State): Ready['persist'] {
   const messages = outbox.oncePersisted
   outbox.oncePersisted = []
   const promised = voteChanged(state)
-  if (!promised && !state.log.hasDuty) {
+  if (!promised && !state.log.hasUpdate) {
     const last = outbox.underWay.at(-1)
     if (last === undefined) outbox.atOnce.push(...messages)
     else hold(outbox, last.ticket, messages)
@@ -99,7 +99,7 @@ function gatherPersist(state: State): Ready['persist'] {
   const hardState: HardState | null =
     promised || outbox.commitHanded < state.commit ? { term, vote, commit: state.commit } : null
   if (hardState !== null) outbox.commitHanded = hardState.commit
-  return { ticket, ...state.log.takeDuty(ticket), hardState, messages }
+  return { ticket, ...state.log.takeUpdate(ticket), hardState, messages }
 }
 
 /** Bounds the responses that wait for a stalled disk. */
@@ -125,12 +125,12 @@ function voteChanged(state: State): boolean {
 }
 
 function transitionChanged(state: State): boolean {
-  const told: Transition | null = state.outbox.transitionTold
+  const reported: Transition | null = state.outbox.transitionReported
   return (
-    told === null ||
-    told.role !== state.role ||
-    told.term !== state.term ||
-    told.leader !== state.leader ||
-    told.configuration !== configuration(state)
+    reported === null ||
+    reported.role !== state.role ||
+    reported.term !== state.term ||
+    reported.leader !== state.leader ||
+    reported.configuration !== configuration(state)
   )
 }

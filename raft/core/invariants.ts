@@ -1,6 +1,6 @@
 import { assert } from '../../base/assert.ts'
 import type { Message } from './message.ts'
-import type { Past } from './past.ts'
+import type { ReportedState } from './reported-state.ts'
 import { configuration } from './state.ts'
 import type { State } from './state.ts'
 import { noTerm } from './types.ts'
@@ -15,10 +15,10 @@ import type { LogIndex } from './types.ts'
 /** @param leaving what may be sent at once */
 export function checkInvariants(state: State, leaving: readonly Message[]): void {
   checkOrder(state)
-  checkPast(state, state.outbox.past)
+  checkMonotonic(state, state.outbox.reported)
   if (state.role === 'leader') checkLeader(state)
   for (const message of leaving) checkPromise(state, message)
-  state.outbox.past = presentAsPast(state)
+  state.outbox.reported = reportedState(state)
 }
 
 function checkOrder(state: State): void {
@@ -30,7 +30,7 @@ function checkOrder(state: State): void {
   assert(log.lastTerm <= state.term, 'no entry is of a later term')
 }
 
-function checkPast(state: State, past: Past): void {
+function checkMonotonic(state: State, past: ReportedState): void {
   const { log } = state
   assert(state.term >= past.term, 'terms never go back')
   assert(state.applied >= past.applied, 'what is applied stays applied')
@@ -47,7 +47,7 @@ function checkPast(state: State, past: Past): void {
 function checkLeader(state: State): void {
   const { log, progress } = state
   assert(state.leader === state.id, 'a leader knows itself')
-  assert(vowIsDurable(state), "a leader's own vote is durable")
+  assert(ownVoteIsDurable(state), "a leader's own vote is durable")
   const { members } = configuration(state)
   let others = 0
   for (const { id } of members) {
@@ -69,7 +69,7 @@ function checkPromise(state: State, message: Message): void {
   if (message.term !== state.term) return
   switch (message.kind) {
     case 'vote-request':
-      return assert(vowIsDurable(state), 'a vote is asked for with a durable one')
+      return assert(ownVoteIsDurable(state), 'a vote is asked for with a durable one')
     case 'vote-response':
       if (!message.granted) return
       return assert(
@@ -84,12 +84,12 @@ function checkPromise(state: State, message: Message): void {
   }
 }
 
-function vowIsDurable(state: State): boolean {
+function ownVoteIsDurable(state: State): boolean {
   const { durable } = state.outbox
   return durable.term === state.term && durable.vote === state.id
 }
 
-function presentAsPast(state: State): Past {
+function reportedState(state: State): ReportedState {
   const { role, term, vote, applied, commit, log } = state
   const { lastIndex, lastTerm } = log
   return { role, term, vote, applied, commit, commitTerm: log.termAt(commit) ?? noTerm, lastIndex, lastTerm }

@@ -3,7 +3,7 @@ import { becomeFollower } from './transitions.ts'
 import { maybeLeaveJoint } from './conf-change.ts'
 import { noteLeasePromise, tickLease } from './lease.ts'
 import type { ProposeAnswer } from './errors.ts'
-import type { Message } from './message.ts'
+import type { Message, MessageOf } from './message.ts'
 import type { Progress } from './progress.ts'
 import { isQuorum } from './quorum.ts'
 import { broadcastHeartbeat, confirmReads, noteContact } from './read-index.ts'
@@ -13,8 +13,6 @@ import type { State } from './state.ts'
 import { maybeSendTimeoutNow, sendTimeoutNow, tickTransfer } from './transfer.ts'
 import { entryBytes } from './types.ts'
 import type { Entry, LogIndex, NodeId, Term } from './types.ts'
-
-type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 
 /** Handles a message of its term on the leader. */
 export function stepLeader(state: State, message: Message): void {
@@ -107,8 +105,8 @@ function afterCommit(state: State): void {
   // The configuration without this member is decided: it led until now, and no longer (thesis
   // §4.2.2).
   replicate(state)
-  const heir = bestFollower(state)
-  if (heir !== null) sendTimeoutNow(state, heir)
+  const successor = bestFollower(state)
+  if (successor !== null) sendTimeoutNow(state, successor)
   becomeFollower(state, state.term, null)
 }
 
@@ -122,7 +120,7 @@ function withFollower(state: State, message: Message, act: (progress: Progress) 
   act(progress)
 }
 
-function noteAccepted(state: State, progress: Progress, message: Of<'append-accepted'>): void {
+function noteAccepted(state: State, progress: Progress, message: MessageOf<'append-accepted'>): void {
   assert(message.index <= state.log.lastIndex, 'a follower accepts only what its leader has')
   const news = progress.noteMatch(message.index)
   switch (progress.state) {
@@ -144,7 +142,7 @@ function noteAccepted(state: State, progress: Progress, message: Of<'append-acce
   if (state.role === 'leader') maybeSendTimeoutNow(state, progress)
 }
 
-function noteRefused(state: State, progress: Progress, message: Of<'append-refused'>): void {
+function noteRefused(state: State, progress: Progress, message: MessageOf<'append-refused'>): void {
   switch (progress.state) {
     case 'snapshot':
       return
@@ -166,14 +164,14 @@ function noteRefused(state: State, progress: Progress, message: Of<'append-refus
  * One past the last entry where the logs may agree, given the follower's guess: its entries up to
  * `hintIndex` are of terms up to `hintTerm`, so ours beyond that term differ from all of them.
  */
-function firstToTry(state: State, message: Of<'append-refused'>): LogIndex {
+function firstToTry(state: State, message: MessageOf<'append-refused'>): LogIndex {
   const ours = state.log.lastAtMost(message.hintIndex, message.hintTerm)
   const agreed = Math.min(ours?.index ?? message.hintIndex, message.index - 1)
   // Where ours was cut, the follower's guess leads below the base and so to a snapshot.
   return (ours === null ? Math.min(agreed + 1, state.log.base.index) : agreed + 1) as LogIndex
 }
 
-function noteAlive(state: State, progress: Progress, message: Of<'heartbeat-response'>): void {
+function noteAlive(state: State, progress: Progress, message: MessageOf<'heartbeat-response'>): void {
   if (message.promise !== undefined) noteLeasePromise(progress, message.promise)
   if (message.context !== null && message.context > (progress.readConfirmed ?? 0)) {
     progress.readConfirmed = message.context
@@ -185,8 +183,8 @@ function noteAlive(state: State, progress: Progress, message: Of<'heartbeat-resp
   }
   progress.probing = false
   // Either it lags, or an acknowledgement was lost: the response to an append shows which.
-  progress.nudge = progress.match < state.log.lastIndex
-  if (progress.nudge || progress.state === 'probe') state.outbox.replicationDue = true
+  progress.appendDue = progress.match < state.log.lastIndex
+  if (progress.appendDue || progress.state === 'probe') state.outbox.replicationDue = true
   // The timeout-now message may have been lost.
   maybeSendTimeoutNow(state, progress)
 }

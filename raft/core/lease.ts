@@ -9,7 +9,7 @@ import type { State } from './state.ts'
  * How long a leader may serve reads without a quorum round (thesis §6.4.1), and why that is safe.
  *
  * A voter that responds to a leader helps no other member to win for an election timeout from then
- * on: it grants no vote and no pre-vote (`withholdsVote`) and does not campaign. Its response
+ * on: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. Its response
  * carries the length of this promise and identifies the heartbeat. So once a quorum of voters has
  * responded to a heartbeat sent at time s, no other leader can be elected before s plus the
  * shortest promise: the promises were made after s, and every quorum contains one of these voters.
@@ -20,7 +20,7 @@ import type { State } from './state.ts'
  * - A voter learns of a later term from a third member: it still withholds its vote, counted from
  *   its last response to a leader.
  * - A voter restarts: it withholds its vote for an election timeout from its start, or for the
- *   longest time that a former process may have promised (`owedTicks`). A voter with a new log
+ *   longest time that a former process may have promised (`formerPromiseTicks`). A voter with a new log
  *   (term 0) has promised nothing, because a promise is made only once the term is on disk.
  * - A leadership transfer: voters do not wait then (`transfer` in the vote request). So a leader
  *   has no lease from before the timeout-now message is sent until the end of its term: the message
@@ -45,22 +45,22 @@ import type { State } from './state.ts'
  * Returns whether this member must not vote for a new leader, because the current one may count on
  * its lease promise. The target of a leadership transfer gets its vote all the same.
  */
-export function withholdsVote({ lease, config }: State): boolean {
-  return lease.silentTicks < config.electionTicks || lease.owedTicks > 0
+export function isBoundByLease({ lease, config }: State): boolean {
+  return lease.silentTicks < config.electionTicks || lease.formerPromiseTicks > 0
 }
 
 /**
  * Returns whether a former process may have promised not to campaign yet. The only voter has
  * promised no other.
  */
-export function owesOldPromise(state: State): boolean {
-  return state.lease.owedTicks > 0 && !votesAlone(state)
+export function isBoundByFormerProcess(state: State): boolean {
+  return state.lease.formerPromiseTicks > 0 && !votesAlone(state)
 }
 
 /** A tick passed, in any role. */
 export function tickLease({ lease }: State): void {
   lease.silentTicks++
-  if (lease.owedTicks > 0) lease.owedTicks--
+  if (lease.formerPromiseTicks > 0) lease.formerPromiseTicks--
 }
 
 /**
@@ -85,7 +85,7 @@ export function noteLeasePromise(progress: Progress, { sentMs, promisedMs }: Lea
 /** Returns until when this leader may serve lease reads, on the shell's clock; 0: it may not. */
 export function leaseUntilMs(state: State): number {
   const { lease, config } = state
-  if (state.role !== 'leader' || !lease.wanted || lease.givenAway || state.transfer !== null) return 0
+  if (state.role !== 'leader' || !lease.wanted || lease.endedByTransfer || state.transfer !== null) return 0
   // Before, it does not know all that was committed (thesis §6.4).
   if (!committedInTerm(state)) return 0
   const own = endOf(lease.nowMs, config.leasePromiseMs ?? 0)

@@ -14,7 +14,7 @@ type Recovered = {
 }
 
 /** The next write of the log thread. */
-export type LogDuty = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
+export type LogUpdate = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
 
 /**
  * The log as this member sees it, whether on its disk yet or not.
@@ -200,12 +200,12 @@ export class RaftLog {
   }
 
   /** The log thread has forgotten everything at and below `base.index`. */
-  cut(base: SnapshotMeta): void {
+  compact(base: SnapshotMeta): void {
     if (base.index <= this.#base.index) return
     assert(base.index <= this.#persisted, 'only what is durable is cut')
     assert(this.termAt(base.index) === base.term, 'the cut agrees with the log')
-    this.#runs.cut(base.index, this.#lastIndex)
-    this.#cache.cut(base.index)
+    this.#runs.compact(base.index, this.#lastIndex)
+    this.#cache.compact(base.index)
     let passed = 0
     while ((this.#configurations[passed]?.index ?? Infinity) <= base.index) passed++
     const cut = this.#configurations.splice(0, passed)
@@ -219,7 +219,7 @@ export class RaftLog {
     this.#cache.evict(Math.min(commit, this.#persisted) as LogIndex)
   }
 
-  get hasDuty(): boolean {
+  get hasUpdate(): boolean {
     return this.#snapshot !== null || this.#handed < this.#lastIndex
   }
 
@@ -229,7 +229,7 @@ export class RaftLog {
   }
 
   /** All that was not handed out before. The caller hands it to the log under `ticket`. */
-  takeDuty(ticket: PersistTicket): LogDuty {
+  takeUpdate(ticket: PersistTicket): LogUpdate {
     const from = (this.#handed + 1) as LogIndex
     const entries = from <= this.#lastIndex ? this.#cache.slice(from, Infinity) : []
     const snapshot = this.#snapshot

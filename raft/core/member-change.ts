@@ -65,7 +65,7 @@ export type ChangeRefusal =
   | 'impossible'
 
 /** The knowledge of a leader beyond the configuration. */
-export type ChangeKnowledge = {
+export type ChangeContext = {
   /**
    * Index of the configuration in force, or a later one up to which it is still in force.
    * Committed.
@@ -92,20 +92,20 @@ export type ChangePlan =
 export function planChange(
   configuration: Configuration,
   change: MemberChange,
-  knowledge: ChangeKnowledge,
+  context: ChangeContext,
 ): ChangePlan {
-  if (!knowledge.settled) return refused('term-unsettled', 'the leader is new: ask again in a moment')
-  if (knowledge.pending || configuration.votersOutgoing !== null) {
+  if (!context.settled) return refused('term-unsettled', 'the leader is new: ask again in a moment')
+  if (context.pending || configuration.votersOutgoing !== null) {
     return refused('change-pending', 'another change of the members is under way: ask again when it is done')
   }
-  const plan = wish(configuration.members, change, knowledge)
-  return plan.kind === 'change' ? checked(configuration, plan, knowledge) : plan
+  const plan = planned(configuration.members, change, context)
+  return plan.kind === 'change' ? checked(configuration, plan, context) : plan
 }
 
-function wish(
+function planned(
   members: readonly MemberInfo[],
   change: MemberChange,
-  { caughtUp, configurationIndex }: ChangeKnowledge,
+  { caughtUp, configurationIndex }: ChangeContext,
 ): ChangePlan {
   switch (change.kind) {
     case 'add':
@@ -200,19 +200,19 @@ function move(
 /**
  * Two members at one address are one process to whoever dials it.
  *
- * @param seat '': no address
+ * @param wanted '': no address
  * @param replaces its successor may stand where that one stood
  * @returns null: all its addresses are free
  */
 function addressTaken(
   members: readonly MemberInfo[],
-  seat: Pick<MemberInfo, 'id' | 'peerAddress' | 'clientAddress'>,
+  wanted: Pick<MemberInfo, 'id' | 'peerAddress' | 'clientAddress'>,
   replaces: NodeId | null,
 ): ChangePlan | null {
   for (const { id, name, replaces: place, ...member } of members) {
-    if (id === seat.id || id === replaces || place === seat.id) continue
+    if (id === wanted.id || id === replaces || place === wanted.id) continue
     const shared = [member.peerAddress, member.clientAddress].find(
-      (address) => address !== '' && (address === seat.peerAddress || address === seat.clientAddress),
+      (address) => address !== '' && (address === wanted.peerAddress || address === wanted.clientAddress),
     )
     if (shared === undefined) continue
     const way = 'give another, or remove or move that member first'
@@ -272,7 +272,7 @@ function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
 function checked(
   configuration: Configuration,
   plan: Extract<ChangePlan, { readonly kind: 'change' }>,
-  { inTouch }: ChangeKnowledge,
+  { inTouch }: ChangeContext,
 ): ChangePlan {
   const { members } = plan
   const voters = members.filter(({ role }) => role === 'voter').map(({ id }) => id)

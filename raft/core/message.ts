@@ -71,3 +71,5 @@ export type Message =
   | (Addressed & { readonly kind: 'timeout-now' })
 
 export type MessageKind = Message['kind']
+
+export type MessageOf<Kind extends MessageKind> = Extract<Message, { readonly kind: Kind }>

@@ -32,7 +32,7 @@ export class Progress {
   match: LogIndex = noIndex
   next: LogIndex
   /** The commit index last sent to it, as far as its log reached. */
-  toldCommit: LogIndex = noIndex
+  sentCommit: LogIndex = noIndex
   /** In `probe`: the one append is under way. */
   probing = false
   /** In `snapshot`: how the transfer went so far. */
@@ -40,7 +40,7 @@ export class Progress {
   /** First slot of the entries that must come from disk before more can be sent. */
   fetching: LogIndex | null = null
   /** Answer due even if there is nothing new: finds out what was lost. */
-  nudge = false
+  appendDue = false
   /** Ticks since its last response; 0 for a new follower. */
   silentTicks = 0
   /** It has responded since the last heartbeat. */
@@ -115,8 +115,8 @@ export class Progress {
   #restart(): void {
     this.probing = false
     this.fetching = null
-    this.nudge = false
-    this.toldCommit = this.match < this.toldCommit ? this.match : this.toldCommit
+    this.appendDue = false
+    this.sentCommit = this.match < this.sentCommit ? this.match : this.sentCommit
     this.inflights.clear()
   }
 }

@@ -133,7 +133,7 @@ export class Raft {
   }
 
   /** The shell's monotonic time, before anything that may be sent then. Only leases need it. */
-  tellTime(nowMs: number): void {
+  setTime(nowMs: number): void {
     this.#state.lease.nowMs = nowMs
   }
 
@@ -141,7 +141,7 @@ export class Raft {
    * The shell's wall clock, now and then. It only bounds the terms that peers may claim, see
    * `termMaxAt`.
    */
-  tellWallTime(wallMs: number): void {
+  setWallTime(wallMs: number): void {
     this.#state.termMax = termMaxAt(wallMs)
   }
 
@@ -151,7 +151,7 @@ export class Raft {
   }
 
   /**
-   * Until when, on the clock of `tellTime`, the commit index here is the newest there is; 0: not
+   * Until when, on the clock of `setTime`, the commit index here is the newest there is; 0: not
    * known without a round. Nothing that gives it away leaves before the next Ready.
    */
   get leaseUntilMs(): number {
@@ -180,9 +180,9 @@ export class Raft {
   }
 
   /** The shell has cut the log: everything at and below `base.index` is durable elsewhere. */
-  cut(base: SnapshotMeta): void {
+  compact(base: SnapshotMeta): void {
     assert(base.index <= this.#state.applied, 'only what is applied is cut')
-    this.#state.log.cut(base)
+    this.#state.log.compact(base)
   }
 
   /**

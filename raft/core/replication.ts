@@ -126,7 +126,7 @@ function probe(state: State, progress: Progress): void {
 
 function stream(state: State, progress: Progress): void {
   const { log } = state
-  let spoke = false
+  let hasSent = false
   while (progress.next <= log.lastIndex && !progress.inflights.full) {
     if (log.termAt((progress.next - 1) as LogIndex) === null) return startSnapshot(state, progress)
     if (!log.inMemory(progress.next)) {
@@ -134,10 +134,10 @@ function stream(state: State, progress: Progress): void {
       break
     }
     sendEntries(state, progress, log.slice(progress.next, state.config.appendBytesMax))
-    spoke = true
+    hasSent = true
   }
   const commit = Math.min(state.commit, progress.next - 1)
-  if (spoke || (commit <= progress.toldCommit && !progress.nudge)) return
+  if (hasSent || (commit <= progress.sentCommit && !progress.appendDue)) return
   if (log.termAt((progress.next - 1) as LogIndex) === null) return startSnapshot(state, progress)
   sendAppend(state, progress, [])
 }
@@ -154,8 +154,8 @@ function sendAppend(state: State, progress: Progress, entries: readonly Entry[])
   const previousIndex = (progress.next - 1) as LogIndex
   const previousTerm = state.log.termAt(previousIndex)
   assert(previousTerm !== null, 'the entry before an append is known')
-  progress.nudge = false
-  progress.toldCommit = Math.min(state.commit, previousIndex + entries.length) as LogIndex
+  progress.appendDue = false
+  progress.sentCommit = Math.min(state.commit, previousIndex + entries.length) as LogIndex
   sendAtOnce(state, {
     kind: 'append-request',
     from: state.id,

@@ -3,8 +3,8 @@ import { termMaxAt } from './term-limit.ts'
 import type { CoreConfig } from './config.ts'
 import { RaftLog } from './log.ts'
 import type { Message, ReadContext } from './message.ts'
-import { noPast } from './past.ts'
-import type { Past } from './past.ts'
+import { nothingReported } from './reported-state.ts'
+import type { ReportedState } from './reported-state.ts'
 import type { Progress } from './progress.ts'
 import type { Dropped, PersistTicket, Ready, Role, Transition } from './ready.ts'
 import { noIndex, noTerm } from './types.ts'
@@ -28,11 +28,11 @@ export type Lease = {
   /** Latest monotonic time from the shell, in ms; messages are sent then or later. */
   nowMs: number
   /** Leader: a timeout-now message was sent in this term. */
-  givenAway: boolean
+  endedByTransfer: boolean
   /** Ticks since the last response to a leader, or since the start. */
   silentTicks: number
   /** Ticks left of the promise of a former process; no message shortens it. */
-  owedTicks: number
+  formerPromiseTicks: number
 }
 
 /** The state of the rules in `read-index.ts`. */
@@ -123,11 +123,11 @@ export type Outbox = {
   /** Term and vote as last handed to the log, and as known durable. */
   handed: DurableVote
   durable: DurableVote
-  commitTold: LogIndex
+  commitReported: LogIndex
   commitHanded: LogIndex
-  transitionTold: Transition | null
+  transitionReported: Transition | null
   /** How things stood at the last Ready. */
-  past: Past
+  reported: ReportedState
 }
 
 /** The part of the hard state that is a promise to other members. */
@@ -187,10 +187,10 @@ function newOutbox(promise: DurableVote, commitHanded: LogIndex, applied: LogInd
     underWay: [],
     handed: promise,
     durable: promise,
-    commitTold: applied,
+    commitReported: applied,
     commitHanded,
-    transitionTold: null,
-    past: noPast,
+    transitionReported: null,
+    reported: nothingReported,
   }
 }
 
@@ -229,9 +229,9 @@ function newLease(config: CoreConfig, term: Term): Lease {
   return {
     wanted: false,
     nowMs: 0,
-    givenAway: false,
+    endedByTransfer: false,
     silentTicks: promisedNothing ? config.electionTicks : 0,
-    owedTicks: promisedNothing ? 0 : (config.owedTicks ?? 0),
+    formerPromiseTicks: promisedNothing ? 0 : (config.formerPromiseTicks ?? 0),
   }
 }
 

@@ -54,7 +54,7 @@ export class TermRuns {
   }
 
   /** Forgets what lies at and below `index`. @param last the last index of the log */
-  cut(index: LogIndex, last: LogIndex): void {
+  compact(index: LogIndex, last: LogIndex): void {
     if (index >= last) {
       this.#runs.length = 0
       return

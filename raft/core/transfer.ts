@@ -23,10 +23,10 @@ export function startTransfer(state: State, to: NodeId): TransferAnswer {
   const progress = state.progress.get(to)
   if (progress === undefined || !isVoter(state, to)) return { kind: 'refused', reason: 'not-a-voter' }
   if (state.transfer?.to !== to) {
-    const reason = whyNoHeir(state, progress)
+    const reason = transferRefusal(state, progress)
     if (reason !== null) return { kind: 'refused', reason }
     // Else two that are asked for in turns would keep proposals out for ever.
-    giveUp(state)
+    abandonTransfer(state)
     state.transfer = { to, elapsed: 0 }
   }
   maybeSendTimeoutNow(state, progress)
@@ -38,7 +38,8 @@ export function tickTransfer(state: State): void {
   for (const progress of state.progress.values()) {
     if (progress.transferPauseTicks > 0) progress.transferPauseTicks--
   }
-  if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks) giveUp(state)
+  if (state.transfer !== null && ++state.transfer.elapsed >= state.config.electionTicks)
+    abandonTransfer(state)
 }
 
 /**
@@ -52,21 +53,21 @@ export function maybeSendTimeoutNow(state: State, progress: Progress): void {
 }
 
 export function sendTimeoutNow(state: State, progress: Progress): void {
-  state.lease.givenAway = true
+  state.lease.endedByTransfer = true
   sendAtOnce(state, { kind: 'timeout-now', from: state.id, to: progress.id, term: state.term })
 }
 
 /** Returns why this voter would not take over soon; null: it would. */
-function whyNoHeir(state: State, progress: Progress): TransferRefused | null {
+function transferRefusal(state: State, progress: Progress): TransferRefused | null {
   if (!progress.recentlyActive) return 'target-silent'
   if (progress.transferPauseTicks > 0) return 'target-declined'
   if (progress.state !== 'replicate') return 'target-behind'
   return state.log.lastIndex - progress.match > transferLagMax ? 'target-behind' : null
 }
 
-function giveUp(state: State): void {
+function abandonTransfer(state: State): void {
   if (state.transfer === null) return
-  const heir = state.progress.get(state.transfer.to)
-  if (heir !== undefined) heir.transferPauseTicks = transferPauseTimeouts * state.config.electionTicks
+  const target = state.progress.get(state.transfer.to)
+  if (target !== undefined) target.transferPauseTicks = transferPauseTimeouts * state.config.electionTicks
   state.transfer = null
 }

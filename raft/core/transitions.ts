@@ -92,7 +92,7 @@ function resetRoleState(state: State): void {
   state.progress.clear()
   state.uncommittedBytes = 0
   state.transfer = null
-  state.lease.givenAway = false
+  state.lease.endedByTransfer = false
   state.fetching.clear()
   state.contactCounted = false
   state.outbox.snapshotsToSend = []

@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert.ts'
 import { configurationFault } from './configuration-fault.ts'
-import type { Message } from './message.ts'
+import type { Message, MessageOf } from './message.ts'
 import type { State } from './state.ts'
 import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types.ts'
 
@@ -14,8 +14,6 @@ import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types
  * write, cannot be told from an honest one (Raft tolerates members that stop, not members that
  * lie). `docs/peer-trust.md` says what follows.
  */
-
-type Of<Kind extends Message['kind']> = Extract<Message, { kind: Kind }>
 
 /** No log reaches this far: an index of a message that comes from outside of this log is below. */
 const indexMax = 2 ** 52
@@ -74,7 +72,7 @@ function otherLeader(state: State, { from, term, kind }: Message): string | null
   return `${kind} claims to lead term ${term}, but ${leader}`
 }
 
-function wrongAppend(state: State, message: Of<'append-request'>): string | null {
+function wrongAppend(state: State, message: MessageOf<'append-request'>): string | null {
   const { previousIndex, previousTerm, entries, commit } = message
   let [index, term]: [number, Term] = [previousIndex, previousTerm]
   const wrongPlace = againstCommitted(state, previousIndex, previousTerm)
@@ -121,7 +119,7 @@ function againstCommitted(state: State, index: LogIndex, term: Term): string | n
  * two is wrong: this log may have lost its end since, by an old copy of its directory for one. It
  * cannot be told which, by one peer's word.
  */
-function wrongHeartbeat({ log }: State, { commit }: Of<'heartbeat'>): string | null {
+function wrongHeartbeat({ log }: State, { commit }: MessageOf<'heartbeat'>): string | null {
   if (commit <= log.lastIndex) return null
   return (
     `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other members say so too, ` +
@@ -129,7 +127,7 @@ function wrongHeartbeat({ log }: State, { commit }: Of<'heartbeat'>): string | n
   )
 }
 
-function wrongSnapshot(state: State, { snapshot, term }: Of<'snapshot'>): string | null {
+function wrongSnapshot(state: State, { snapshot, term }: MessageOf<'snapshot'>): string | null {
   return (
     wrongBase(snapshot, term) ??
     againstCommitted(state, snapshot.index, snapshot.term) ??
@@ -150,7 +148,7 @@ function beyondLog({ log }: State, verb: string, index: LogIndex): string | null
 
 function wrongRefusal(
   state: State,
-  { index, hintIndex, hintTerm, term }: Of<'append-refused'>,
+  { index, hintIndex, hintTerm, term }: MessageOf<'append-refused'>,
 ): string | null {
   const beyond = beyondLog(state, 'refuses', index)
   if (beyond !== null) return beyond
@@ -159,7 +157,10 @@ function wrongRefusal(
     : `its hint ${hintIndex} lies behind what it refuses, ${index}`
 }
 
-function wrongAnswer({ reads, lease }: State, { context, promise }: Of<'heartbeat-response'>): string | null {
+function wrongAnswer(
+  { reads, lease }: State,
+  { context, promise }: MessageOf<'heartbeat-response'>,
+): string | null {
   if (context !== null && context >= reads.nextContext)
     return `it confirms read ${context}, which was never asked`
   if (promise === undefined) return null
@@ -173,7 +174,7 @@ function wrongCandidate({
   lastIndex,
   lastTerm,
   term,
-}: Of<'pre-vote-request' | 'vote-request'>): string | null {
+}: MessageOf<'pre-vote-request' | 'vote-request'>): string | null {
   if (lastTerm > term) return `it stands in term ${term} with a log of term ${lastTerm}`
   return lastIndex <= indexMax ? null : `a log that ends at ${lastIndex} is absurd`
 }

@@ -28,8 +28,8 @@ export class CommittedEntryStream {
   #commit: LogIndex = noIndex
   /** Durable in this member's log, whatever is committed. */
   #persisted: LogIndex
-  #toldCommit: LogIndex = noIndex
-  #toldPersisted: LogIndex = noIndex
+  #sentCommit: LogIndex = noIndex
+  #sentPersisted: LogIndex = noIndex
   readonly #writes: { readonly ticket: number; last: LogIndex }[] = []
 
   constructor(options: CommittedEntryStreamOptions, persisted: LogIndex) {
@@ -74,25 +74,25 @@ export class CommittedEntryStream {
     const entries = this.#streaming ? this.#take() : []
     // Only the database waits to hear what is durable, unless entries come from the log: that may
     // wait for the next entries, or for `remind`, and spares waking the api thread for it.
-    const urgent = commit !== this.#toldCommit || (!this.#streaming && persisted !== this.#toldPersisted)
+    const urgent = commit !== this.#sentCommit || (!this.#streaming && persisted !== this.#sentPersisted)
     if (entries.length === 0 && !urgent) return
-    this.#tell(entries, commit, persisted)
+    this.#send(entries, commit, persisted)
   }
 
   /** Tells now and then what `move` kept back. */
-  remind(): void {
+  flush(): void {
     const persisted = lower(this.#persisted, this.#commit)
-    if (persisted !== this.#toldPersisted) this.#tell([], this.#commit, persisted)
+    if (persisted !== this.#sentPersisted) this.#send([], this.#commit, persisted)
   }
 
   /** The furthest index the api thread was told of. */
-  get told(): LogIndex {
-    return this.#toldCommit
+  get sentCommit(): LogIndex {
+    return this.#sentCommit
   }
 
-  #tell(entries: readonly Entry[], commit: LogIndex, persisted: LogIndex): void {
-    this.#toldCommit = commit
-    this.#toldPersisted = persisted
+  #send(entries: readonly Entry[], commit: LogIndex, persisted: LogIndex): void {
+    this.#sentCommit = commit
+    this.#sentPersisted = persisted
     this.#options.post({ kind: 'committed', entries, commit, persisted })
   }
 

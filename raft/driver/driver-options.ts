@@ -11,7 +11,7 @@ export interface LogLink {
   write(ticket: number, write: LogWrite): void
   /** @param take called once; with none when they were cut */
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
-  cut(base: SnapshotMeta): void
+  compact(base: SnapshotMeta): void
 }
 
 export type DriverOptions = {

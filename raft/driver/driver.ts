@@ -18,7 +18,7 @@ import { SelfMembership } from './self-membership.ts'
 import type { SnapshotInbox } from './snapshot-inbox.ts'
 import { StatusPublisher } from './status-publisher.ts'
 import { LeadershipTransferPolicy } from './leadership-transfer-policy.ts'
-import type { SuccessionCounts } from '../protocol/measured.ts'
+import type { TransferCounts } from '../protocol/measured.ts'
 
 /**
  * The raft thread: the core, its ticks, and its links to the peers, the log and the api thread. It
@@ -33,17 +33,17 @@ export class Driver {
   readonly #options: DriverOptions
   readonly #id: NodeId
   readonly #core: Raft
-  readonly #feed: CommittedEntryStream
-  readonly #extent: LogBounds
-  readonly #cutter: LogCompactor
-  readonly #gate: CommandChecksumGuard
+  readonly #entryStream: CommittedEntryStream
+  readonly #logBounds: LogBounds
+  readonly #compactor: LogCompactor
+  readonly #checksumGuard: CommandChecksumGuard
   readonly #relays: Relays
   readonly #membership: SelfMembership
   readonly #status: StatusPublisher
   readonly #lease: LeaseKeeper
   /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
-  readonly #writes: Held[] = []
-  readonly #succession: LeadershipTransferPolicy
+  readonly #writes: PendingWrite[] = []
+  readonly #transferPolicy: LeadershipTransferPolicy
   readonly #ticks: Timer
   #turnPlanned = false
   #stopped = false
@@ -58,17 +58,17 @@ export class Driver {
     this.#appliedIndex = applied.index
     assert(applied.index <= recovered.lastIndex, 'the log reaches as far as the database')
     this.#core = new Raft(coreConfigOf(node, random), recovered, laterOf(applied.index, recovered.base.index))
-    this.#succession = new LeadershipTransferPolicy(this.#id, this.#core, node.limits)
+    this.#transferPolicy = new LeadershipTransferPolicy(this.#id, this.#core, node.limits)
     const { limits } = node
     const post = (message: RaftToApi): void => api.post(message)
-    this.#feed = new CommittedEntryStream(
+    this.#entryStream = new CommittedEntryStream(
       { creditBytes: limits.entryCreditBytes, tailBytesMax: limits.entryTailBytesMax, post },
       recovered.lastIndex,
     )
-    this.#extent = new LogBounds(limits, recovered, applied)
-    this.#gate = new CommandChecksumGuard({
+    this.#logBounds = new LogBounds(limits, recovered, applied)
+    this.#checksumGuard = new CommandChecksumGuard({
       now: () => this.#now(),
-      tell: (event) => post({ kind: 'peer-event', event }),
+      report: (event) => post({ kind: 'peer-event', event }),
     })
     this.#status = new StatusPublisher(this.#core, post)
     this.#lease = new LeaseKeeper(this.#core, options.lease ?? null)
@@ -80,15 +80,15 @@ export class Driver {
       electionMs: node.timing.electionMs,
       wake: () => this.#planTurn(),
       fetch: (from, bytesMax, take) => options.log.fetch(from, bytesMax, take),
-      handOver: (forMs) => this.#succession.handOver(this.#now(), forMs),
-      complete: (snapshot) => this.#extent.complete(snapshot),
-      beginLogBehind: (snapshot) => this.#cutter.beginBehind(snapshot),
-      logBase: () => this.#extent.base.index,
+      transferAway: (forMs) => this.#transferPolicy.transferAway(this.#now(), forMs),
+      complete: (snapshot) => this.#logBounds.complete(snapshot),
+      beginLogBehind: (snapshot) => this.#compactor.beginBehind(snapshot),
+      logBase: () => this.#logBounds.base.index,
     })
-    this.#cutter = new LogCompactor({
+    this.#compactor = new LogCompactor({
       core: this.#core,
-      extent: this.#extent,
-      cut: (base) => options.log.cut(base),
+      bounds: this.#logBounds,
+      compact: (base) => options.log.compact(base),
       install: (snapshot) => this.#relays.inbox.install(snapshot),
     })
     this.#membership = new SelfMembership({
@@ -103,7 +103,7 @@ export class Driver {
       send: (message) => this.#send(message),
     })
     this.#membership.refresh()
-    this.#core.tellWallTime(clock.wallMs())
+    this.#core.setWallTime(clock.wallMs())
     // A late tick is not made up for: after a pause the world has moved on, not this member's
     // patience.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
@@ -117,8 +117,8 @@ export class Driver {
     if (message.kind === 'core') {
       // A snapshot is believed only from the channel that staged it.
       if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
-      if (message.message.kind === 'timeout-now' && !this.#succession.mayTakeOver(this.#now())) return
-      if (!this.#gate.admits(message.message)) return
+      if (message.message.kind === 'timeout-now' && !this.#transferPolicy.mayTakeOver(this.#now())) return
+      if (!this.#checksumGuard.admits(message.message)) return
       this.#refuse(message.message.from, this.#core.step(message.message))
     } else if (message.to === this.#id && message.kind !== 'founding') {
       if (message.kind === 'members' || message.kind === 'members-wanted') this.#membership.receive(message)
@@ -147,8 +147,8 @@ export class Driver {
     return this.#core.configuration
   }
 
-  get succession(): SuccessionCounts {
-    return this.#succession.counts
+  get transferCounts(): TransferCounts {
+    return this.#transferPolicy.counts
   }
 
   get inbox(): SnapshotInbox {
@@ -159,7 +159,7 @@ export class Driver {
   written(ticket: number): void {
     if (this.#stopped) return
     this.#core.persisted(ticket)
-    this.#feed.written(ticket)
+    this.#entryStream.written(ticket)
     for (;;) {
       const held = this.#writes[0]
       if (held === undefined || held.ticket > ticket) break
@@ -167,7 +167,7 @@ export class Driver {
       for (const message of held.messages) this.#send({ kind: 'core', message })
       if (held.snapshot !== null) this.#relays.inbox.install(held.snapshot)
     }
-    this.#succession.writing.stop(this.#now(), this.#writes.length > 0)
+    this.#transferPolicy.writing.stop(this.#now(), this.#writes.length > 0)
     this.#planTurn()
   }
 
@@ -179,15 +179,15 @@ export class Driver {
   }
 
   /** The log: everything at and below `index` is forgotten, durably. */
-  cut(index: LogIndex): void {
-    if (!this.#stopped) this.#cutter.done(index)
+  compacted(index: LogIndex): void {
+    if (!this.#stopped) this.#compactor.done(index)
   }
 
   /** The log: a part of it is damaged, or was and is whole again. */
   logDamage(found: boolean): void {
     if (this.#stopped) return
-    if (found) this.#cutter.damageFound()
-    else this.#cutter.damageRepaired()
+    if (found) this.#compactor.damageFound()
+    else this.#compactor.damageRepaired()
   }
 
   /** The api thread, except `start` and `stop`. */
@@ -207,10 +207,10 @@ export class Driver {
         this.#relays.membership.local(message.request, message.change)
         break
       case 'lease':
-        this.#lease.told(message.wanted, message.sentMs, this.#now())
+        this.#lease.update(message.wanted, message.sentMs, this.#now())
         break
-      case 'hand-over':
-        this.#succession.handOver(this.#now(), message.forMs)
+      case 'transfer-away':
+        this.#transferPolicy.transferAway(this.#now(), message.forMs)
         break
       case 'report':
         this.#relays.reports.local(message.to, message.bytes)
@@ -220,22 +220,22 @@ export class Driver {
         return
       case 'applied':
         this.#applied(message.index)
-        this.#feed.granted(message.credit)
+        this.#entryStream.granted(message.credit)
         return
       case 'applied-disk':
         this.#appliedDisk(message.snapshot)
         return
       case 'state-set-aside':
-        this.#cutter.stateSetAside()
+        this.#compactor.stateSetAside()
         return
       case 'resume':
-        this.#feed.resume(message.from)
+        this.#entryStream.resume(message.from)
         return
       case 'installed':
         this.#applied(message.index)
         this.#relays.repairs.fulfilled()
         this.#relays.inbox.installed()
-        this.#cutter.stateInstalled()
+        this.#compactor.stateInstalled()
         return
       case 'source-opened':
       case 'source-chunk':
@@ -265,14 +265,14 @@ export class Driver {
 
   #tick(): void {
     const now = this.#now()
-    this.#lease.tellTime(now)
-    this.#core.tellWallTime(this.#options.clock.wallMs())
+    this.#lease.updateTime(now)
+    this.#core.setWallTime(this.#options.clock.wallMs())
     this.#core.tick()
-    this.#feed.remind()
-    this.#succession.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
+    this.#entryStream.flush()
+    this.#transferPolicy.tick(now, (follower) => this.#relays.outbox.isUnserved(follower))
     this.#relays.membership.tick()
     this.#membership.tick(now, this.#core.leader !== null)
-    this.#cutWithoutState()
+    this.#compactWithoutState()
     this.#status.tick(now)
     this.#planTurn()
   }
@@ -284,7 +284,7 @@ export class Driver {
   #applied(index: LogIndex): void {
     this.#core.applied(index)
     this.#appliedIndex = index
-    this.#succession.applying.stop(this.#now(), index < this.#feed.told)
+    this.#transferPolicy.applying.stop(this.#now(), index < this.#entryStream.sentCommit)
   }
 
   #planTurn(): void {
@@ -297,13 +297,13 @@ export class Driver {
   }
 
   #turn(): void {
-    this.#lease.tellTime(this.#now())
+    this.#lease.updateTime(this.#now())
     this.#relays.inbox.flush()
     // Then who leads, so that the api thread never asks again by an older word than the answer it
     // got.
     if (this.#status.outdated) {
       this.#relays.reads.leaderChanged()
-      this.#status.tell(this.#now())
+      this.#status.publish(this.#now())
     }
     this.#relays.flush()
     let rounds = 0
@@ -313,8 +313,8 @@ export class Driver {
     else this.#relays.inbox.turnEnded()
     this.#relays.membership.settle()
     this.#membership.refresh()
-    this.#feed.move(this.#core.commit)
-    if (this.#appliedIndex < this.#feed.told) this.#succession.applying.start(this.#now())
+    this.#entryStream.move(this.#core.commit)
+    if (this.#appliedIndex < this.#entryStream.sentCommit) this.#transferPolicy.applying.start(this.#now())
     this.#lease.publish()
     this.#status.turnEnded(this.#now())
   }
@@ -327,7 +327,7 @@ export class Driver {
     if (ready.transition !== null) {
       this.#membership.refresh()
       this.#relays.reads.leaderChanged()
-      this.#status.tell(this.#now())
+      this.#status.publish(this.#now())
     }
     this.#relays.perform(ready)
     for (const { from, bytesMax } of ready.fetches) {
@@ -337,16 +337,16 @@ export class Driver {
 
   #persist({ ticket, snapshot, entries, hardState, messages }: NonNullable<Ready['persist']>): void {
     this.#writes.push({ ticket, messages, snapshot })
-    this.#succession.writing.start(this.#now())
-    this.#feed.writing(ticket, snapshot, entries)
-    this.#extent.writing(snapshot, entries)
+    this.#transferPolicy.writing.start(this.#now())
+    this.#entryStream.writing(ticket, snapshot, entries)
+    this.#logBounds.writing(snapshot, entries)
     if (snapshot !== null) this.#relays.inbox.taken()
     this.#options.log.write(ticket, { snapshot, entries, hardState })
   }
 
   #send(message: PeerMessage): void {
     if (this.#stopped) return
-    const wrong = this.#gate.holds(message)
+    const wrong = this.#checksumGuard.holds(message)
     if (wrong === null) this.#options.transport.send(message)
     else {
       this.#stopped = true
@@ -356,18 +356,18 @@ export class Driver {
   }
 
   #appliedDisk(snapshot: SnapshotMeta): void {
-    if (!this.#extent.durable(snapshot)) return
+    if (!this.#logBounds.durable(snapshot)) return
     this.#core.applied(snapshot.index)
     const { outbox } = this.#relays
     if (outbox.opening) return
-    this.#cutter.durable(outbox.logNeeds(this.#core.status().followers))
+    this.#compactor.durable(outbox.logNeeds(this.#core.status().followers))
   }
 
-  #cutWithoutState(): void {
+  #compactWithoutState(): void {
     const { inbox, outbox, repairs } = this.#relays
     // A state that the log names already is not to be passed before it is installed.
     if (inbox.isInstalling || outbox.opening) return
-    this.#cutter.tick(() => {
+    this.#compactor.tick(() => {
       const own = inbox.logNeed ?? repairs.logNeed
       const needs = outbox.logNeeds(this.#core.status().followers)
       return own === null ? needs : [...needs, own]
@@ -378,7 +378,7 @@ export class Driver {
 /** A bound on one turn; the core settles in two or three. */
 const readyRoundsMax = 16
 
-type Held = {
+type PendingWrite = {
   readonly ticket: number
   readonly messages: readonly Message[]
   readonly snapshot: SnapshotMeta | null

@@ -47,13 +47,13 @@ export class FoundingDriver {
   }
 
   /** A peer says this of itself. */
-  hear(peer: NodeId, identity: PeerIdentity): void {
+  receive(peer: NodeId, identity: PeerIdentity): void {
     if (this.#founding.isFounded) {
       if (identity.phase !== 'founded') this.#sendTo(peer)
       return
     }
     const before = this.#founding.identity.clusterId
-    this.#founding.hear(peer, identity)
+    this.#founding.receive(peer, identity)
     // The others wait for nothing but this.
     if (this.#founding.identity.clusterId !== before) this.#sendToAll()
     this.#advance()
@@ -76,7 +76,7 @@ export class FoundingDriver {
   }
 
   #advance(): void {
-    this.#tellAwaited()
+    this.#reportAwaited()
     if (this.#isRecording) return
     const record = this.#founding.next()
     if (record === null) return
@@ -84,11 +84,11 @@ export class FoundingDriver {
     this.#options.post({ kind: 'cluster-record', record })
   }
 
-  #tellAwaited(): void {
+  #reportAwaited(): void {
     const names = this.#founding.awaited
-    const told = names.join()
-    if (told === this.#awaited) return
-    this.#awaited = told
+    const list = names.join()
+    if (list === this.#awaited) return
+    this.#awaited = list
     this.#options.post({ kind: 'founding-awaits', names })
   }
 

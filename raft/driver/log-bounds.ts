@@ -60,7 +60,7 @@ export class LogBounds {
   }
 
   /** @returns where the log is to be cut now; null: nowhere */
-  cut(needs: readonly LogNeed[]): SnapshotMeta | null {
+  compact(needs: readonly LogNeed[]): SnapshotMeta | null {
     const base = this.#planner.next(this.#lastIndex, needs)
     if (base === null || base.index <= this.#base.index) return null
     this.#base = base
@@ -85,14 +85,14 @@ export class LogBounds {
    * @param committed the latest entry that is committed and durable here
    * @returns where the log is to be cut now; null: nowhere
    */
-  cutAbandoned(committed: SnapshotMeta, needs: readonly LogNeed[]): SnapshotMeta | null {
+  compactAbandoned(committed: SnapshotMeta, needs: readonly LogNeed[]): SnapshotMeta | null {
     this.#isAbandoned = true
     this.#planner.durable(committed)
-    return this.#planner.isFull(this.#lastIndex) ? this.cut(needs) : null
+    return this.#planner.isFull(this.#lastIndex) ? this.compact(needs) : null
   }
 
   /** Cuts all that the database holds, whoever needs it. @returns where; null: nothing more */
-  cutAll(): SnapshotMeta | null {
+  compactAll(): SnapshotMeta | null {
     const durable = this.#durable
     if (durable === null || durable.index <= this.#base.index) return null
     this.beginBehind(durable)

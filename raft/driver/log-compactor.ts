@@ -5,10 +5,10 @@ import type { LogNeed } from './log-needs.ts'
 
 /** What the cutter asks of the driver. */
 export interface LogCompactorOptions {
-  readonly core: Pick<Raft, 'applied' | 'cut' | 'status' | 'durablyCommitted'>
-  readonly extent: LogBounds
+  readonly core: Pick<Raft, 'applied' | 'compact' | 'status' | 'durablyCommitted'>
+  readonly bounds: LogBounds
   /** The log actor; answered by `LogCompactor.done`. */
-  cut(base: SnapshotMeta): void
+  compact(base: SnapshotMeta): void
   /** The log begins behind this staged state, durably: it is the state now. */
   install(snapshot: SnapshotMeta): void
 }
@@ -38,11 +38,11 @@ export class LogCompactor {
 
   /** The database holds more than it did. @param needs what peers need of the log */
   durable(needs: readonly LogNeed[]): void {
-    const { extent } = this.#needs
-    const base = this.#damaged ? extent.cutAll() : extent.cut(needs)
+    const { bounds } = this.#needs
+    const base = this.#damaged ? bounds.compactAll() : bounds.compact(needs)
     if (base === null) return
-    this.#needs.core.cut(base)
-    this.#needs.cut(base)
+    this.#needs.core.compact(base)
+    this.#needs.compact(base)
   }
 
   stateSetAside(): void {
@@ -61,23 +61,23 @@ export class LogCompactor {
    */
   tick(needs: () => readonly LogNeed[]): void {
     if (!this.#isStateSetAside || this.#beginning !== null) return
-    const { core, extent } = this.#needs
+    const { core, bounds } = this.#needs
     const committed = core.durablyCommitted
-    if (committed === null || committed.index <= extent.base.index) return
-    const base = extent.cutAbandoned(committed, needs())
+    if (committed === null || committed.index <= bounds.base.index) return
+    const base = bounds.compactAbandoned(committed, needs())
     if (base === null) return
     core.applied(base.index)
-    core.cut(base)
-    this.#needs.cut(base)
+    core.compact(base)
+    this.#needs.compact(base)
   }
 
   damageFound(): void {
     this.#damaged = true
-    const { extent, core } = this.#needs
-    const base = extent.cutAll()
-    if (base !== null) core.cut(base)
+    const { bounds, core } = this.#needs
+    const base = bounds.compactAll()
+    if (base !== null) core.compact(base)
     // The log tries to repair itself with each cut, and nothing may be left to cut.
-    this.#needs.cut(extent.base)
+    this.#needs.compact(bounds.base)
   }
 
   damageRepaired(): void {
@@ -93,22 +93,22 @@ export class LogCompactor {
    * behind it already
    */
   beginBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
-    const { core, extent } = this.#needs
-    if (snapshot.index < extent.base.index) return 'never'
+    const { core, bounds } = this.#needs
+    if (snapshot.index < bounds.base.index) return 'never'
     const { commit, persistedIndex } = core.status()
     if (snapshot.index > commit || snapshot.index > persistedIndex) return 'later'
     this.#isStateSetAside = false
-    if (snapshot.index === extent.base.index) {
-      extent.beginBehind(snapshot)
+    if (snapshot.index === bounds.base.index) {
+      bounds.beginBehind(snapshot)
       this.#needs.install(snapshot)
       return 'begun'
     }
-    const base = extent.complete(snapshot)
+    const base = bounds.complete(snapshot)
     this.#beginning = snapshot
     core.applied(base.index)
-    extent.beginBehind(base)
-    core.cut(base)
-    this.#needs.cut(base)
+    bounds.beginBehind(base)
+    core.compact(base)
+    this.#needs.compact(base)
     return 'begun'
   }
 

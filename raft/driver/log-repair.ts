@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { entryBytes, logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, NodeId } from '../core/types.ts'
-import type { EntryId } from '../log/stretch.ts'
-import { judgeFetched } from '../log/plan-repair.ts'
+import type { EntryId } from '../log/intact-run.ts'
+import { checkFetched } from '../log/plan-repair.ts'
 import type { PeerMessage } from '../ports.ts'
 import { alteredIn } from '../protocol/command-checksum-guard.ts'
 
@@ -27,16 +27,16 @@ export type LogRepairOptions = {
   /**
    * Nobody can give them. Called once.
    *
-   * @param why continues a sentence: "it cannot be repaired, as ..."
+   * @param reason continues a sentence: "it cannot be repaired, as ..."
    */
-  readonly refuse: (why: string) => void
+  readonly refuse: (reason: string) => void
   /** One line for the operator. */
   readonly notice: (line: string) => void
 }
 
 /** A peer that sends nothing for so long is given up for the next one, in ms. */
 const answerMsMax = 1000
-const reminderMs = 60_000
+const noticePeriodMs = 60_000
 /** What may be missing of a log at most; it is held in memory until it is complete. */
 export const missingBytesMax = 64 * 1024 * 1024
 
@@ -48,19 +48,19 @@ export class LogRepair {
   readonly #needs: LogRepairOptions
   readonly #timer: Timer
   /** Those that cannot give the entries: they cut them, or sent others. */
-  readonly #useless = new Set<NodeId>()
+  readonly #unusable = new Set<NodeId>()
   /** All of the peer that is asked. */
   #entries: Entry[] = []
   #bytes = 0
   #asked: NodeId | null = null
-  #heardMs: number
-  #remindedMs: number
+  #answeredMs: number
+  #noticedMs: number
   #over = false
 
   constructor(needs: LogRepairOptions) {
     this.#needs = needs
-    this.#heardMs = needs.clock.monotonicMs()
-    this.#remindedMs = this.#heardMs
+    this.#answeredMs = needs.clock.monotonicMs()
+    this.#noticedMs = this.#answeredMs
     this.#timer = needs.clock.every(answerMsMax, () => this.#tick())
     needs.clock.soon(() => this.#askNext())
   }
@@ -69,8 +69,8 @@ export class LogRepair {
     if (this.#over || message.kind !== 'entries-sent' || message.from !== this.#asked) return
     if (message.to !== this.#needs.self || message.first !== this.#next) return
     const { entries } = message
-    if (entries.length === 0) return this.#giveUpOn(message.from, 'has cut them from its log')
-    this.#heardMs = this.#needs.clock.monotonicMs()
+    if (entries.length === 0) return this.#skipPeer(message.from, 'has cut them from its log')
+    this.#answeredMs = this.#needs.clock.monotonicMs()
     for (const entry of entries) this.#bytes += entryBytes(entry)
     if (this.#bytes > missingBytesMax) return this.#refuse(`more than ${missingBytesMax} bytes are missing`)
     this.#entries.push(...entries)
@@ -78,10 +78,10 @@ export class LogRepair {
     if (this.#next <= anchor.index && entries.at(-1)?.index === this.#next - 1) return this.#ask()
     const altered = alteredIn(this.#entries)
     const wrong =
-      altered === null ? judgeFetched(anchor, first, this.#entries) : `entry ${altered} was altered`
+      altered === null ? checkFetched(anchor, first, this.#entries) : `entry ${altered} was altered`
     if (wrong !== null) {
       this.#needs.refusePeer(message.from, wrong)
-      return this.#giveUpOn(message.from, `sent what is not in this log: ${wrong}`)
+      return this.#skipPeer(message.from, `sent what is not in this log: ${wrong}`)
     }
     this.close()
     this.#needs.done(this.#entries)
@@ -98,19 +98,19 @@ export class LogRepair {
 
   #tick(): void {
     const now = this.#needs.clock.monotonicMs()
-    if (now - this.#remindedMs >= reminderMs) {
-      this.#remindedMs = now
-      this.#needs.notice(`${this.#what} are missing in the log, and no other member that has them answers`)
+    if (now - this.#noticedMs >= noticePeriodMs) {
+      this.#noticedMs = now
+      this.#needs.notice(`${this.#missing} are missing in the log, and no other member that has them answers`)
     }
-    if (now - this.#heardMs >= answerMsMax) this.#askNext()
+    if (now - this.#answeredMs >= answerMsMax) this.#askNext()
   }
 
   #askNext(): void {
     if (this.#over) return
-    const peers = this.#needs.peers.filter((peer) => !this.#useless.has(peer))
+    const peers = this.#needs.peers.filter((peer) => !this.#unusable.has(peer))
     const at = this.#asked === null ? -1 : peers.indexOf(this.#asked)
     const peer = peers[(at + 1) % Math.max(1, peers.length)]
-    if (peer === undefined) return this.#refuse(`no other member has ${this.#what} any more`)
+    if (peer === undefined) return this.#refuse(`no other member has ${this.#missing} any more`)
     this.#asked = peer
     this.#entries = []
     this.#bytes = 0
@@ -120,7 +120,7 @@ export class LogRepair {
   #ask(): void {
     const { self, anchor } = this.#needs
     if (this.#asked === null) return
-    this.#heardMs = this.#needs.clock.monotonicMs()
+    this.#answeredMs = this.#needs.clock.monotonicMs()
     this.#needs.send({
       kind: 'entries-wanted',
       from: self,
@@ -130,19 +130,19 @@ export class LogRepair {
     })
   }
 
-  #giveUpOn(peer: NodeId, why: string): void {
-    this.#needs.notice(`${this.#what} are missing in the log, and member ${peer} ${why}`)
-    this.#useless.add(peer)
+  #skipPeer(peer: NodeId, reason: string): void {
+    this.#needs.notice(`${this.#missing} are missing in the log, and member ${peer} ${reason}`)
+    this.#unusable.add(peer)
     this.#askNext()
   }
 
-  #refuse(why: string): void {
+  #refuse(reason: string): void {
     if (this.#over) return
     this.close()
-    this.#needs.refuse(why)
+    this.#needs.refuse(reason)
   }
 
-  get #what(): string {
+  get #missing(): string {
     return `entries ${this.#needs.first} to ${this.#needs.anchor.index}`
   }
 }

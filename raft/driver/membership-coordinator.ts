@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { planChange } from '../core/member-change.ts'
 import { changeFault } from '../core/configuration-fault.ts'
-import type { ChangeKnowledge, MemberChange } from '../core/member-change.ts'
+import type { ChangeContext, MemberChange } from '../core/member-change.ts'
 import type { ReadContext } from '../core/message.ts'
 import type { Raft } from '../core/raft.ts'
 import type { MemberInfo, NodeId } from '../core/types.ts'
@@ -24,7 +24,7 @@ export interface MembershipCoordinatorOptions {
   /** To the api thread of this member. */
   changeAnswered(request: number, answer: MembershipAnswer): void
   /** Hands leadership to whoever takes it, for at most this long. */
-  handOver(forMs: number): void
+  transferAway(forMs: number): void
   /** Asks for a turn. */
   wake(): void
 }
@@ -34,7 +34,7 @@ export interface MembershipCoordinatorOptions {
  * @param proof that this member led after it was asked: the read round that will tell, or told;
  * null: none was opened
  */
-type Ask = {
+type PendingRequest = {
   readonly from: NodeId | null
   readonly round: number
   readonly change: MemberChange
@@ -55,15 +55,15 @@ export class MembershipCoordinator {
   readonly #rounds: CatchUpRounds
   /** Of requests of this process, on the wire: no former life of it used the same. */
   readonly #firstRound: number
-  #asks: Ask[] = []
+  #requests: PendingRequest[] = []
   /**
    * The leaders that each request of this process was sent to: nobody else can answer it. The
    * oldest is forgotten.
    */
-  readonly #asked = new Map<number, Set<NodeId>>()
+  readonly #sentTo = new Map<number, Set<NodeId>>()
   /** The reign that is led here; null: another leads. */
-  #reign: { readonly term: number; readonly sinceMs: number } | null = null
-  #givingWaySinceMs: number | null = null
+  #leadership: { readonly term: number; readonly sinceMs: number } | null = null
+  #transferSinceMs: number | null = null
   #promoteNotBeforeMs = 0
 
   constructor(needs: MembershipCoordinatorOptions, clock: Clock, random: Random) {
@@ -85,7 +85,7 @@ export class MembershipCoordinator {
     else if (leader === null) this.#needs.changeAnswered(request, { kind: 'later' })
     else {
       const round = this.#firstRound + request
-      this.#noteAsked(round, leader)
+      this.#noteSent(round, leader)
       this.#needs.send({ kind: 'change-wanted', from: self, to: leader, round, change })
     }
   }
@@ -99,7 +99,7 @@ export class MembershipCoordinator {
     const fault = changeFault(change)
     if (fault !== null) return `it asks for a member that cannot be: ${fault}`
     const { self, core } = this.#needs
-    if (core.leader !== self) this.#tell({ from, round }, { kind: 'later' })
+    if (core.leader !== self) this.#answer({ from, round }, { kind: 'later' })
     else if (core.configuration.members.some(({ id }) => id === from)) this.#take(from, round, change)
     return null
   }
@@ -109,8 +109,8 @@ export class MembershipCoordinator {
    * was asked before may answer late, after the note of that was dropped.
    */
   answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
-    if (this.#asked.get(round)?.has(from) !== true) return
-    if (answer.kind !== 'later') this.#asked.delete(round)
+    if (this.#sentTo.get(round)?.has(from) !== true) return
+    if (answer.kind !== 'later') this.#sentTo.delete(round)
     this.#needs.changeAnswered(round - this.#firstRound, answer)
   }
 
@@ -118,35 +118,41 @@ export class MembershipCoordinator {
   settle(): void {
     const now = this.#clock.monotonicMs()
     if (!this.#leads(now)) return
-    this.#asks = this.#asks.filter(({ untilMs }) => now < untilMs)
-    const unproven = new Set<Ask>()
-    for (const ask of [...this.#asks]) {
+    this.#requests = this.#requests.filter(({ untilMs }) => now < untilMs)
+    const unproven = new Set<PendingRequest>()
+    for (const pending of [...this.#requests]) {
       if (!this.#free) break
-      const answer = this.#decide(ask.change, now)
+      const answer = this.#decide(pending.change, now)
       if (answer === null) continue
-      if (ask.proof === 'given') {
-        this.#asks = this.#asks.filter((other) => other !== ask)
-        this.#tell(ask, answer)
-      } else if (ask.proof === null) unproven.add(ask)
+      if (pending.proof === 'given') {
+        this.#requests = this.#requests.filter((other) => other !== pending)
+        this.#answer(pending, answer)
+      } else if (pending.proof === null) unproven.add(pending)
     }
     if (unproven.size > 0) this.#prove(unproven)
   }
 
   /** A quorum answered a read round of this leader. */
   confirmed(context: ReadContext): void {
-    this.#asks = this.#asks.map((ask) => (ask.proof === context ? { ...ask, proof: 'given' } : ask))
+    this.#requests = this.#requests.map((pending) =>
+      pending.proof === context ? { ...pending, proof: 'given' } : pending,
+    )
   }
 
   /** A read round will not be answered. */
   failed(context: ReadContext): void {
-    this.#asks = this.#asks.map((ask) => (ask.proof === context ? { ...ask, proof: null } : ask))
+    this.#requests = this.#requests.map((pending) =>
+      pending.proof === context ? { ...pending, proof: null } : pending,
+    )
   }
 
   /** Asks the quorum once for all of them. What was dropped is tried again in a later turn. */
-  #prove(asks: ReadonlySet<Ask>): void {
+  #prove(requests: ReadonlySet<PendingRequest>): void {
     const round = this.#needs.core.readIndex()
     if (round.kind === 'dropped') return
-    this.#asks = this.#asks.map((ask) => (asks.has(ask) ? { ...ask, proof: round.context } : ask))
+    this.#requests = this.#requests.map((pending) =>
+      requests.has(pending) ? { ...pending, proof: round.context } : pending,
+    )
     this.#needs.wake()
   }
 
@@ -161,13 +167,13 @@ export class MembershipCoordinator {
     if (now >= this.#promoteNotBeforeMs && this.#free) this.#promote(now)
   }
 
-  #noteAsked(round: number, leader: NodeId): void {
-    const leaders = this.#asked.get(round) ?? new Set()
-    this.#asked.delete(round)
-    this.#asked.set(round, leaders.add(leader))
-    for (const oldest of this.#asked.keys()) {
-      if (this.#asked.size <= asksMax) return
-      this.#asked.delete(oldest)
+  #noteSent(round: number, leader: NodeId): void {
+    const leaders = this.#sentTo.get(round) ?? new Set()
+    this.#sentTo.delete(round)
+    this.#sentTo.set(round, leaders.add(leader))
+    for (const oldest of this.#sentTo.keys()) {
+      if (this.#sentTo.size <= requestsMax) return
+      this.#sentTo.delete(oldest)
     }
   }
 
@@ -175,13 +181,13 @@ export class MembershipCoordinator {
   #leads(now: number): boolean {
     const { core, self } = this.#needs
     if (core.leader === self) {
-      if (this.#reign?.term !== core.term) this.#reign = { term: core.term, sinceMs: now }
+      if (this.#leadership?.term !== core.term) this.#leadership = { term: core.term, sinceMs: now }
       return true
     }
-    for (const ask of this.#asks.splice(0)) this.#tell(ask, { kind: 'later' })
-    if (this.#reign === null) return false
-    this.#reign = null
-    this.#givingWaySinceMs = null
+    for (const pending of this.#requests.splice(0)) this.#answer(pending, { kind: 'later' })
+    if (this.#leadership === null) return false
+    this.#leadership = null
+    this.#transferSinceMs = null
     this.#rounds.clear()
     return false
   }
@@ -194,26 +200,26 @@ export class MembershipCoordinator {
   }
 
   #take(from: NodeId | null, round: number, change: MemberChange): void {
-    const untilMs = this.#clock.monotonicMs() + askMsMax
-    const others = this.#asks.filter((ask) => ask.from !== from || ask.round !== round)
-    if (others.length >= asksMax) return this.#tell({ from, round }, { kind: 'later' })
+    const untilMs = this.#clock.monotonicMs() + requestMsMax
+    const others = this.#requests.filter((pending) => pending.from !== from || pending.round !== round)
+    if (others.length >= requestsMax) return this.#answer({ from, round }, { kind: 'later' })
     // Asked again it is the same: a proof that was begun since it was asked first holds.
-    const before = this.#asks.find((ask) => ask.from === from && ask.round === round)
-    this.#asks = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
+    const before = this.#requests.find((pending) => pending.from === from && pending.round === round)
+    this.#requests = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
     this.#needs.wake()
   }
 
   /** @returns null: not decided yet */
   #decide(change: MemberChange, now: number): MembershipAnswer | null {
     const { core } = this.#needs
-    const plan = planChange(core.configuration, change, this.#knowledge())
+    const plan = planChange(core.configuration, change, this.#changeContext())
     switch (plan.kind) {
       case 'done': {
         const { index, configuration } = core.decided
         return { kind: 'done', index, configuration }
       }
       case 'refused':
-        return passes(plan.reason) || (plan.reason === 'below-live-quorum' && this.#isYoung(now))
+        return passes(plan.reason) || (plan.reason === 'below-live-quorum' && this.#isNewLeader(now))
           ? null
           : plan
       case 'change':
@@ -224,13 +230,12 @@ export class MembershipCoordinator {
 
   #promote(now: number): void {
     const { core } = this.#needs
-    const knowledge = this.#knowledge()
+    const context = this.#changeContext()
     const next = core.configuration.members.find(
-      ({ id, role, wantedRole }) =>
-        role === 'learner' && wantedRole === 'voter' && knowledge.caughtUp.has(id),
+      ({ id, role, wantedRole }) => role === 'learner' && wantedRole === 'voter' && context.caughtUp.has(id),
     )
     if (next === undefined) return
-    const plan = planChange(core.configuration, { kind: 'promote', id: next.id }, knowledge)
+    const plan = planChange(core.configuration, { kind: 'promote', id: next.id }, context)
     const begun = plan.kind === 'change' && this.#begin(plan.members, now)
     if (!begun) this.#promoteNotBeforeMs = now + promoteAgainMs
   }
@@ -239,7 +244,7 @@ export class MembershipCoordinator {
   #begin(members: readonly MemberInfo[], now: number): boolean {
     const { core, self } = this.#needs
     const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
-    if (!staysVoter && this.#givesWay(now)) return false
+    if (!staysVoter && this.#waitsForTransfer(now)) return false
     const isAccepted = core.changeConfiguration({ members }).kind === 'accepted'
     // What was dropped is tried again in a later turn; one that is asked for now would only drop it
     // again.
@@ -252,16 +257,16 @@ export class MembershipCoordinator {
    * transfer takes, not when an election does. Where nobody takes over it makes the change itself,
    * and steps down then.
    */
-  #givesWay(now: number): boolean {
-    const forMs = giveWayTimeouts * this.#needs.electionMs
-    if (this.#givingWaySinceMs === null || now - this.#givingWaySinceMs > 2 * forMs) {
-      this.#givingWaySinceMs = now
-      this.#needs.handOver(forMs)
+  #waitsForTransfer(now: number): boolean {
+    const forMs = transferTimeouts * this.#needs.electionMs
+    if (this.#transferSinceMs === null || now - this.#transferSinceMs > 2 * forMs) {
+      this.#transferSinceMs = now
+      this.#needs.transferAway(forMs)
     }
-    return now - this.#givingWaySinceMs <= forMs
+    return now - this.#transferSinceMs <= forMs
   }
 
-  #knowledge(): ChangeKnowledge {
+  #changeContext(): ChangeContext {
     const { core, self } = this.#needs
     // Who answered in this reign; a follower that is only presumed to be there is not.
     const answering = core
@@ -277,11 +282,11 @@ export class MembershipCoordinator {
   }
 
   /** Those who are well may not have answered yet. */
-  #isYoung(now: number): boolean {
-    return this.#reign !== null && now - this.#reign.sinceMs < this.#needs.electionMs
+  #isNewLeader(now: number): boolean {
+    return this.#leadership !== null && now - this.#leadership.sinceMs < this.#needs.electionMs
   }
 
-  #tell({ from, round }: Pick<Ask, 'from' | 'round'>, answer: MembershipAnswer): void {
+  #answer({ from, round }: Pick<PendingRequest, 'from' | 'round'>, answer: MembershipAnswer): void {
     if (from === null) this.#needs.changeAnswered(round, answer)
     else this.#needs.send({ kind: 'change-answer', from: this.#needs.self, to: from, round, answer })
   }
@@ -297,10 +302,10 @@ function passes(reason: Extract<MembershipAnswer, { readonly kind: 'refused' }>[
 }
 
 /** Asks that wait at a leader. When full: `later`, and asked again. */
-const asksMax = 64
+const requestsMax = 64
 /** An ask that is not repeated within this time is forgotten, in ms. */
-const askMsMax = 5000
+const requestMsMax = 5000
 /** A promotion that was not possible is not tried again for this long, in ms. */
 const promoteAgainMs = 500
 /** For so many election timeouts a leader that is to go looks for a successor. */
-const giveWayTimeouts = 3
+const transferTimeouts = 3

@@ -1,7 +1,7 @@
 import type { Measured } from '../protocol/measured.ts'
 import type { LogSize } from '../log/log-protocol.ts'
 import type { TransportMeasure } from '../transport/events.ts'
-import type { SuccessionCounts } from '../protocol/measured.ts'
+import type { TransferCounts } from '../protocol/measured.ts'
 
 /** Gathers between two tellings. */
 export class Meter {
@@ -37,7 +37,7 @@ export class Meter {
   }
 
   /** What there is to tell, and a new beginning. */
-  take(succession: SuccessionCounts): Measured {
+  take(transfers: TransferCounts): Measured {
     const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
     this.#syncMs = []
     this.#groupWrites = []
@@ -46,7 +46,7 @@ export class Meter {
       groupWrites,
       log: this.#log,
       transport: this.#transport?.() ?? null,
-      succession,
+      transfers: transfers,
       logHealth: { ...this.#logHealth },
     }
   }

@@ -4,9 +4,9 @@ import type { Random } from '../../base/random.ts'
 import { emptyConfiguration } from '../core/types.ts'
 import type { Configuration, Entry, LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import { replaceMember } from '../log/errors.ts'
-import type { LogToRaft, RaftToLog, WoundedSummary } from '../log/log-protocol.ts'
+import type { LogToRaft, RaftToLog, DamageSummary } from '../log/log-protocol.ts'
 import type { Channel, PeerMessage, RecoveredLog, SnapshotHeader, SnapshotSink, Transport } from '../ports.ts'
-import { TransportFailure } from '../transport/errors.ts'
+import { TransportError } from '../transport/errors.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import { Driver } from './driver.ts'
 import { knownByAnotherLog } from '../protocol/node-errors.ts'
@@ -57,7 +57,7 @@ export class RaftActor {
   readonly #options: RaftActorOptions
   #recovered: RecoveredLog | null = null
   /** The log has to be repaired before anything begins. */
-  #wounded: WoundedSummary | null = null
+  #damagedLog: DamageSummary | null = null
   /** The api thread's first word, while the log is repaired. */
   #waiting: Start | null = null
   #driver: Driver | null = null
@@ -73,7 +73,7 @@ export class RaftActor {
    */
   readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
   #nextFetch = 1
-  #mender: LogRepair | null = null
+  #logRepair: LogRepair | null = null
   #ended = false
   #stopping = false
 
@@ -115,19 +115,19 @@ export class RaftActor {
     switch (message.kind) {
       case 'opened': {
         this.#recovered = message.recovered
-        if (this.#wounded !== null) return this.#repaired(message.recovered)
+        if (this.#damagedLog !== null) return this.#repaired(message.recovered)
         const { base, lastIndex, repaired } = message.recovered
-        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired, wounded: null })
+        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired, damage: null })
         return
       }
-      case 'wounded': {
-        this.#wounded = message
+      case 'damaged': {
+        this.#damagedLog = message
         const { base, lastIndex, refusal } = message
-        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired: null, wounded: refusal })
+        this.#options.api.post({ kind: 'recovered', base, lastIndex, repaired: null, damage: refusal })
         return
       }
       case 'repair-wants':
-        return this.#mend(message, present(this.#wounded, 'a damaged log wants'))
+        return this.#startLogRepair(message, present(this.#damagedLog, 'a damaged log wants'))
       case 'damage-found':
       case 'damage-repaired':
         return this.#damage(message)
@@ -141,8 +141,8 @@ export class RaftActor {
         return this.#fetched(message.id, message.entries)
       case 'fetch-refused':
         return this.#fetched(message.id, [])
-      case 'cut-done':
-        this.#driver?.cut(message.index)
+      case 'compacted':
+        this.#driver?.compacted(message.index)
         return
       case 'failed':
         // Told to close, it writes nothing more either way, and will not say that it stopped.
@@ -181,15 +181,15 @@ export class RaftActor {
 
   /** Nothing is promised before the log is whole: without it there is no driver. */
   #begin(start: Start): void {
-    if (this.#wounded === null) return this.#start(start)
+    if (this.#damagedLog === null) return this.#start(start)
     this.#waiting = start
     this.#options.log.post({ kind: 'repair', covered: start.applied, entries: [] })
   }
 
   /** Fetches what is missing. Peers are met and spoken with, but nothing is promised to them. */
-  #mend(
+  #startLogRepair(
     { first, anchor }: Extract<LogToRaft, { readonly kind: 'repair-wants' }>,
-    { configuration, logId, refusal }: WoundedSummary,
+    { configuration, logId, refusal }: DamageSummary,
   ): void {
     const { node, clock, transport, api, log } = this.#options
     const start = present(this.#waiting, 'the api thread said how far its database is')
@@ -197,8 +197,8 @@ export class RaftActor {
     const members = known?.members ?? node.joining?.members ?? node.members
     const peers = members.map(({ id }) => id).filter((id) => id !== node.id)
     transport.setPeers(members)
-    this.#meetPeers(logId, start)
-    this.#mender = new LogRepair({
+    this.#startFounding(logId, start)
+    this.#logRepair = new LogRepair({
       ...{ self: node.id, peers, first, anchor, clock },
       send: (message) => transport.send(message),
       refusePeer: (peer, violation) => transport.refuse(peer, violation),
@@ -210,7 +210,7 @@ export class RaftActor {
   }
 
   #repaired({ repaired }: RecoveredLog): void {
-    this.#wounded = null
+    this.#damagedLog = null
     this.#options.meter?.repaired()
     if (repaired !== null) this.#options.api.post({ kind: 'log-notice', line: repaired })
     if (this.#waiting !== null && !this.#ended) this.#start(this.#waiting)
@@ -231,14 +231,14 @@ export class RaftActor {
         'this member lost the log that its cluster was founded with: it must be replaced by a new member',
       )
     }
-    this.#meetPeers(recovered.logId, start).begin()
+    this.#startFounding(recovered.logId, start).begin()
   }
 
   /**
    * Links come up, and peers are told who this member is. Once: before the log is whole when it has
    * to be mended.
    */
-  #meetPeers(logId: string, { applied, known, cluster }: Start): FoundingDriver {
+  #startFounding(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
     const { node, clock, transport, api } = this.#options
     // A restored log names the first members itself.
@@ -264,7 +264,7 @@ export class RaftActor {
         verify: (peer, identity) => peerLogIds.verify(peer, identity),
         receive: (message) => this.#receive(message),
         unreachable: (peer) => this.#driver?.unreachable(peer),
-        disowned: (peer, index) => this.#removedByPeer(peer, index),
+        removedByPeer: (peer, index) => this.#removedByPeer(peer, index),
         receiveSnapshot: (header): Promise<SnapshotSink> => this.#receiveSnapshot(header),
       })
       .catch((cause: unknown) => this.#fail(oneLine(cause)))
@@ -294,7 +294,7 @@ export class RaftActor {
             this.#fetches.set(id, take)
             log.post({ kind: 'fetch', id, from, bytesMax })
           },
-          cut: (base) => log.post({ kind: 'cut', base }),
+          compact: (base) => log.post({ kind: 'compact', base }),
         },
       },
       applied,
@@ -303,12 +303,12 @@ export class RaftActor {
 
   #receive(message: PeerMessage): void {
     if (this.#ended) return
-    if (message.kind === 'founding') this.#founding?.hear(message.from, message.identity)
-    else (this.#driver ?? this.#mender)?.receive(message)
+    if (message.kind === 'founding') this.#founding?.receive(message.from, message.identity)
+    else (this.#driver ?? this.#logRepair)?.receive(message)
   }
 
   async #receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink> {
-    if (this.#driver === null) throw new TransportFailure('aborted', 'this member is not ready yet')
+    if (this.#driver === null) throw new TransportError('aborted', 'this member is not ready yet')
     return this.#driver.inbox.receive(header)
   }
 
@@ -345,8 +345,8 @@ export class RaftActor {
 
   #measure(meter: Meter): void {
     if (this.#founding === null || this.#ended) return
-    const succession = this.#driver?.succession ?? noSuccessions
-    this.#options.api.post({ kind: 'measured', measured: meter.take(succession) })
+    const transfers = this.#driver?.transferCounts ?? noTransfers
+    this.#options.api.post({ kind: 'measured', measured: meter.take(transfers) })
   }
 
   async #stop(): Promise<void> {
@@ -355,7 +355,7 @@ export class RaftActor {
     this.#metering?.cancel()
     this.#founding?.stop()
     this.#driver?.stop()
-    this.#mender?.close()
+    this.#logRepair?.close()
     // The peers first: nothing may be promised any more that the log does not take.
     await this.#options.transport.close().catch(() => undefined)
     this.#options.log.post({ kind: 'stop' })
@@ -367,13 +367,13 @@ export class RaftActor {
     this.#metering?.cancel()
     this.#founding?.stop()
     this.#driver?.stop()
-    this.#mender?.close()
+    this.#logRepair?.close()
     this.#options.api.post({ kind: 'fatal', cause })
     void this.#options.transport.close().catch(() => undefined)
   }
 }
 
-const noSuccessions = { gaveWay: 0, declined: 0, resigned: 0 }
+const noTransfers = { transferred: 0, declined: 0, resigned: 0 }
 
 /** Whether nothing was ever written to it. */
 function isBlank({ base, lastIndex, hardState }: RecoveredLog): boolean {

@@ -33,11 +33,11 @@ export type ReadRelayLimits = {
 export class ReadRelay {
   readonly #needs: ReadRelayNeeds
   readonly #limits: ReadRelayLimits
-  #waiting: Asker[] = []
+  #waiting: Requester[] = []
   /** On the leader: who waits for which of the core's rounds. */
   readonly #rounds = new Map<ReadContext, Round>()
   /** On a follower: rounds of the api thread that wait for the leader's answer, oldest first. */
-  readonly #asked = new Map<number, Asked>()
+  readonly #sent = new Map<number, SentRequest>()
   #nextRound: number
 
   constructor(needs: ReadRelayNeeds, limits: ReadRelayLimits, random: Random) {
@@ -52,18 +52,18 @@ export class ReadRelay {
   }
 
   requested(message: PeerMessage & { readonly kind: 'read-request' }): void {
-    const asker: Asker = { from: message.from, round: message.round }
-    if (this.#waiting.length >= this.#limits.waitingMax) this.#tell(asker, null)
-    else this.#waiting.push(asker)
+    const requester: Requester = { from: message.from, round: message.round }
+    if (this.#waiting.length >= this.#limits.waitingMax) this.#answer(requester, null)
+    else this.#waiting.push(requester)
   }
 
   /** @returns why the answer cannot be true; null: it was taken, or came too late */
   responded(message: PeerMessage & { readonly kind: 'read-response' }): string | null {
-    const asked = this.#asked.get(message.round)
-    if (asked === undefined) return null
-    if (asked.leader !== message.from) return `it answers a read that member ${asked.leader} was asked`
-    this.#asked.delete(message.round)
-    for (const round of asked.rounds) this.#needs.answer(round, message.index)
+    const sent = this.#sent.get(message.round)
+    if (sent === undefined) return null
+    if (sent.leader !== message.from) return `it answers a read that member ${sent.leader} was asked`
+    this.#sent.delete(message.round)
+    for (const round of sent.rounds) this.#needs.answer(round, message.index)
     return null
   }
 
@@ -77,9 +77,9 @@ export class ReadRelay {
 
   /** Whom we asked leads no more, or not in that term. */
   leaderChanged(): void {
-    const asked = [...this.#asked.values()]
-    this.#asked.clear()
-    for (const { rounds } of asked) for (const round of rounds) this.#needs.answer(round, null)
+    const sent = [...this.#sent.values()]
+    this.#sent.clear()
+    for (const { rounds } of sent) for (const round of rounds) this.#needs.answer(round, null)
   }
 
   /** The end of a turn's inputs. */
@@ -87,37 +87,37 @@ export class ReadRelay {
     if (this.#waiting.length === 0) return
     const waiting = this.#waiting
     this.#waiting = []
-    if (this.#needs.leader === this.#needs.self) this.#ask(waiting)
-    else this.#pass(waiting)
+    if (this.#needs.leader === this.#needs.self) this.#openRound(waiting)
+    else this.#forward(waiting)
   }
 
-  #ask(waiting: readonly Asker[]): void {
+  #openRound(waiting: readonly Requester[]): void {
     const answer = this.#needs.readIndex()
     if (answer.kind === 'accepted') {
       const before = this.#rounds.get(answer.context)
-      const askers = before === undefined ? waiting : [...before.askers, ...waiting]
-      this.#rounds.set(answer.context, { term: this.#needs.term, askers })
-    } else for (const asker of waiting) this.#tell(asker, null)
+      const requesters = before === undefined ? waiting : [...before.requesters, ...waiting]
+      this.#rounds.set(answer.context, { term: this.#needs.term, requesters })
+    } else for (const requester of waiting) this.#answer(requester, null)
   }
 
-  #pass(waiting: readonly Asker[]): void {
+  #forward(waiting: readonly Requester[]): void {
     const { leader, self, term } = this.#needs
     const local: number[] = []
-    for (const asker of waiting) {
-      if (asker.from === null && leader !== null) local.push(asker.round)
-      else this.#tell(asker, null)
+    for (const requester of waiting) {
+      if (requester.from === null && leader !== null) local.push(requester.round)
+      else this.#answer(requester, null)
     }
     if (local.length === 0 || leader === null) return
-    if (this.#asked.size >= this.#limits.waitingMax) this.#giveUpOldest()
+    if (this.#sent.size >= this.#limits.waitingMax) this.#dropOldest()
     const round = this.#nextRound++
-    this.#asked.set(round, { leader, rounds: local })
+    this.#sent.set(round, { leader, rounds: local })
     this.#needs.send({ kind: 'read-request', from: self, to: leader, term, round })
   }
 
   /** The oldest is the likeliest to be lost. */
-  #giveUpOldest(): void {
-    for (const [oldest, { rounds }] of this.#asked) {
-      this.#asked.delete(oldest)
+  #dropOldest(): void {
+    for (const [oldest, { rounds }] of this.#sent) {
+      this.#sent.delete(oldest)
       for (const round of rounds) this.#needs.answer(round, null)
       return
     }
@@ -126,18 +126,18 @@ export class ReadRelay {
   #settle(context: ReadContext, index: LogIndex | null): void {
     const round = this.#rounds.get(context)
     this.#rounds.delete(context)
-    for (const asker of round?.askers ?? []) this.#tell(asker, index, round?.term)
+    for (const requester of round?.requesters ?? []) this.#answer(requester, index, round?.term)
   }
 
-  #tell(asker: Asker, index: LogIndex | null, term = this.#needs.term): void {
-    if (asker.from === null) this.#needs.answer(asker.round, index)
+  #answer(requester: Requester, index: LogIndex | null, term = this.#needs.term): void {
+    if (requester.from === null) this.#needs.answer(requester.round, index)
     else {
       this.#needs.send({
         kind: 'read-response',
         from: this.#needs.self,
-        to: asker.from,
+        to: requester.from,
         term,
-        round: asker.round,
+        round: requester.round,
         index,
       })
     }
@@ -145,10 +145,10 @@ export class ReadRelay {
 }
 
 /** @param from null: the api thread of this member */
-type Asker = { readonly from: NodeId | null; readonly round: number }
+type Requester = { readonly from: NodeId | null; readonly round: number }
 
 /** Rounds of the api thread that one question to a leader stands for. */
-type Asked = { readonly leader: NodeId; readonly rounds: readonly number[] }
+type SentRequest = { readonly leader: NodeId; readonly rounds: readonly number[] }
 
 /** @param term in which this member leads, and asked the others */
-type Round = { readonly term: Term; readonly askers: readonly Asker[] }
+type Round = { readonly term: Term; readonly requesters: readonly Requester[] }

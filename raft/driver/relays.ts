@@ -34,7 +34,7 @@ export type RelaysNeeds = {
   /** Asks for a turn. */
   readonly wake: () => void
   /** Hands leadership to whoever takes it, for at most this long. */
-  readonly handOver: (forMs: number) => void
+  readonly transferAway: (forMs: number) => void
   /** As in `LogBounds`. */
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
   /** As in `LogCompactor.beginBehind`. */
@@ -158,7 +158,7 @@ export class Relays {
       complete,
       beginLogBehind,
       electionMs,
-      handOver,
+      transferAway: transferAway,
       isCommand,
     } = needs
     const stateWanted = (): LogIndex | null => this.repairs.wanted
@@ -167,7 +167,7 @@ export class Relays {
       core,
       electionMs,
       transport,
-      handOver,
+      transferAway: transferAway,
       isCommand,
       refusePeer: (peer, violation) => transport.refuse(peer, violation),
       get term() {

@@ -24,7 +24,7 @@ export interface RepairRelayNeeds {
 export class RepairRelay {
   readonly #needs: RepairRelayNeeds
   readonly #clock: Clock
-  #wish: Wish | null = null
+  #request: StateRequest | null = null
 
   constructor(needs: RepairRelayNeeds, clock: Clock) {
     this.#needs = needs
@@ -33,8 +33,8 @@ export class RepairRelay {
 
   /** The index from which on a state is welcome here; null: none is wanted. */
   get wanted(): LogIndex | null {
-    const wish = this.#current
-    return wish === null ? null : later(wish.atLeast, this.#needs.logBase)
+    const request = this.#current
+    return request === null ? null : later(request.atLeast, this.#needs.logBase)
   }
 
   /**
@@ -42,22 +42,22 @@ export class RepairRelay {
    * is kept for it.
    */
   get logNeed(): LogNeed | null {
-    const wish = this.#current
-    return wish === null ? null : { from: wish.asked, stateBytes: repairLogBytesMin }
+    const request = this.#current
+    return request === null ? null : { from: request.sentFrom, stateBytes: repairLogBytesMin }
   }
 
-  get #current(): Wish | null {
-    const wish = this.#wish
-    return wish !== null && this.#clock.monotonicMs() < wish.untilMs ? wish : null
+  get #current(): StateRequest | null {
+    const request = this.#request
+    return request !== null && this.#clock.monotonicMs() < request.untilMs ? request : null
   }
 
   /** The api thread of this member. A leader has nobody to ask: it has to give way first. */
   local(atLeast: LogIndex): void {
     const { self, leader, logBase } = this.#needs
-    const asked = later(atLeast, logBase)
-    this.#wish = { atLeast, asked, untilMs: this.#clock.monotonicMs() + wishMsMax }
+    const sentFrom = later(atLeast, logBase)
+    this.#request = { atLeast, sentFrom, untilMs: this.#clock.monotonicMs() + requestMsMax }
     if (leader !== null && leader !== self)
-      this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast: asked })
+      this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast: sentFrom })
   }
 
   /**
@@ -65,7 +65,7 @@ export class RepairRelay {
    * applies on.
    */
   fulfilled(): void {
-    this.#wish = null
+    this.#request = null
   }
 
   /** A peer. Only a leader answers, because only its state is sure to reach as far as it must. */
@@ -75,10 +75,10 @@ export class RepairRelay {
   }
 }
 
-type Wish = {
+type StateRequest = {
   readonly atLeast: LogIndex
   /** What the leader was told: where the log began then, if that was later. */
-  readonly asked: LogIndex
+  readonly sentFrom: LogIndex
   readonly untilMs: number
 }
 
@@ -87,4 +87,4 @@ function later(a: LogIndex, b: LogIndex): LogIndex {
 }
 
 /** A few times the period in which wishes are repeated. */
-const wishMsMax = 5000
+const requestMsMax = 5000

@@ -7,7 +7,7 @@ import { initialConfiguration } from '../protocol/node-options.ts'
 import type { Joining, MemberList } from '../protocol/node-options.ts'
 import { isProof } from './refusals.ts'
 
-export type SelfMembershipParts = {
+export type SelfMembershipOptions = {
   readonly self: NodeId
   readonly joining: Joining | undefined
   /** See `NodeOptions`. */
@@ -25,7 +25,7 @@ export type SelfMembershipParts = {
  * come to nothing.
  */
 export class SelfMembership {
-  readonly #parts: SelfMembershipParts
+  readonly #options: SelfMembershipOptions
   /** Peers that refuse this member because of a decided configuration, and the index of that. */
   readonly #refusals = new Map<NodeId, LogIndex>()
   /** By the operator, or by a peer since; null: nothing beside the log. */
@@ -33,13 +33,13 @@ export class SelfMembership {
   /** Monotonic ms: since when no leader is known, and when peers were asked last. */
   #leaderlessMs: number | null = null
   #askedMs = 0
-  #toldOf: Configuration | null = null
-  #toldIndex: LogIndex | null = null
+  #reported: Configuration | null = null
+  #reportedIndex: LogIndex | null = null
   #removed = false
 
-  constructor(parts: SelfMembershipParts) {
-    this.#parts = parts
-    this.#current = parts.currentMembers ?? null
+  constructor(options: SelfMembershipOptions) {
+    this.#options = options
+    this.#current = options.currentMembers ?? null
   }
 
   /**
@@ -52,7 +52,7 @@ export class SelfMembership {
     if (this.#leaderlessMs === null || nowMs - this.#leaderlessMs < askAfterMs) return
     if (nowMs - this.#askedMs < askAfterMs) return
     this.#askedMs = nowMs
-    const { self, core, send } = this.#parts
+    const { self, core, send } = this.#options
     for (const { id } of this.#known.members) {
       if (id !== self) send({ kind: 'members-wanted', from: self, to: id, index: core.decided.index })
     }
@@ -63,7 +63,7 @@ export class SelfMembership {
    * the cluster on joining, named are believed, and only whom to talk to: what counts is the log.
    */
   receive(message: Extract<PeerMessage, { readonly kind: 'members-wanted' | 'members' }>): void {
-    const { self, core, send } = this.#parts
+    const { self, core, send } = this.#options
     const { from, index } = message
     if (message.kind === 'members-wanted') {
       const { decided } = core
@@ -80,27 +80,27 @@ export class SelfMembership {
     }
     const { members } = message.configuration
     const isTrusted = this.#known.members.some(({ id }) => id === from)
-    const isNews = index > Math.max(core.decided.index, this.#current?.configurationIndex ?? noIndex)
-    if (!isTrusted || !isNews || !members.some(({ id }) => id === self)) return
+    const isNewer = index > Math.max(core.decided.index, this.#current?.configurationIndex ?? noIndex)
+    if (!isTrusted || !isNewer || !members.some(({ id }) => id === self)) return
     if (configurationFault(message.configuration) !== null) return
     this.#current = { members, configurationIndex: index }
-    this.#toldOf = null
+    this.#reported = null
     this.refresh()
   }
 
   /** The configuration may have changed, or be decided. Cheap when nothing moved. */
   refresh(): void {
-    const { core, transport } = this.#parts
+    const { core, transport } = this.#options
     const { configuration, decided } = core
-    if (this.#toldOf === configuration && this.#toldIndex === decided.index) return
-    this.#toldOf = configuration
-    this.#toldIndex = decided.index
+    if (this.#reported === configuration && this.#reportedIndex === decided.index) return
+    this.#reported = configuration
+    this.#reportedIndex = decided.index
     const peers = this.#peers(configuration, decided.configuration)
     if (peers !== null) transport.setPeers(peers, decided.index)
     const { members } = decided.configuration
-    const isOut = members.length > 0 && !members.some(({ id }) => id === this.#parts.self)
-    if (isOut && decided.index > this.#floor) this.#remove(decided.index)
-    else this.#judge()
+    const isRemoved = members.length > 0 && !members.some(({ id }) => id === this.#options.self)
+    if (isRemoved && decided.index > this.#floor) this.#remove(decided.index)
+    else this.#checkRemoved()
   }
 
   /**
@@ -113,11 +113,11 @@ export class SelfMembership {
     const { members } = this.#known
     if (!members.some(({ id }) => id === peer)) return
     this.#refusals.set(peer, configurationIndex)
-    this.#judge()
+    this.#checkRemoved()
   }
 
-  #judge(): void {
-    const { self, core } = this.#parts
+  #checkRemoved(): void {
+    const { self, core } = this.#options
     for (const [peer, index] of this.#refusals) {
       if (index <= core.decided.index) this.#refusals.delete(peer)
     }
@@ -127,7 +127,7 @@ export class SelfMembership {
 
   /** The last configuration that this member can count on. */
   get #known(): Configuration {
-    const { core, joining } = this.#parts
+    const { core, joining } = this.#options
     if (core.decided.configuration.members.length > 0) return core.decided.configuration
     if (core.configuration.members.length > 0) return core.configuration
     return initialConfiguration(joining?.members ?? [])
@@ -136,25 +136,25 @@ export class SelfMembership {
   /** @returns null: nothing is known of them now, so those of before stay */
   #peers(inForce: Configuration, decided: Configuration): readonly MemberInfo[] | null {
     // Until the log says who is who, those whom the cluster named on joining are the peers.
-    const { joining, core } = this.#parts
+    const { joining, core } = this.#options
     const current = this.#current
-    const isNews = current !== null && current.configurationIndex > core.decided.index
-    const told = isNews ? current.members : []
+    const isNewer = current !== null && current.configurationIndex > core.decided.index
+    const listed = isNewer ? current.members : []
     if (inForce.members.length === 0) {
-      return joining === undefined && !isNews ? null : union(told, joining?.members ?? [])
+      return joining === undefined && !isNewer ? null : union(listed, joining?.members ?? [])
     }
-    return union(union(told, inForce.members), decided.members)
+    return union(union(listed, inForce.members), decided.members)
   }
 
   /** Before it was added it was no member either. */
   get #floor(): LogIndex {
-    return this.#parts.joining?.configurationIndex ?? noIndex
+    return this.#options.joining?.configurationIndex ?? noIndex
   }
 
   #remove(index: LogIndex): void {
     if (this.#removed) return
     this.#removed = true
-    this.#parts.removed(removedBecause(index), index)
+    this.#options.removed(removedBecause(index), index)
   }
 }
 

@@ -61,7 +61,7 @@ export class SnapshotInbox {
    * A leader takes this member for one that lags behind this state: the core tells it how far it
    * is. The latest counts.
    */
-  #needless: (Message & { readonly kind: 'snapshot' }) | null = null
+  #unneeded: (Message & { readonly kind: 'snapshot' }) | null = null
   /** Staged, for a member that asked for it: taken even if the log is further. */
   #repair: Repair | null = null
 
@@ -75,7 +75,7 @@ export class SnapshotInbox {
     const { from, to, term, snapshot } = header
     const violation = this.#needs.violation({ kind: 'snapshot', from, to, term, snapshot })
     if (violation !== null) throw new Error(violation)
-    if (this.#state !== 'free' && !this.#isOutlived(header))
+    if (this.#state !== 'free' && !this.#isOutdated(header))
       throw new Error('another snapshot is being installed')
     this.#supersede(header)
     this.#checkWanted(header)
@@ -122,9 +122,9 @@ export class SnapshotInbox {
     this.#offered = null
     // A repair that the log has overtaken is none of the core's business.
     if (offered !== null && offered.snapshot.index > this.#needs.commit) this.#needs.staged(offered)
-    const needless = this.#needless
-    this.#needless = null
-    if (needless !== null && needless.snapshot.index <= this.#needs.commit) this.#needs.staged(needless)
+    const unneeded = this.#unneeded
+    this.#unneeded = null
+    if (unneeded !== null && unneeded.snapshot.index <= this.#needs.commit) this.#needs.staged(unneeded)
   }
 
   /** The log names a state, or is being told to, that is not the live one yet. */
@@ -181,7 +181,7 @@ export class SnapshotInbox {
    * The staged repair waits for entries that only the log of its own leader may have had: a later
    * one, whose log begins behind them, has to send its state instead.
    */
-  #isOutlived({ term }: SnapshotHeader): boolean {
+  #isOutdated({ term }: SnapshotHeader): boolean {
     const waits = this.#state === 'staged' && this.#offered === null
     return waits && this.#repair !== null && term > this.#repair.term
   }
@@ -192,7 +192,7 @@ export class SnapshotInbox {
       if (snapshot.index > commit) return
       // What this member acknowledged may have been lost on the way, and cut from the leader's log
       // meanwhile: then neither would the log help, nor a state that is refused for ever.
-      this.#needless = { kind: 'snapshot', from, to, term, snapshot }
+      this.#unneeded = { kind: 'snapshot', from, to, term, snapshot }
       this.#needs.wake()
       throw new Error('this member is further than that')
     } else if (stateWanted === null || snapshot.index < stateWanted) {

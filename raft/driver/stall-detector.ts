@@ -21,7 +21,7 @@ export class StallTimer {
 export type StallLimits = { readonly stallMsMax: number; readonly stallCooldownMs: number }
 
 /** Since when each part of this member owes an answer; null: it owes none. Monotonic ms. */
-export type Owed = { readonly writingSinceMs: number | null; readonly applyingSinceMs: number | null }
+export type PendingWork = { readonly writingSinceMs: number | null; readonly applyingSinceMs: number | null }
 
 /**
  * Notices that the log or the api thread of this member stands still while work waits. The time
@@ -30,30 +30,30 @@ export type Owed = { readonly writingSinceMs: number | null; readonly applyingSi
  */
 export class StallDetector {
   readonly #limits: StallLimits
-  #lastLookMs: number | null = null
+  #lastCheckMs: number | null = null
   /** Looks in a row, in ms, during which something stood still. */
   #stalledMs = 0
-  #gaveWayMs = Number.NEGATIVE_INFINITY
+  #lastAttemptMs = Number.NEGATIVE_INFINITY
 
   constructor(limits: StallLimits) {
     this.#limits = limits
   }
 
   /** Asked with every tick. @returns whether to give way; `gaveWay` says that it was tried */
-  stalled(now: number, owed: Owed): boolean {
+  stalled(now: number, work: PendingWork): boolean {
     const { stallMsMax, stallCooldownMs } = this.#limits
-    const sinceLook = this.#lastLookMs === null ? 0 : now - this.#lastLookMs
-    this.#lastLookMs = now
-    this.#stalledMs = standsStill(owed, now) ? this.#stalledMs + Math.min(sinceLook, lookMsMax) : 0
-    return this.#stalledMs >= stallMsMax - lateMs && now - this.#gaveWayMs >= stallCooldownMs
+    const sinceCheck = this.#lastCheckMs === null ? 0 : now - this.#lastCheckMs
+    this.#lastCheckMs = now
+    this.#stalledMs = isStalled(work, now) ? this.#stalledMs + Math.min(sinceCheck, checkMsMax) : 0
+    return this.#stalledMs >= stallMsMax - lateMs && now - this.#lastAttemptMs >= stallCooldownMs
   }
 
   /**
    * Not again for the cooldown, whatever came of it: where all are slow, passing leadership around
    * helps nobody.
    */
-  gaveWay(now: number): void {
-    this.#gaveWayMs = now
+  noteAttempt(now: number): void {
+    this.#lastAttemptMs = now
     this.#stalledMs = 0
   }
 }
@@ -64,7 +64,7 @@ export class ProgressDetector {
   #movedMs = Number.NEGATIVE_INFINITY
 
   /** Told with every tick. */
-  look(now: number, figure: number): void {
+  update(now: number, figure: number): void {
     if (figure <= this.#last) return
     this.#last = figure
     this.#movedMs = now
@@ -81,13 +81,13 @@ const restMs = 2000
 /** An answer younger than this is on its way. */
 const lateMs = 500
 /** A look that comes later than this was held up itself. */
-const lookMsMax = 100
+const checkMsMax = 100
 
 /**
  * Whether the log or the api thread owes an answer for longer than one takes. Who stands still
  * should not lead.
  */
-export function standsStill({ writingSinceMs, applyingSinceMs }: Owed, now: number): boolean {
+export function isStalled({ writingSinceMs, applyingSinceMs }: PendingWork, now: number): boolean {
   return isLate(writingSinceMs, now) || isLate(applyingSinceMs, now)
 }
 

@@ -9,9 +9,9 @@ export type StatusCore = Pick<Raft, 'term' | 'leader' | 'quorumContacts' | 'stat
 export class StatusPublisher {
   readonly #core: StatusCore
   readonly #post: (message: RaftToApi) => void
-  #toldTerm = -1
-  #toldLeader: NodeId | null = null
-  #toldAtMs = Number.NEGATIVE_INFINITY
+  #publishedTerm = -1
+  #publishedLeader: NodeId | null = null
+  #publishedAtMs = Number.NEGATIVE_INFINITY
   #contacts = 0
   #contactAtMs: number | null = null
 
@@ -22,20 +22,20 @@ export class StatusPublisher {
 
   /** Whether another leads, or in another term, than was told last. */
   get outdated(): boolean {
-    return this.#core.term !== this.#toldTerm || this.#core.leader !== this.#toldLeader
+    return this.#core.term !== this.#publishedTerm || this.#core.leader !== this.#publishedLeader
   }
 
-  tell(now: number): void {
+  publish(now: number): void {
     const status = this.#core.status()
-    this.#toldTerm = status.term
-    this.#toldLeader = status.leader
-    this.#toldAtMs = now
+    this.#publishedTerm = status.term
+    this.#publishedLeader = status.leader
+    this.#publishedAtMs = now
     const quorumContactAgeMs = this.#contactAtMs === null ? null : now - this.#contactAtMs
     this.#post({ kind: 'status', status: { ...status, quorumContactAgeMs } })
   }
 
   tick(now: number): void {
-    if (now - this.#toldAtMs >= periodMs) this.tell(now)
+    if (now - this.#publishedAtMs >= periodMs) this.publish(now)
   }
 
   /** The end of a turn: a quorum may have been heard in it. */

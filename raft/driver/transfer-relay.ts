@@ -1,6 +1,6 @@
 import type { TransferAnswer } from '../core/errors.ts'
 import type { NodeId } from '../core/types.ts'
-import type { PeerMessage, TransferTold } from '../ports.ts'
+import type { PeerMessage, TransferRefusal } from '../ports.ts'
 
 /** What the relay asks of the driver. */
 export interface TransferRelayNeeds {
@@ -9,7 +9,7 @@ export interface TransferRelayNeeds {
   transferLeadership(to: NodeId): TransferAnswer
   send(message: PeerMessage): void
   /** To the api thread of this member. */
-  transferRefused(request: number, reason: TransferTold): void
+  transferRefused(request: number, reason: TransferRefusal): void
 }
 
 /**
@@ -48,7 +48,7 @@ export class TransferRelay {
   }
 
   /** Returns why it is refused; null: it began, or another leads by now. */
-  #begin(target: NodeId): TransferTold | null {
+  #begin(target: NodeId): TransferRefusal | null {
     const answer = this.#needs.transferLeadership(target)
     return answer.kind === 'accepted' || answer.reason === 'not-leader' ? null : answer.reason
   }

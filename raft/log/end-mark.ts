@@ -25,7 +25,7 @@ const unfinishedEndMarkName = 'end.new'
 const magic = new Uint8Array([0x4f, 0x52, 0x43, 0x48, 0x45, 0x4e, 0x44, 0x0a])
 const markLength = 40
 
-/** The whole new one or the whole old one, durable. @throws LogFailure */
+/** The whole new one or the whole old one, durable. @throws LogError */
 export function writeEndMark(disk: LogDisk, mark: EndMark): void {
   // Left behind by a process that ended here.
   if (disk.list().includes(unfinishedEndMarkName)) disk.remove(unfinishedEndMarkName)
@@ -43,7 +43,7 @@ export function writeEndMark(disk: LogDisk, mark: EndMark): void {
 /**
  * @returns null when there is none, `damaged` when nobody can tell what it said
  *
- * @throws LogFailure
+ * @throws LogError
  */
 export function readEndMark(disk: LogDisk): EndMark | null | 'damaged' {
   if (!disk.list().includes(endMarkName)) return null

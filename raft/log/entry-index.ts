@@ -77,7 +77,7 @@ export class EntryIndex {
   }
 
   /** Forgets everything below `first`. */
-  cut(first: LogIndex): void {
+  compact(first: LogIndex): void {
     if (first <= this.#first) return
     const gone = Math.min(first - this.#first, this.#count)
     this.#head += gone

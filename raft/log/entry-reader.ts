@@ -34,7 +34,7 @@ export function placesFrom(
 /**
  * Reads the entries at `places`, of which the first has index `from`.
  *
- * @throws LogFailure `damaged`, `io`
+ * @throws LogError `damaged`, `io`
  */
 export function readRun(
   segments: readonly Segment[],

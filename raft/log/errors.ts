@@ -15,7 +15,7 @@ import { Failure } from '../../base/failure.ts'
  * - `cut`: the entry was forgotten, its effect is in the state machine
  * - `missing`: the entry was not written yet
  */
-export type LogFailureCode =
+export type LogErrorCode =
   | 'damaged'
   | 'missing-segment'
   | 'foreign'
@@ -29,7 +29,7 @@ export type LogFailureCode =
   | 'missing'
 
 /** The message is one line that names the file and, where there is one, the remedy. */
-export class LogFailure extends Failure<LogFailureCode> {}
+export class LogError extends Failure<LogErrorCode> {}
 
 /**
  * What an operator does about a log that may have lost a vote or an entry. A copy of it from before
@@ -39,16 +39,16 @@ export const replaceMember =
   'it may have lost a vote or an entry, so this member does not start; bring back no older copy of it, which has forgotten ' +
   'them too: it must be replaced by a new member'
 
-export function damaged(file: string, offset: number, what: string): LogFailure {
-  return new LogFailure('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${replaceMember}`)
+export function damaged(file: string, offset: number, what: string): LogError {
+  return new LogError('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${replaceMember}`)
 }
 
 /** Found while the log is open: what is lost of it is known at the next start only. */
-export function damagedInUse(file: string, offset: number, what: string): LogFailure {
+export function damagedInUse(file: string, offset: number, what: string): LogError {
   const remedy = 'start this member again: it repairs its log, or says that it cannot'
-  return new LogFailure('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${remedy}`)
+  return new LogError('damaged', `log ${file} is damaged at byte ${offset}: ${what}; ${remedy}`)
 }
 
-export function missingSegment(file: string): LogFailure {
-  return new LogFailure('missing-segment', `log ${file} is missing; ${replaceMember}`)
+export function missingSegment(file: string): LogError {
+  return new LogError('missing-segment', `log ${file} is missing; ${replaceMember}`)
 }

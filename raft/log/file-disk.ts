@@ -14,13 +14,13 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { makeDirectoriesSync } from '../../base/make-directories.ts'
 import type { LogDisk, LogFile } from '../ports.ts'
-import { LogFailure } from './errors.ts'
+import { LogError } from './errors.ts'
 
 /** The files of a log in one directory of a real disk. */
 export class FileDisk implements LogDisk {
   readonly #directory: string
 
-  /** Makes the directory when it is not there. @throws LogFailure */
+  /** Makes the directory when it is not there. @throws LogError */
   constructor(directory: string) {
     this.#directory = directory
     translate(`make directory ${directory}`, () => makeDurably(resolve(directory)))
@@ -131,14 +131,18 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EROFS', 'the file system is read-only: give another --data-dir'],
 ])
 
-function translate<T>(deed: string, action: () => T): T {
+function translate<T>(operation: string, action: () => T): T {
   try {
     return action()
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     if (noRoom.has(code))
-      throw new LogFailure('disk-full', `cannot ${deed}: the disk is full (${code}); ${makeRoom}`, { cause })
+      throw new LogError('disk-full', `cannot ${operation}: the disk is full (${code}); ${makeRoom}`, {
+        cause,
+      })
     const remedy = remedies.get(code) ?? 'look at the disk'
-    throw new LogFailure('io', `cannot ${deed}: the operating system refused (${code}); ${remedy}`, { cause })
+    throw new LogError('io', `cannot ${operation}: the operating system refused (${code}); ${remedy}`, {
+      cause,
+    })
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { Channel, LogStore } from '../ports.ts'
-import { LogFailure } from './errors.ts'
+import { LogError } from './errors.ts'
 import type { LogLimits } from './limits.ts'
 import { LogScrub } from './log-scrub.ts'
 import type { LogScrubOptions } from './log-scrub.ts'
@@ -16,7 +16,7 @@ import type {
   RaftToLog,
   ReadRefusal,
 } from './log-protocol.ts'
-import type { LogRepair, WoundedLog } from './wounded-log.ts'
+import type { LogRepair, RepairableLog } from './repairable-log.ts'
 
 /** Above every index: read on to the end. */
 const endless = logIndex(Number.MAX_SAFE_INTEGER)
@@ -25,8 +25,8 @@ type Write = Extract<RaftToLog, { kind: 'write' }>
 
 /** A log that is damaged, and what opens it once it is repaired. */
 export type DamagedLog = {
-  readonly log: WoundedLog
-  /** @throws LogFailure when what is given does not suffice */
+  readonly log: RepairableLog
+  /** @throws LogError when what is given does not suffice */
   readonly repaired: (repair: LogRepair) => LogStore
 }
 
@@ -74,7 +74,7 @@ export class LogActor {
     raft.onMessages((messages) => this.#guard(() => this.#serveRaft(messages)))
     api?.onMessages((messages) => this.#guard(() => this.#serveApi(messages)))
     if (this.#damaged === null) this.#opened()
-    else raft.post({ kind: 'wounded', ...this.#damaged.log.summary })
+    else raft.post({ kind: 'damaged', ...this.#damaged.log.summary })
   }
 
   #opened(): void {
@@ -100,7 +100,7 @@ export class LogActor {
     const plan = damaged.log.plan(covered)
     if (plan.kind === 'fetch' && entries.length === 0) {
       const { first } = plan
-      this.#options.raft.post({ kind: 'repair-wants', first, anchor: damaged.log.wound.anchor })
+      this.#options.raft.post({ kind: 'repair-wants', first, anchor: damaged.log.damage.anchor })
       return
     }
     this.#store = damaged.repaired({ covered, entries })
@@ -135,9 +135,9 @@ export class LogActor {
         if (refused !== null) raft.post({ kind: 'fetch-refused', id, reason: refused })
         return
       }
-      case 'cut':
-        this.#open.cut(message.base)
-        raft.post({ kind: 'cut-done', index: message.base.index })
+      case 'compact':
+        this.#open.compact(message.base)
+        raft.post({ kind: 'compacted', index: message.base.index })
         this.#scrub?.repair()
         return
       case 'stop':
@@ -167,7 +167,7 @@ export class LogActor {
     const began = clock.monotonicMs()
     for (const { entries } of group) {
       const refusal = refuse(entries)
-      if (refusal !== null) throw new LogFailure('altered', refusal)
+      if (refusal !== null) throw new LogError('altered', refusal)
     }
     this.#open.append(group)
     raft.post({
@@ -197,7 +197,7 @@ export class LogActor {
       answer(this.#open.read(from, to ?? endless, bytesMax))
       return null
     } catch (cause) {
-      if (cause instanceof LogFailure && (cause.code === 'cut' || cause.code === 'missing')) return cause.code
+      if (cause instanceof LogError && (cause.code === 'cut' || cause.code === 'missing')) return cause.code
       throw cause
     }
   }
@@ -210,7 +210,7 @@ export class LogActor {
     try {
       action()
     } catch (cause) {
-      if (!(cause instanceof LogFailure)) throw cause
+      if (!(cause instanceof LogError)) throw cause
       this.#over = true
       const failed: LogFailed = { kind: 'failed', code: cause.code, message: cause.message }
       this.#options.raft.post(failed)

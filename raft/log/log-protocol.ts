@@ -1,8 +1,8 @@
 import type { PersistTicket } from '../core/ready.ts'
 import type { Configuration, Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { LogWrite, RecoveredLog } from '../ports.ts'
-import type { LogFailureCode } from './errors.ts'
-import type { EntryId } from './stretch.ts'
+import type { LogErrorCode } from './errors.ts'
+import type { EntryId } from './intact-run.ts'
 
 /*
  * What the log thread and its two neighbours say to each other. Messages of one neighbour are
@@ -17,10 +17,10 @@ export type RaftToLog =
    * `bytesMax`.
    */
   | { readonly kind: 'fetch'; readonly id: number; readonly from: LogIndex; readonly bytesMax: number }
-  /** Answered by `cut-done`. At or below the present base it does nothing. */
-  | { readonly kind: 'cut'; readonly base: SnapshotMeta }
+  /** Answered by `compacted`. At or below the present base it does nothing. */
+  | { readonly kind: 'compact'; readonly base: SnapshotMeta }
   /**
-   * Answers `wounded`: repair the log with what is given. Answered by `opened`, or by
+   * Answers `damaged`: repair the log with what is given. Answered by `opened`, or by
    * `repair-wants` when entries are missing. @param covered what the database durably holds @param
    * entries of a peer, as `repair-wants` says
    */
@@ -32,12 +32,12 @@ export type LogToRaft =
   /** The first word: what was found on disk. */
   | { readonly kind: 'opened'; readonly recovered: RecoveredLog }
   /** The first word instead: the log is damaged, and serves nothing until it is repaired. */
-  | ({ readonly kind: 'wounded' } & WoundedSummary)
+  | ({ readonly kind: 'damaged' } & DamageSummary)
   /** These entries are missing; the last one that is sent must be `anchor`. */
   | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
   /**
-   * The scrub found damage, in one line: a `cut` that is as high as it may be lets the log repair
-   * itself.
+   * The scrub found damage, in one line. The log can repair itself once a `compact` has moved its
+   * base as far as possible.
    */
   | { readonly kind: 'damage-found'; readonly line: string }
   | { readonly kind: 'damage-repaired'; readonly line: string }
@@ -57,13 +57,13 @@ export type LogToRaft =
   | { readonly kind: 'fetched'; readonly id: number; readonly entries: readonly Entry[] }
   | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
   /** Durable: nothing at or below this index is in the log. */
-  | { readonly kind: 'cut-done'; readonly index: LogIndex }
+  | { readonly kind: 'compacted'; readonly index: LogIndex }
   /** Instead of any answer; nothing follows. The member must stop. */
   | LogFailed
   | { readonly kind: 'stopped' }
 
 /** What is known of a damaged log. */
-export type WoundedSummary = {
+export type DamageSummary = {
   /** The log begins there, or later where the damage swallowed that. */
   readonly base: SnapshotMeta
   readonly lastIndex: LogIndex
@@ -97,7 +97,7 @@ export type ReadRefusal = 'cut' | 'missing'
 
 export type LogFailed = {
   readonly kind: 'failed'
-  readonly code: LogFailureCode
+  readonly code: LogErrorCode
   /** One line. */
   readonly message: string
 }

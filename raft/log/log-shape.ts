@@ -74,7 +74,7 @@ export class LogShape {
     this.#configurations = []
   }
 
-  cut(base: SnapshotMeta): void {
+  compact(base: SnapshotMeta): void {
     assert(base.index > this.#base.index, 'a cut moves the base up')
     assert(base.index <= this.#lastIndex, 'a cut stays within the log')
     const cutRun = this.#runs.findLast((one) => one.first <= base.index)

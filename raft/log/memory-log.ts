@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts'
 import { entryBytes, noSnapshot } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { LogStore, LogWrite, RecoveredLog } from '../ports.ts'
-import { LogFailure } from './errors.ts'
+import { LogError } from './errors.ts'
 import { LogShape } from './log-shape.ts'
 
 /**
@@ -42,9 +42,9 @@ export class MemoryLog implements LogStore {
     assert(from <= to, 'a read runs upward')
     const base = this.#shape.base.index
     if (from <= base)
-      throw new LogFailure('cut', `entry ${from} was cut from the log, which begins after ${base}`)
+      throw new LogError('cut', `entry ${from} was cut from the log, which begins after ${base}`)
     const last = this.#shape.lastIndex
-    if (from > last) throw new LogFailure('missing', `entry ${from} is not in the log, which ends at ${last}`)
+    if (from > last) throw new LogError('missing', `entry ${from} is not in the log, which ends at ${last}`)
     const entries: Entry[] = []
     let left = bytesMax
     for (const entry of this.#entries.slice(from - base - 1, Math.min(to, last) - base)) {
@@ -55,10 +55,10 @@ export class MemoryLog implements LogStore {
     return entries
   }
 
-  cut(base: SnapshotMeta): void {
+  compact(base: SnapshotMeta): void {
     const gone = base.index - this.#shape.base.index
     if (gone <= 0) return
-    this.#shape.cut(base)
+    this.#shape.compact(base)
     this.#entries = this.#entries.slice(gone)
   }
 

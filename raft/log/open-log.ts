@@ -12,7 +12,7 @@ export type OpenedLog = Pick<LogActorOptions, 'store'> & {
   readonly wal: () => Wal
 }
 
-/** Opens the log of a member, whole or damaged. @throws LogFailure when nothing can repair it */
+/** Opens the log of a member, whole or damaged. @throws LogError when nothing can repair it */
 export function openLog(options: WalOptions): OpenedLog {
   const opened = Wal.openOrSalvage(options)
   let wal = opened instanceof Wal ? opened : null

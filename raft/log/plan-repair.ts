@@ -1,6 +1,6 @@
 import type { Configuration, Entry, HardState, LogIndex, SnapshotMeta } from '../core/types.ts'
 import { logIndex } from '../core/types.ts'
-import type { EntryId } from './stretch.ts'
+import type { EntryId } from './intact-run.ts'
 
 /*
  * When a damaged log may be repaired. The damage may have swallowed entries, terms, votes and
@@ -25,7 +25,7 @@ import type { EntryId } from './stretch.ts'
  */
 
 /** What is known of a damaged log. */
-export type Wound = {
+export type LogDamage = {
   /** The latest base that is intact. */
   readonly base: SnapshotMeta
   /** The entries of `before` begin with this index. */
@@ -47,25 +47,25 @@ export type LogRepairPlan =
   | { readonly kind: 'rewrite'; readonly base: SnapshotMeta }
   /** Entries from `first` on are missing up to the one before `wound.first`. */
   | { readonly kind: 'fetch'; readonly base: SnapshotMeta; readonly first: LogIndex }
-  | { readonly kind: 'refuse'; readonly why: string }
+  | { readonly kind: 'refuse'; readonly reason: string }
 
 /** @param covered what this member's own database durably holds; null: not known */
-export function planLogRepair(wound: Wound, covered: SnapshotMeta | null): LogRepairPlan {
-  const base = baseOf(wound, covered)
-  if (wound.hardState.term < wound.last.term) return refuse('its last term is older than its last entry')
-  if (wound.hardState.commit > wound.last.index) return refuse('what was known committed is not in it')
-  if (base.index > wound.last.index) return refuse('it ends before what the database holds')
+export function planLogRepair(damage: LogDamage, covered: SnapshotMeta | null): LogRepairPlan {
+  const base = baseOf(damage, covered)
+  if (damage.hardState.term < damage.last.term) return refuse('its last term is older than its last entry')
+  if (damage.hardState.commit > damage.last.index) return refuse('what was known committed is not in it')
+  if (base.index > damage.last.index) return refuse('it ends before what the database holds')
   if (base.index > 0 && base.configuration.members.length === 0) {
     return refuse('the configuration that it began with is lost')
   }
-  const joins = wound.knownFirst <= base.index + 1
-  const have = Math.max(base.index, joins ? wound.known : 0)
-  if (have + 1 >= wound.first) return { kind: 'rewrite', base }
+  const joins = damage.knownFirst <= base.index + 1
+  const have = Math.max(base.index, joins ? damage.known : 0)
+  if (have + 1 >= damage.first) return { kind: 'rewrite', base }
   return { kind: 'fetch', base, first: logIndex(have + 1) }
 }
 
 /** Compaction could have moved the base there at any time: the database has everything below. */
-function baseOf({ base }: Wound, covered: SnapshotMeta | null): SnapshotMeta {
+function baseOf({ base }: LogDamage, covered: SnapshotMeta | null): SnapshotMeta {
   if (covered === null || covered.index <= base.index) return base
   // A state machine that saw no configuration entry yet is still under the one the log began with.
   return covered.configuration.members.length > 0
@@ -79,7 +79,7 @@ function baseOf({ base }: Wound, covered: SnapshotMeta | null): SnapshotMeta {
  * @param entries consecutive, from `first` up to the anchor
  * @returns why they are not the missing ones; null when they are
  */
-export function judgeFetched(anchor: EntryId, first: LogIndex, entries: readonly Entry[]): string | null {
+export function checkFetched(anchor: EntryId, first: LogIndex, entries: readonly Entry[]): string | null {
   let term = 0
   for (const [at, entry] of entries.entries()) {
     if (entry.index !== first + at) return `entry ${entry.index} in the place of ${first + at}`
@@ -94,6 +94,6 @@ export function judgeFetched(anchor: EntryId, first: LogIndex, entries: readonly
   return null
 }
 
-function refuse(why: string): LogRepairPlan {
-  return { kind: 'refuse', why }
+function refuse(reason: string): LogRepairPlan {
+  return { kind: 'refuse', reason }
 }

@@ -5,7 +5,7 @@ import { sameBase } from './configuration-codec.ts'
 import { endMarkName, readEndMark } from './end-mark.ts'
 import type { EndMark } from './end-mark.ts'
 import { EntryIndex } from './entry-index.ts'
-import { damaged, LogFailure, missingSegment, replaceMember } from './errors.ts'
+import { damaged, LogError, missingSegment, replaceMember } from './errors.ts'
 import { decodeGroupHeader } from './group-decoder.ts'
 import type { PlacedRecord } from './group-decoder.ts'
 import {
@@ -43,7 +43,7 @@ const windowBytes = 1024 * 1024
  *
  * @param owner whose log it should be
  * @returns null when there is no log yet
- * @throws LogFailure
+ * @throws LogError
  */
 export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
   const names = disk.list()
@@ -76,7 +76,7 @@ class Recovery {
   readonly #run: readonly number[]
   readonly #segments: Segment[] = []
   /** Done once everything was judged: a log that is refused is left as it was found. */
-  readonly #repairs: { readonly report: string | null; readonly deed: () => void }[] = []
+  readonly #repairs: { readonly report: string | null; readonly action: () => void }[] = []
   #shape: LogShape | null = null
   #index = new EntryIndex(logIndex(1))
   #logId: Uint8Array | null = null
@@ -104,9 +104,9 @@ class Recovery {
       }
       if (end === 'damaged') {
         const report = `file ${endMarkName} of the log is damaged; the log was read without it`
-        this.#repairs.push({ report, deed: () => this.#disk.remove(endMarkName) })
+        this.#repairs.push({ report, action: () => this.#disk.remove(endMarkName) })
       } else if (end !== null) this.#checkEnd(end)
-      for (const { deed } of this.#repairs) deed()
+      for (const { action } of this.#repairs) action()
       this.#makeDurable()
       for (const number of all.filter((n) => !this.#run.includes(n))) this.#disk.remove(segmentName(number))
       this.#disk.syncDirectory()
@@ -128,7 +128,7 @@ class Recovery {
   /** What was promised durable by the time the log was closed is there. */
   #checkEnd(end: EndMark): void {
     if (!sameBytes(end.logId, present(this.#logId, 'a preamble was read'))) {
-      throw new LogFailure('foreign', `log ${endMarkName} belongs to another log; ${replaceMember}`)
+      throw new LogError('foreign', `log ${endMarkName} belongs to another log; ${replaceMember}`)
     }
     const sequence = present(this.#sequence, 'a group was read')
     const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)
@@ -170,7 +170,7 @@ class Recovery {
       window.bytes(0, Math.min(preambleBytes, window.size)),
     )
     if (this.#logId !== null && !sameBytes(this.#logId, logId)) {
-      throw new LogFailure('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
+      throw new LogError('foreign', `log ${name} belongs to another log; remove it, the others are whole`)
     }
     return logId
   }
@@ -183,7 +183,7 @@ class Recovery {
       if (found.kind === 'interrupted' && segment.end > preambleBytes) {
         this.#repairs.push({
           report: `took away an interrupted write of ${found.bytes} bytes at byte ${segment.end} of log ${name}`,
-          deed: () => {
+          action: () => {
             file.truncate(segment.end)
             file.sync()
             segment.size = segment.end
@@ -215,7 +215,7 @@ class Recovery {
   #head(name: string, group: FoundGroup, { record }: PlacedRecord): void {
     const shape = this.#shape
     const first = this.#segments.length === 1
-    const disagrees = (): LogFailure => damaged(name, group.offset, 'it does not continue the one before')
+    const disagrees = (): LogError => damaged(name, group.offset, 'it does not continue the one before')
     switch (record.kind) {
       case 'base':
         if (first) this.#shape = new LogShape(record.meta)
@@ -240,7 +240,7 @@ class Recovery {
   #record(segment: Segment, group: FoundGroup, placed: PlacedRecord): void {
     const shape = present(this.#shape, 'a head comes first')
     const { record } = placed
-    const wrong = (what: string): LogFailure => damaged(segment.name, group.offset + placed.offset, what)
+    const wrong = (what: string): LogError => damaged(segment.name, group.offset + placed.offset, what)
     switch (record.kind) {
       case 'entry': {
         const { index } = record.entry
@@ -263,8 +263,8 @@ class Recovery {
         if (record.meta.index <= shape.base.index || record.meta.index > shape.lastIndex) {
           throw wrong('a base outside the log')
         }
-        shape.cut(record.meta)
-        this.#index.cut(logIndex(record.meta.index + 1))
+        shape.compact(record.meta)
+        this.#index.compact(logIndex(record.meta.index + 1))
         return
       case 'snapshot':
         shape.reset(record.meta)
@@ -295,7 +295,7 @@ class Recovery {
     } finally {
       file.close()
     }
-    this.#repairs.push({ report: null, deed: () => this.#disk.remove(name) })
+    this.#repairs.push({ report: null, action: () => this.#disk.remove(name) })
   }
 
   /**

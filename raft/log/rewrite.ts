@@ -28,7 +28,7 @@ const groupBytesWanted = 1 * MiB
  * step; a crash before it leaves the log as it was, one behind it leaves old segments that the next
  * start removes.
  *
- * @throws LogFailure
+ * @throws LogError
  */
 export function rewriteLog(disk: LogDisk, log: NewLog): void {
   const { logId, owner, base } = log

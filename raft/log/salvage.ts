@@ -2,13 +2,13 @@ import { noSnapshot } from '../core/types.ts'
 import type { LogDisk } from '../ports.ts'
 import { readEndMark } from './end-mark.ts'
 import type { EndMark } from './end-mark.ts'
-import { LogFailure } from './errors.ts'
+import { LogError } from './errors.ts'
 import { decodeGroup, decodeGroupHeader } from './group-decoder.ts'
 import { groupBytes, groupHeaderBytes, preambleBytes, sectorBytes, segmentName } from './layout.ts'
 import { checkPreamble, SegmentWindow } from './segment.ts'
 import type { LogOwner } from './segment.ts'
-import { Stretch } from './stretch.ts'
-import type { IntactGroup } from './stretch.ts'
+import { IntactRun } from './intact-run.ts'
+import type { IntactGroup } from './intact-run.ts'
 
 /**
  * What is intact of a damaged log: everything before the first damaged place, everything behind the
@@ -17,9 +17,9 @@ import type { IntactGroup } from './stretch.ts'
 export type Salvage = {
   readonly logId: Uint8Array
   /** null when the beginning of the log is damaged. */
-  readonly before: Stretch | null
+  readonly before: IntactRun | null
   /** Reaches the end of the log, so that no later write is missing. */
-  readonly behind: Stretch
+  readonly behind: IntactRun
 }
 
 const windowBytes = 1024 * 1024
@@ -29,29 +29,29 @@ const windowBytes = 1024 * 1024
  *
  * @param run numbers of the segments, consecutive, ascending
  * @returns null when nothing behind the damage is intact, or when what is intact contradicts itself
- * @throws LogFailure `io`; `foreign`, `newer-format`, `older-format` of a segment
+ * @throws LogError `io`; `foreign`, `newer-format`, `older-format` of a segment
  */
 export function salvage(disk: LogDisk, owner: LogOwner, run: readonly number[]): Salvage | null {
   const end = readEndMark(disk)
   if (end === 'damaged') return null
-  const walk = new Walk(disk, owner, end)
+  const scan = new SalvageScan(disk, owner, end)
   for (const [at, number] of run.entries()) {
-    const sealed = walk.segment(number)
+    const sealed = scan.segment(number)
     // A sealed segment without the next one lost whatever was written to that one.
     if (at === run.length - 1 && sealed) return null
   }
-  return walk.result(run[0] === 1)
+  return scan.result(run[0] === 1)
 }
 
-class Walk {
+class SalvageScan {
   readonly #disk: LogDisk
   readonly #owner: LogOwner
   readonly #end: EndMark | null
   #logId: Uint8Array | null
   #identified = false
-  #before: Stretch | null = null
+  #before: IntactRun | null = null
   /** Unbroken up to where the walk is; null: it is at a damaged place. */
-  #stretch: Stretch | null = null
+  #current: IntactRun | null = null
   #broken = false
   /** Highest sequence of an intact group outside of the present stretch. */
   #sequenceElsewhere = 0
@@ -82,7 +82,7 @@ class Walk {
    * a known head
    */
   result(fromTheStart: boolean): Salvage | null {
-    const behind = this.#stretch
+    const behind = this.#current
     if (behind === null || this.#logId === null || this.#contradiction) return null
     if (!this.#broken || !this.#identified) return null
     // Rot may put a copy of an old group in the place of the newest one: what was there is lost.
@@ -103,7 +103,7 @@ class Walk {
       if (logId.some((byte, at) => byte !== this.#logId?.[at])) this.#contradiction = true
       this.#identified = true
     } catch (cause) {
-      if (!(cause instanceof LogFailure) || cause.code !== 'damaged') throw cause
+      if (!(cause instanceof LogError) || cause.code !== 'damaged') throw cause
       this.#break()
       if (this.#end !== null) this.#identified = true
     }
@@ -136,8 +136,8 @@ class Walk {
   ): { readonly group: IntactGroup | null; readonly length: number } {
     const header = decodeGroupHeader(window.bytes(at, groupHeaderBytes), 0)
     if (header === null) return { group: null, length: sectorBytes }
-    const isOurs = header.segment === number && header.logId.every((byte, i) => byte === this.#logId?.[i])
-    if (!isOurs) return { group: null, length: sectorBytes }
+    const belongs = header.segment === number && header.logId.every((byte, i) => byte === this.#logId?.[i])
+    if (!belongs) return { group: null, length: sectorBytes }
     const length = groupBytes(header.bodyBytes)
     const records = decodeGroup(window.bytes(at, length), header)
     if (records === null) return { group: null, length }
@@ -147,23 +147,23 @@ class Walk {
   }
 
   #intact(group: IntactGroup): void {
-    if (this.#stretch !== null && !this.#stretch.follows(group)) this.#break()
-    if (this.#stretch === null) {
-      this.#stretch = new Stretch(group)
-      if (!this.#broken && group.isHead) this.#before = this.#stretch
+    if (this.#current !== null && !this.#current.follows(group)) this.#break()
+    if (this.#current === null) {
+      this.#current = new IntactRun(group)
+      if (!this.#broken && group.isHead) this.#before = this.#current
     }
-    if (this.#stretch.take(group) !== null) this.#contradiction = true
+    if (this.#current.take(group) !== null) this.#contradiction = true
   }
 
   #break(): void {
     this.#broken = true
-    if (this.#stretch === null) return
-    this.#sequenceElsewhere = Math.max(this.#sequenceElsewhere, this.#stretch.sequence - 1)
-    this.#stretch = null
+    if (this.#current === null) return
+    this.#sequenceElsewhere = Math.max(this.#sequenceElsewhere, this.#current.sequence - 1)
+    this.#current = null
   }
 }
 
 /** Whether everything is there that was durable when the log was closed. */
-function reaches({ sequence, chain }: Stretch, end: EndMark): boolean {
+function reaches({ sequence, chain }: IntactRun, end: EndMark): boolean {
   return sequence > end.sequence || (sequence === end.sequence && chain === end.chain)
 }

@@ -15,7 +15,7 @@ export type FoundGroup = {
   readonly records: readonly PlacedRecord[]
 }
 
-export type Found =
+export type ScanResult =
   | FoundGroup
   | { readonly kind: 'end' }
   /** A write nobody was told to be durable; it and the `bytes` it reaches go. */
@@ -65,8 +65,8 @@ export class GroupScanner {
     this.#sequence = (this.#sequence ?? 1) - 1
   }
 
-  /** @throws LogFailure `damaged` */
-  next(at: number): Found {
+  /** @throws LogError `damaged` */
+  next(at: number): ScanResult {
     if (at >= this.#window.size) return { kind: 'end' }
     const header = decodeGroupHeader(this.#window.bytes(at, groupHeaderBytes), 0)
     if (header === null) return this.#withoutHeader(at)
@@ -81,8 +81,8 @@ export class GroupScanner {
   }
 
   #checkPlace(at: number, header: GroupHeader): void {
-    const ours = header.logId.every((byte, place) => byte === this.#logId[place])
-    if (!ours || header.segment !== this.#number)
+    const sameLog = header.logId.every((byte, place) => byte === this.#logId[place])
+    if (!sameLog || header.segment !== this.#number)
       throw damaged(this.#name, at, 'a write meant for another place')
     const follows =
       (this.#sequence === null || header.sequence === this.#sequence) &&
@@ -91,7 +91,7 @@ export class GroupScanner {
   }
 
   /** The header is whole, so the length is known; its records are not. */
-  #broken(at: number, header: GroupHeader, bytes: Uint8Array): Found {
+  #broken(at: number, header: GroupHeader, bytes: Uint8Array): ScanResult {
     const sectorsMissing = countZeroSectors(bytes) > header.sparseSectors
     const endMissing = isZero(bytes, bytes.length - paddingBytesMin, bytes.length)
     if (!sectorsMissing && !endMissing) throw damaged(this.#name, at, 'a record is not as it was written')
@@ -101,10 +101,10 @@ export class GroupScanner {
     return { kind: 'interrupted', bytes: bytes.length }
   }
 
-  #withoutHeader(at: number): Found {
+  #withoutHeader(at: number): ScanResult {
     const last = this.#window.lastNonZero(at)
     if (last === null) return { kind: 'end' }
-    const interrupted: Found = { kind: 'interrupted', bytes: last + 1 - at }
+    const interrupted: ScanResult = { kind: 'interrupted', bytes: last + 1 - at }
     if (countSparseSectors(this.#window.bytes(at, sectorBytes)) === 1) {
       // Nothing was written here, or its first sector is missing. A later group would show that it
       // was durable.

@@ -1,5 +1,5 @@
 import type { LogFile } from '../ports.ts'
-import { LogFailure } from './errors.ts'
+import { LogError } from './errors.ts'
 import { decodeGroupHeader, decodeRecord } from './group-decoder.ts'
 import { groupBytes, groupHeaderBytes, mark, markBytes, paddingByte, preambleBytes } from './layout.ts'
 import { recordHeaderBytes } from './layout.ts'
@@ -67,7 +67,7 @@ function scrubStep(segment: ScrubbedSegment, place: ScrubPlace, bytesMax: number
     if (offset >= segment.end) return moved({ ...scrubStart, segment: segment.number + 1 }, 0)
     return group === null ? header(segment, place) : records(segment, place, group, bytesMax)
   } catch (cause) {
-    if (cause instanceof LogFailure && cause.code === 'io') return damagedAt(segment, offset, cause.message)
+    if (cause instanceof LogError && cause.code === 'io') return damagedAt(segment, offset, cause.message)
     throw cause
   }
 }

@@ -1,7 +1,7 @@
 import type { NodeId } from '../core/types.ts'
 import type { LogDisk, LogFile } from '../ports.ts'
 import { checksum } from './checksum.ts'
-import { damaged, LogFailure } from './errors.ts'
+import { damaged, LogError } from './errors.ts'
 import {
   formatVersion,
   getU64,
@@ -70,7 +70,7 @@ export function encodePreamble(number: number, logId: Uint8Array, owner: LogOwne
 /**
  * @param name of the file, for the words of a refusal
  * @returns the log's id
- * @throws LogFailure `foreign`, `newer-format`, `older-format`, `damaged`
+ * @throws LogError `foreign`, `newer-format`, `older-format`, `damaged`
  */
 export function checkPreamble(
   name: string,
@@ -80,21 +80,21 @@ export function checkPreamble(
   if (bytes.length < preambleBytes) throw damaged(name, bytes.length, 'the file ends within its preamble')
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.getUint32(12, true) !== preambleChecksum(bytes)) {
-    if (looksLikeOurs(bytes)) throw damaged(name, 0, 'the preamble is not as it was written')
-    throw new LogFailure('foreign', `log ${name} is no log segment; choose another --data-dir or remove it`)
+    if (hasMostOfMagic(bytes)) throw damaged(name, 0, 'the preamble is not as it was written')
+    throw new LogError('foreign', `log ${name} is no log segment; choose another --data-dir or remove it`)
   }
   // The preamble is the one thing every format has in common, so its number can be believed.
   checkFormat(name, view.getUint32(8, true))
   const number = view.getUint32(24, true)
   if (number !== expected.number) {
-    throw new LogFailure(
+    throw new LogError(
       'foreign',
       `log ${name} is segment ${number} under another's name; give it back its own`,
     )
   }
   const owner = getU64(view, 28)
   if (expected.owner !== null && owner !== expected.owner) {
-    throw new LogFailure(
+    throw new LogError(
       'foreign',
       `log ${name} is that of member ${String(owner)}, this is member ${expected.owner}: ` +
         'give each member its own data directory',
@@ -109,7 +109,7 @@ function checkFormat(name: string, version: number): void {
     version > formatVersion
       ? (['newer-format', 'start the newer program'] as const)
       : (['older-format', 'start the program that wrote it, or begin with another --data-dir'] as const)
-  throw new LogFailure(
+  throw new LogError(
     code,
     `log ${name} has format ${version}, this program reads ${formatVersion}: ${remedy}`,
   )
@@ -120,7 +120,7 @@ function preambleChecksum(bytes: Uint8Array): number {
 }
 
 /** Most of the magic is there: rot, not somebody else's file. */
-function looksLikeOurs(bytes: Uint8Array): boolean {
+function hasMostOfMagic(bytes: Uint8Array): boolean {
   return segmentMagic.filter((byte, at) => bytes[at] === byte).length >= segmentMagic.length / 2
 }
 

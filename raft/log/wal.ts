@@ -8,7 +8,7 @@ import { hasRoomAhead } from './zeros-ahead.ts'
 import { EntryIndex } from './entry-index.ts'
 import type { EntryPlace } from './entry-index.ts'
 import { placesFrom, readRun } from './entry-reader.ts'
-import { damaged, LogFailure } from './errors.ts'
+import { damaged, LogError } from './errors.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import type { PlacedEntry } from './group-encoder.ts'
 import { logIdBytes, preambleBytes } from './layout.ts'
@@ -21,8 +21,8 @@ import { scrubTurn } from './scrub.ts'
 import type { ScrubbedSegment, ScrubPlace, ScrubTurn } from './scrub.ts'
 import { createSegment, encodePreamble } from './segment.ts'
 import type { LogOwner, Segment } from './segment.ts'
-import { WoundedLog } from './wounded-log.ts'
-import type { LogRepair } from './wounded-log.ts'
+import { RepairableLog } from './repairable-log.ts'
+import type { LogRepair } from './repairable-log.ts'
 
 export type WalOptions = {
   readonly disk: LogDisk
@@ -65,7 +65,7 @@ export class Wal implements LogStore {
   #dead = false
   #closed = false
 
-  /** @throws LogFailure */
+  /** @throws LogError */
   static open(options: WalOptions): Wal {
     return new Wal(options, recover(options.disk, options.owner ?? null) ?? create(options))
   }
@@ -74,22 +74,22 @@ export class Wal implements LogStore {
    * Opens a log, and repairs one whose damage took nothing that counts. When something is missing
    * that others may have, the log is returned closed, with what is known of it.
    *
-   * @throws LogFailure
+   * @throws LogError
    */
-  static openOrSalvage(options: WalOptions): Wal | WoundedLog {
+  static openOrSalvage(options: WalOptions): Wal | RepairableLog {
     try {
       return Wal.open(options)
     } catch (cause) {
-      const wounded =
-        cause instanceof LogFailure ? WoundedLog.find(options.disk, options.owner ?? null, cause) : null
-      if (wounded === null) throw cause
-      return wounded.plan(null).kind === 'rewrite' ? Wal.openRepaired(options, wounded) : wounded
+      const damaged =
+        cause instanceof LogError ? RepairableLog.find(options.disk, options.owner ?? null, cause) : null
+      if (damaged === null) throw cause
+      return damaged.plan(null).kind === 'rewrite' ? Wal.openRepaired(options, damaged) : damaged
     }
   }
 
-  /** @throws LogFailure when what is given does not suffice */
-  static openRepaired(options: WalOptions, wounded: WoundedLog, repair: LogRepair = nothingGiven): Wal {
-    const repaired = wounded.repair(repair)
+  /** @throws LogError when what is given does not suffice */
+  static openRepaired(options: WalOptions, damaged: RepairableLog, repair: LogRepair = nothingGiven): Wal {
+    const repaired = damaged.repair(repair)
     const files = recover(options.disk, options.owner ?? null)
     return new Wal(options, { ...present(files, 'a repaired log is there'), repaired })
   }
@@ -148,16 +148,13 @@ export class Wal implements LogStore {
     assert(from <= to, 'a read runs upward')
     assert(!this.#closed, 'the log is open')
     if (from <= this.#shape.base.index) {
-      throw new LogFailure(
+      throw new LogError(
         'cut',
         `entry ${from} was cut from the log, which begins after ${this.#shape.base.index}`,
       )
     }
     if (from > this.#shape.lastIndex) {
-      throw new LogFailure(
-        'missing',
-        `entry ${from} is not in the log, which ends at ${this.#shape.lastIndex}`,
-      )
+      throw new LogError('missing', `entry ${from} is not in the log, which ends at ${this.#shape.lastIndex}`)
     }
     const end = Math.min(to, this.#shape.lastIndex)
     const entries: Entry[] = []
@@ -174,14 +171,14 @@ export class Wal implements LogStore {
     return entries
   }
 
-  cut(base: SnapshotMeta): void {
+  compact(base: SnapshotMeta): void {
     if (base.index <= this.#shape.base.index) return
     assert(base.index <= this.#shape.lastIndex, 'a cut stays within the log')
     this.#guard(() => {
       this.#makeRoom([])
       this.#commit((encoder) => encoder.meta('base', base))
-      this.#shape.cut(base)
-      this.#index.cut(logIndex(base.index + 1))
+      this.#shape.compact(base)
+      this.#index.compact(logIndex(base.index + 1))
       this.#removeUnneeded()
       this.#noRoomAhead = false
     })
@@ -254,7 +251,7 @@ export class Wal implements LogStore {
     try {
       return this.read(logIndex(base.index + 1), lastIndex, Infinity)
     } catch (cause) {
-      if (cause instanceof LogFailure && (cause.code === 'damaged' || cause.code === 'io')) return null
+      if (cause instanceof LogError && (cause.code === 'damaged' || cause.code === 'io')) return null
       throw cause
     }
   }
@@ -272,14 +269,14 @@ export class Wal implements LogStore {
       writeEndMark(this.#disk, { logId, segment, chain: this.#chain, sequence: this.#sequence })
     } catch (cause) {
       // It is a help, not a promise; the one before holds on.
-      if (!(cause instanceof LogFailure)) throw cause
+      if (!(cause instanceof LogError)) throw cause
     }
   }
 
   /** After one failure nobody knows what is on disk, so nothing more is written or promised. */
   #guard(action: () => void): void {
     assert(!this.#closed, 'the log is open')
-    if (this.#dead) throw new LogFailure('dead', 'the log failed before; it must be opened anew')
+    if (this.#dead) throw new LogError('dead', 'the log failed before; it must be opened anew')
     this.#dead = true
     action()
     this.#dead = false

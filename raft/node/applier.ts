@@ -55,9 +55,9 @@ export class Applier<Outcome> {
   #reading = false
   #installing = false
   /** Answers asked for before an installation are void. */
-  #era = 0
+  #epoch = 0
   #running = false
-  #owed = 0
+  #credit = 0
   #creditTimer: Timer | null = null
   #stopped = false
 
@@ -97,7 +97,7 @@ export class Applier<Outcome> {
     const first = entries[0]
     if (first !== undefined) {
       if (!this.#installing && first.index === this.#received + 1) this.#push(entries, true)
-      else this.#owe(sum(entries))
+      else this.#addCredit(sum(entries))
     }
     this.#run()
     this.#catchUp()
@@ -106,10 +106,10 @@ export class Applier<Outcome> {
   /** The log begins with this state now; so does memory, as soon as it is installed. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     this.#installing = true
-    this.#era++
+    this.#epoch++
     this.#reading = false
     for (const batch of this.#queue) {
-      if (batch.streamed) this.#owe(sum(batch.entries.slice(this.#offset)))
+      if (batch.streamed) this.#addCredit(sum(batch.entries.slice(this.#offset)))
       this.#offset = 0
     }
     this.#queue = []
@@ -191,7 +191,7 @@ export class Applier<Outcome> {
     this.#applied = last.index
     this.#options.onSettled(settled)
     this.#options.onApplied(last.index, last.term)
-    this.#owe(streamedBytes)
+    this.#addCredit(streamedBytes)
   }
 
   /**
@@ -206,7 +206,10 @@ export class Applier<Outcome> {
       this.stop()
       this.#options.onBroken(memorySuspect(what))
     } else {
-      this.#options.machine.distrust(`${what} is not what its proposer made, in this member's own log`, index)
+      this.#options.machine.quarantineState(
+        `${what} is not what its proposer made, in this member's own log`,
+        index,
+      )
     }
   }
 
@@ -221,16 +224,16 @@ export class Applier<Outcome> {
       return
     }
     this.#reading = true
-    const era = this.#era
+    const epoch = this.#epoch
     const from = logIndex(this.#received + 1)
     this.#options.reader.read(from, to, this.#options.readBytesMax).then(
       (entries) => {
-        if (this.#stopped || era !== this.#era) return
+        if (this.#stopped || epoch !== this.#epoch) return
         this.#reading = false
         this.#readDone(from, entries)
       },
       (cause: unknown) => {
-        if (!this.#stopped && era === this.#era)
+        if (!this.#stopped && epoch === this.#epoch)
           this.#options.onBroken(`the log could not be read: ${oneLine(cause)}`)
       },
     )
@@ -249,9 +252,9 @@ export class Applier<Outcome> {
     this.#options.resume(logIndex(this.#received + 1))
   }
 
-  #owe(bytes: number): void {
-    this.#owed += bytes
-    if (this.#owed >= this.#options.creditBytesMin) this.#grant()
+  #addCredit(bytes: number): void {
+    this.#credit += bytes
+    if (this.#credit >= this.#options.creditBytesMin) this.#grant()
     else if (this.#creditTimer === null && !this.#stopped) {
       this.#creditTimer = this.#options.clock.after(this.#options.creditDelayMs, () => {
         this.#creditTimer = null
@@ -264,8 +267,8 @@ export class Applier<Outcome> {
 
   #grant(): void {
     if (this.#stopped) return
-    const credit = this.#owed
-    this.#owed = 0
+    const credit = this.#credit
+    this.#credit = 0
     this.#options.grant(this.#applied, credit)
   }
 }

@@ -9,13 +9,13 @@ import type { SharedLease } from '../protocol/shared-lease.ts'
  *
  * @returns null: this member leads by no lease now
  */
-export function beginLeaseRead(board: SharedLease, clock: Clock): LeaseRead | null {
-  const { term } = board
-  const index = board.commit
+export function beginLeaseRead(lease: SharedLease, clock: Clock): LeaseRead | null {
+  const { term } = lease
+  const index = lease.commit
   const holds = (): boolean => {
     // The clock first: a lease that was prolonged after it covers that moment too.
     const now = clock.monotonicMs()
-    return board.untilMs > now && board.term === term
+    return lease.untilMs > now && lease.term === term
   }
   return holds() ? { index, holds } : null
 }

@@ -11,7 +11,7 @@ export type LocalReadsOptions = {
   readonly barrier: ReadBarrier
   readonly status: Pick<StatusCache, 'term'>
   /** null: no lease is held here. */
-  readonly board: SharedLease | null
+  readonly lease: SharedLease | null
   /** Tells the raft thread whether to hold a lease. */
   readonly post: (wanted: boolean, sentMs: number) => void
 }
@@ -19,7 +19,7 @@ export type LocalReadsOptions = {
 /** Reads that wait for no round of their own. */
 export class LocalReads implements ReadPort {
   readonly #options: LocalReadsOptions
-  #telling: Timer | null = null
+  #timer: Timer | null = null
 
   constructor(options: LocalReadsOptions) {
     this.#options = options
@@ -38,8 +38,8 @@ export class LocalReads implements ReadPort {
   }
 
   lease(): LeaseRead | null {
-    const { board, clock } = this.#options
-    return board === null ? null : beginLeaseRead(board, clock)
+    const { lease, clock } = this.#options
+    return lease === null ? null : beginLeaseRead(lease, clock)
   }
 
   reached(index: LogIndex, deadlineMs: number): Promise<void> {
@@ -47,22 +47,22 @@ export class LocalReads implements ReadPort {
   }
 
   useLease(wanted: boolean): void {
-    if (wanted === (this.#telling !== null)) return
+    if (wanted === (this.#timer !== null)) return
     const { clock } = this.#options
-    this.#telling?.cancel()
-    this.#telling = wanted ? clock.every(tellEveryMs, () => this.#tell(true)) : null
-    this.#tell(wanted)
+    this.#timer?.cancel()
+    this.#timer = wanted ? clock.every(postPeriodMs, () => this.#post(true)) : null
+    this.#post(wanted)
   }
 
   stop(): void {
-    this.#telling?.cancel()
-    this.#telling = null
+    this.#timer?.cancel()
+    this.#timer = null
   }
 
-  #tell(wanted: boolean): void {
+  #post(wanted: boolean): void {
     this.#options.post(wanted, this.#options.clock.monotonicMs())
   }
 }
 
 /** The quickest of many words tells the difference of two clocks best. */
-const tellEveryMs = 1000
+const postPeriodMs = 1000

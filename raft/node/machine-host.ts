@@ -31,17 +31,17 @@ export class MachineHost<Outcome> {
   readonly #machine: StateMachine<Outcome>
   readonly #needs: MachineHostOptions<Outcome>
   readonly #applier: Applier<Outcome>
-  readonly #desk: SnapshotStreams
-  #toldDisk: LogIndex
-  #toldSetAside = false
+  readonly #snapshots: SnapshotStreams
+  #reportedDisk: LogIndex
+  #reportedSetAside = false
 
   constructor(machine: StateMachine<Outcome>, needs: MachineHostOptions<Outcome>) {
     const { options, session, creditDelayMs } = needs
     const { limits } = options.node
     this.#machine = machine
     this.#needs = needs
-    this.#toldDisk = machine.appliedDisk.index
-    this.#desk = new SnapshotStreams(machine, (message) => needs.post(message))
+    this.#reportedDisk = machine.appliedDisk.index
+    this.#snapshots = new SnapshotStreams(machine, (message) => needs.post(message))
     this.#applier = new Applier({
       machine,
       session,
@@ -104,32 +104,32 @@ export class MachineHost<Outcome> {
       return
     }
     this.#needs.post({ kind: 'installed', index: snapshot.index })
-    this.#toldSetAside = false
+    this.#reportedSetAside = false
     this.#applier.resume()
   }
 
   /** A word about a snapshot stream. */
   stream(message: RaftToApi): void {
-    this.#desk.take(message)
+    this.#snapshots.take(message)
   }
 
   /** Asks for a state in place of one that is not to be trusted, now and then. */
   wantState(nowMs: number): void {
-    this.#desk.wantState(nowMs)
+    this.#snapshots.wantState(nowMs)
   }
 
   /**
    * Telling the raft thread how far the database is, or that there is none, allows it to cut the
    * log. Cheap when nothing moved.
    */
-  tellAppliedDisk(): void {
+  reportAppliedDisk(): void {
     const { appliedDisk, isSetAside } = this.#machine
-    if (appliedDisk.index > this.#toldDisk) {
-      this.#toldDisk = appliedDisk.index
+    if (appliedDisk.index > this.#reportedDisk) {
+      this.#reportedDisk = appliedDisk.index
       this.#needs.post({ kind: 'applied-disk', snapshot: appliedDisk })
     }
-    if (!isSetAside || this.#toldSetAside) return
-    this.#toldSetAside = true
+    if (!isSetAside || this.#reportedSetAside) return
+    this.#reportedSetAside = true
     this.#needs.post({ kind: 'state-set-aside' })
   }
 
@@ -140,6 +140,6 @@ export class MachineHost<Outcome> {
 
   /** Gives up every snapshot stream. */
   closeStreams(): Promise<void> {
-    return this.#desk.close()
+    return this.#snapshots.close()
   }
 }

@@ -4,7 +4,7 @@ import type { MembersChanged } from '../consensus.ts'
 import type { MemberChange } from '../core/member-change.ts'
 import type { Configuration, LogIndex, NodeId } from '../core/types.ts'
 import type { MembershipAnswer } from '../ports.ts'
-import { ConsensusFailure, MembershipFailure } from '../protocol/node-errors.ts'
+import { ConsensusError, MembershipError } from '../protocol/node-errors.ts'
 
 type Pending = {
   readonly change: MemberChange
@@ -31,20 +31,18 @@ export class MembershipRequests {
   }
 
   /** As `MembershipPort.changeMembers`. */
-  ask(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
+  change(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
     if (this.#pending.size >= pendingMax) {
-      return Promise.reject(
-        new ConsensusFailure('overloaded', 'too many changes of the members wait already'),
-      )
+      return Promise.reject(new ConsensusError('overloaded', 'too many changes of the members wait already'))
     }
     const request = this.#nextRequest++
     const deferred = new Deferred<MembersChanged>()
-    const patienceMs = Math.max(0, deadlineMs - this.#clock.monotonicMs())
-    const deadline = this.#clock.after(patienceMs, () => {
+    const waitMs = Math.max(0, deadlineMs - this.#clock.monotonicMs())
+    const deadline = this.#clock.after(waitMs, () => {
       const late = 'the change of the members was not decided in time; it may still be made'
-      this.#fail(request, new ConsensusFailure('timed-out', late))
+      this.#fail(request, new ConsensusError('timed-out', late))
     })
-    const retry = this.#clock.after(askAgainMs, () => this.#again(request))
+    const retry = this.#clock.after(retryMs, () => this.#again(request))
     this.#pending.set(request, { change, deferred, deadline, retry })
     this.#send(request, change)
     return deferred.promise
@@ -58,7 +56,7 @@ export class MembershipRequests {
         this.#forget(request, pending)
         return pending.deferred.resolve({ configuration: answer.configuration, index: answer.index })
       case 'refused':
-        return this.#fail(request, new MembershipFailure(answer.reason, answer.message))
+        return this.#fail(request, new MembershipError(answer.reason, answer.message))
       case 'later':
         pending.retry.cancel()
         pending.retry = this.#clock.after(laterMs, () => this.#again(request))
@@ -82,25 +80,25 @@ export class MembershipRequests {
         deferred.resolve({ configuration, index })
       } else {
         const other = 'this member was removed from its cluster: ask another one'
-        this.#fail(request, new ConsensusFailure('stopped', other))
+        this.#fail(request, new ConsensusError('stopped', other))
       }
     }
   }
 
   stop(): void {
     for (const request of [...this.#pending.keys()]) {
-      this.#fail(request, new ConsensusFailure('stopped', 'this member is stopping'))
+      this.#fail(request, new ConsensusError('stopped', 'this member is stopping'))
     }
   }
 
   #again(request: number): void {
     const pending = this.#pending.get(request)
     if (pending === undefined) return
-    pending.retry = this.#clock.after(askAgainMs, () => this.#again(request))
+    pending.retry = this.#clock.after(retryMs, () => this.#again(request))
     this.#send(request, pending.change)
   }
 
-  #fail(request: number, failure: ConsensusFailure | MembershipFailure): void {
+  #fail(request: number, failure: ConsensusError | MembershipError): void {
     const pending = this.#pending.get(request)
     if (pending === undefined) return
     this.#forget(request, pending)
@@ -117,6 +115,6 @@ export class MembershipRequests {
 /** Changes one process waits for at once. When full: `overloaded`. */
 const pendingMax = 32
 /** Presumed lost when nothing was heard for this long, in ms. */
-const askAgainMs = 500
+const retryMs = 500
 /** Where nobody could say yet, in ms. */
 const laterMs = 50

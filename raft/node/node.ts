@@ -1,13 +1,13 @@
 import { assert } from '../../base/assert.ts'
 import { Deferred } from '../../base/deferred.ts'
-import type { Consensus, ConsensusStatus, Fate, MembersChanged, PeerReport } from '../consensus.ts'
+import type { Consensus, ConsensusStatus, ProposalResult, MembersChanged, PeerReport } from '../consensus.ts'
 import { withoutMember } from '../core/conf-change.ts'
 import type { MemberChange } from '../core/member-change.ts'
 import type { LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 import { reportBytesMax } from '../ports.ts'
 import type { StateMachine } from '../ports.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
-import { ConsensusFailure } from '../protocol/node-errors.ts'
+import { ConsensusError } from '../protocol/node-errors.ts'
 import { joinedRecord } from '../protocol/founding.ts'
 import type { ClusterRecord } from '../protocol/founding.ts'
 import { ShutdownAck } from './shutdown-ack.ts'
@@ -32,7 +32,7 @@ export type RecoveredSummary = {
    * Why a damaged log is refused if it cannot be repaired after the state machine has started. The
    * repaired log may begin later than `base`. null: the log is intact.
    */
-  readonly wounded: string | null
+  readonly damage: string | null
 }
 
 /**
@@ -47,11 +47,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly reads: LocalReads
   readonly #transfers: Transfers
   readonly #changes: MembershipRequests
-  readonly #board: StatusCache
+  readonly #statusCache: StatusCache
   readonly #appliedListeners = new Listeners<LogIndex>()
   readonly #reportListeners = new Listeners<PeerReport>()
   readonly #recovered = new Deferred<RecoveredSummary>()
-  readonly #lastWord: ShutdownAck
+  readonly #shutdownAck: ShutdownAck
   /** Random, so that no other life of any process shares it. */
   readonly #session: number
   /** From `start` on. */
@@ -65,8 +65,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     const { node, clock, random, raft } = options
     const { limits } = node
     this.#options = options
-    this.#lastWord = new ShutdownAck(clock)
-    this.#board = new StatusCache(node.id, () => this.#host)
+    this.#shutdownAck = new ShutdownAck(clock)
+    this.#statusCache = new StatusCache(node.id, () => this.#host)
     this.#session = 1 + random.below(2 ** 21) * 2 ** 32 + random.below(2 ** 32 - 1)
     this.#proposals = new Proposals({
       session: this.#session,
@@ -89,8 +89,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.reads = new LocalReads({
       clock,
       barrier: this.#barrier,
-      status: this.#board,
-      board: options.lease ?? null,
+      status: this.#statusCache,
+      lease: options.lease ?? null,
       post: (wanted, sentMs) => this.#post({ kind: 'lease', wanted, sentMs }),
     })
     this.#transfers = new Transfers(clock, options.node.timing.electionMs, (request, to) =>
@@ -114,10 +114,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   get status(): ConsensusStatus {
-    return this.#board.status
+    return this.#statusCache.status
   }
 
-  /** Resolves once the log is recovered. @throws ConsensusFailure `stopped` if that failed */
+  /** Resolves once the log is recovered. @throws ConsensusError `stopped` if that failed */
   get recovered(): Promise<RecoveredSummary> {
     return this.#recovered.promise
   }
@@ -140,7 +140,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   /**
    * Begins: consensus runs, and what is committed beyond `machine.appliedDisk` is applied again.
    * @param machine open, and used by nobody else for applying
-   * @throws ConsensusFailure `stopped`: the log and the database do not belong together, or
+   * @throws ConsensusError `stopped`: the log and the database do not belong together, or
    * stopping began
    */
   async start(machine: StateMachine<Outcome>): Promise<void> {
@@ -150,7 +150,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         `the log ends at ${lastIndex}, before what the database holds (${machine.appliedDisk.index}): ` +
         'entries this member promised to keep are lost; it must be replaced by a new member'
       this.#break(cause)
-      throw new ConsensusFailure('stopped', cause)
+      throw new ConsensusError('stopped', cause)
     }
     // A crash between the log's record of a snapshot and its installation: the record decides.
     if (machine.appliedDisk.index < base.index) await machine.installSnapshot(base)
@@ -165,14 +165,14 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   onStatus(listener: (status: ConsensusStatus) => void): () => void {
-    return this.#board.onStatus(listener)
+    return this.#statusCache.onStatus(listener)
   }
 
   onApplied(listener: (applied: LogIndex) => void): () => void {
     return this.#appliedListeners.add(listener)
   }
 
-  propose(payload: Uint8Array, deadlineMs: number): Promise<Fate<Outcome>> {
+  propose(payload: Uint8Array, deadlineMs: number): Promise<ProposalResult<Outcome>> {
     return this.#proposals.propose(payload, deadlineMs)
   }
 
@@ -196,13 +196,13 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   changeMembers(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
     if (this.#broken || this.#stopping !== null) return Promise.reject(stopped())
     const { removed } = this.status
-    if (removed !== null) return Promise.reject(new ConsensusFailure('stopped', removed))
-    return this.#changes.ask(change, deadlineMs)
+    if (removed !== null) return Promise.reject(new ConsensusError('stopped', removed))
+    return this.#changes.change(change, deadlineMs)
   }
 
   /** Reports the durable index of the database, up to which the log may be compacted. */
-  tellAppliedDisk(): void {
-    this.#host?.tellAppliedDisk()
+  reportAppliedDisk(): void {
+    this.#host?.reportAppliedDisk()
   }
 
   /** Replaces the keys of the links from the next handshake on; errors go to `onPeerEvent`. */
@@ -221,7 +221,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   async #stop(deadlineMs: number): Promise<void> {
-    await this.#giveWay(deadlineMs)
+    await this.#transferAway(deadlineMs)
     this.#proposals.stop()
     this.#barrier.stop()
     this.reads.stop()
@@ -232,19 +232,19 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     await this.#host?.closeStreams()
     if (!this.#broken) {
       this.#options.raft.post({ kind: 'stop' })
-      await this.#lastWord.wait()
+      await this.#shutdownAck.wait()
     }
     await this.#options.close()
   }
 
   /** Best effort: without it the others notice by timeout. */
-  async #giveWay(deadlineMs: number): Promise<void> {
+  async #transferAway(deadlineMs: number): Promise<void> {
     if (this.#broken || this.status.role !== 'leader') return
     // Who answers but is not in step yet may be a moment later; without an answer there is nobody
     // to wait for.
     if (!this.status.followers.some(({ recentlyActive }) => recentlyActive)) return
     const succeeded = this.#transfers.awaitOther(deadlineMs)
-    this.#post({ kind: 'hand-over', forMs: deadlineMs - this.#options.clock.monotonicMs() })
+    this.#post({ kind: 'transfer-away', forMs: deadlineMs - this.#options.clock.monotonicMs() })
     await succeeded.catch(() => undefined)
   }
 
@@ -256,7 +256,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       case 'log-notice':
         return this.#options.onLogNotice?.(message.line)
       case 'status':
-        this.#statusTold(message.status)
+        this.#onRaftStatus(message.status)
         return
       case 'committed':
         this.#host?.committed(message)
@@ -293,7 +293,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#foundingAwaits = message.names
         return this.#options.onFounding?.(message.names)
       case 'report':
-        return this.#reportListeners.tell({ from: message.from, bytes: message.bytes })
+        return this.#reportListeners.notify({ from: message.from, bytes: message.bytes })
       case 'peer-event':
         this.#options.onPeerEvent?.(message.event)
         return
@@ -301,7 +301,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         this.#break(message.cause)
         return
       case 'stopped':
-        this.#lastWord.complete()
+        this.#shutdownAck.complete()
         return
       case 'measured':
         return this.#options.onMeasured?.(message.measured)
@@ -311,19 +311,19 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     }
   }
 
-  #statusTold(told: RaftStatus): void {
+  #onRaftStatus(reported: RaftStatus): void {
     const now = this.#options.clock.monotonicMs()
-    const changed = this.#board.take(told, now)
-    this.tellAppliedDisk()
+    const changed = this.#statusCache.take(reported, now)
+    this.reportAppliedDisk()
     if (changed) {
       this.#barrier.leaderChanged()
-      this.#proposals.leaderIs(told.leader === null ? null : told.term)
+      this.#proposals.leaderIs(reported.leader === null ? null : reported.term)
       this.#changes.leaderChanged()
     }
     const { status } = this
-    this.#transfers.statusTold(status)
+    this.#transfers.onStatus(status)
     this.#host?.wantState(now)
-    this.#board.tell(status)
+    this.#statusCache.notify(status)
   }
 
   /** Of all members, as far as this member knows. */
@@ -331,14 +331,14 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     const { configuration, decided } = this.status
     const { members, joining } = this.#options.node
     const { currentMembers } = this.#options.node
-    const told = [joining?.members ?? [], currentMembers?.members ?? []]
-    const lists = [configuration.members, decided.members, members, ...told]
+    const given = [joining?.members ?? [], currentMembers?.members ?? []]
+    const lists = [configuration.members, decided.members, members, ...given]
     return new Set(lists.flatMap((list) => list.map(({ id }) => id)))
   }
 
   #removed(cause: string, index: LogIndex): void {
     const { id, configuration } = this.status
-    this.#board.removed(cause)
+    this.#statusCache.removed(cause)
     this.#changes.removed(id, withoutMember(configuration, id), index)
     this.#options.onRemoved?.(cause)
   }
@@ -346,7 +346,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   #applied(index: LogIndex, term: Term): void {
     this.#proposals.termApplied(term)
     this.#barrier.appliedUpTo(index)
-    this.#appliedListeners.tell(index)
+    this.#appliedListeners.notify(index)
   }
 
   #hostOf(machine: StateMachine<Outcome>): MachineHost<Outcome> {
@@ -375,8 +375,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#transfers.stop()
     this.#changes.stop()
     this.#host?.stop()
-    this.#recovered.reject(new ConsensusFailure('stopped', cause))
-    this.#lastWord.complete()
+    this.#recovered.reject(new ConsensusError('stopped', cause))
+    this.#shutdownAck.complete()
     this.#options.onFatal(cause)
   }
 }
@@ -392,6 +392,6 @@ export type NodeLoad = {
 /** Resolution of deadlines and retries, in ms. */
 const sweepMs = 20
 
-function stopped(): ConsensusFailure {
-  return new ConsensusFailure('stopped', 'this member is stopping')
+function stopped(): ConsensusError {
+  return new ConsensusError('stopped', 'this member is stopping')
 }

@@ -1,6 +1,6 @@
 import { Deferred } from '../../base/deferred.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Fate } from '../consensus.ts'
+import type { ProposalResult } from '../consensus.ts'
 import { noTerm } from '../core/types.ts'
 import type { Term } from '../core/types.ts'
 import type { SettledProposal } from '../ports.ts'
@@ -65,7 +65,7 @@ export class Proposals<Outcome> {
   }
 
   /** @param deadlineMs on the monotonic clock */
-  propose(payload: Uint8Array, deadlineMs: number): Promise<Fate<Outcome>> {
+  propose(payload: Uint8Array, deadlineMs: number): Promise<ProposalResult<Outcome>> {
     const { countMax, bytesMax, entryBytesMax, clock } = this.#options
     if (this.#stopped) return Promise.resolve({ kind: 'not-applied', reason: 'stopped' })
     if (payload.byteLength + envelopeBytes > entryBytesMax) {
@@ -206,7 +206,7 @@ export class Proposals<Outcome> {
     }
   }
 
-  #end(pending: Pending<Outcome>, fate: Fate<Outcome>): void {
+  #end(pending: Pending<Outcome>, fate: ProposalResult<Outcome>): void {
     this.#pending.delete(pending.sequence)
     this.#bytes -= pending.payload.byteLength
     pending.deferred.resolve(fate)
@@ -222,7 +222,7 @@ type Pending<Outcome> = {
   readonly sequence: number
   readonly payload: Uint8Array
   readonly deadlineMs: number
-  readonly deferred: Deferred<Fate<Outcome>>
+  readonly deferred: Deferred<ProposalResult<Outcome>>
   /** The term of each try that may still take effect. */
   openTries: Term[]
   /** A try may have taken effect in entries this member skipped. */

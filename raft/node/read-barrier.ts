@@ -4,7 +4,7 @@ import type { Freshness } from '../consensus.ts'
 import type { LogIndex } from '../core/types.ts'
 import { noIndex } from '../core/types.ts'
 import { DeadlineSweep } from './deadline-sweep.ts'
-import { ConsensusFailure } from '../protocol/node-errors.ts'
+import { ConsensusError } from '../protocol/node-errors.ts'
 
 export type ReadBarrierOptions = {
   readonly clock: Clock
@@ -49,7 +49,7 @@ export class ReadBarrier {
    * How long a round is waited for: were it shorter than the way to the leader and back, nobody
    * would ever be served.
    */
-  #patienceMs: number
+  #retryAfterMs: number
   #nextRound = 1
   #waiting = 0
   #flushPlanned = false
@@ -63,7 +63,7 @@ export class ReadBarrier {
       isNeeded: () => this.#waiting > 0,
       sweep: () => this.#sweepNow(),
     })
-    this.#patienceMs = options.retryMs
+    this.#retryAfterMs = options.retryMs
   }
 
   get waiting(): number {
@@ -77,7 +77,7 @@ export class ReadBarrier {
 
   /**
    * @param deadlineMs on the monotonic clock
-   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`
    */
   wait(deadlineMs: number): Promise<LogIndex> {
     const refusal = this.#refusal()
@@ -94,7 +94,7 @@ export class ReadBarrier {
    * Resolves once everything up to `index` is applied here.
    *
    * @param deadlineMs on the monotonic clock
-   * @throws ConsensusFailure `timed-out`, `overloaded`, `stopped`
+   * @throws ConsensusError `timed-out`, `overloaded`, `stopped`
    */
   async reached(index: LogIndex, deadlineMs: number): Promise<void> {
     if (index <= this.#applied) return
@@ -112,7 +112,7 @@ export class ReadBarrier {
     const now = this.#options.clock.monotonicMs()
     for (const [round, sent] of this.#sent) {
       // Lost on the way: nobody waited for it, so the sweep may not have looked.
-      if (sent.waiters.length === 0 && now - sent.sentMs >= this.#patienceMs) this.#sent.delete(round)
+      if (sent.waiters.length === 0 && now - sent.sentMs >= this.#retryAfterMs) this.#sent.delete(round)
     }
     if (this.#open.length > 0 || this.#sent.size > 0) return
     this.#probing = true
@@ -130,7 +130,7 @@ export class ReadBarrier {
       return
     }
     const confirmedMs = this.#options.clock.monotonicMs()
-    this.#beAsPatientAs(2 * (confirmedMs - sent.sentMs))
+    this.#setRetryAfter(2 * (confirmedMs - sent.sentMs))
     const confirmed = { index, waiters: sent.waiters, freshness: { asOfMs: sent.sentMs, confirmedMs } }
     if (index <= this.#applied) this.#pass(confirmed)
     else this.#confirmed.push(confirmed)
@@ -160,7 +160,7 @@ export class ReadBarrier {
   stop(): void {
     this.#stopped = true
     this.#sweep.stop()
-    const failure = new ConsensusFailure('stopped', 'this member is stopping')
+    const failure = new ConsensusError('stopped', 'this member is stopping')
     for (const waiters of this.#groups()) for (const waiter of waiters) waiter.deferred.reject(failure)
     this.#open = []
     this.#sent.clear()
@@ -168,10 +168,10 @@ export class ReadBarrier {
     this.#waiting = 0
   }
 
-  #refusal(): ConsensusFailure | null {
-    if (this.#stopped) return new ConsensusFailure('stopped', 'this member is stopping')
+  #refusal(): ConsensusError | null {
+    if (this.#stopped) return new ConsensusError('stopped', 'this member is stopping')
     if (this.#waiting < this.#options.waitersMax) return null
-    return new ConsensusFailure('overloaded', 'too many reads wait for a barrier')
+    return new ConsensusError('overloaded', 'too many reads wait for a barrier')
   }
 
   #planFlush(): void {
@@ -206,20 +206,20 @@ export class ReadBarrier {
     const now = this.#options.clock.monotonicMs()
     let lost = false
     for (const [round, sent] of this.#sent) {
-      if (now - sent.sentMs < this.#patienceMs) continue
+      if (now - sent.sentMs < this.#retryAfterMs) continue
       lost = true
       this.#sent.delete(round)
       this.#open.push(...sent.waiters)
     }
-    if (lost) this.#beAsPatientAs(2 * this.#patienceMs)
+    if (lost) this.#setRetryAfter(2 * this.#retryAfterMs)
     for (const waiters of this.#groups()) this.#expire(waiters, now)
     this.#confirmed = this.#confirmed.filter((round) => round.waiters.length > 0)
     if (this.#open.length > 0) this.#planFlush()
   }
 
-  #beAsPatientAs(ms: number): void {
+  #setRetryAfter(ms: number): void {
     const { retryMs } = this.#options
-    this.#patienceMs = Math.min(Math.max(ms, retryMs), retryFactorMax * retryMs)
+    this.#retryAfterMs = Math.min(Math.max(ms, retryMs), retryFactorMax * retryMs)
   }
 
   /** Takes those whose time is over out of `waiters`, in place. */
@@ -227,7 +227,7 @@ export class ReadBarrier {
     let kept = 0
     for (const waiter of waiters) {
       if (waiter.deadlineMs > now) waiters[kept++] = waiter
-      else waiter.deferred.reject(new ConsensusFailure('timed-out', 'no quorum confirmed the read in time'))
+      else waiter.deferred.reject(new ConsensusError('timed-out', 'no quorum confirmed the read in time'))
     }
     this.#waiting -= waiters.length - kept
     waiters.length = kept

@@ -9,8 +9,8 @@ import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 export class SnapshotStreams {
   readonly #machine: StateMachine<unknown>
   readonly #post: (message: ApiToRaft) => void
-  readonly #sources = new Map<number, Line<SnapshotSource>>()
-  readonly #sinks = new Map<number, Line<SnapshotSink>>()
+  readonly #sources = new Map<number, StreamQueue<SnapshotSource>>()
+  readonly #sinks = new Map<number, StreamQueue<SnapshotSink>>()
   /**
    * The end of everything said to sinks so far: one is staged only after the one before has ended.
    */
@@ -66,7 +66,7 @@ export class SnapshotStreams {
     await Promise.all(ends)
   }
 
-  #openSource({ stream, atLeast }: Told<'source-open'>): void {
+  #openSource({ stream, atLeast }: MessageOf<'source-open'>): void {
     const opened = this.#machine.produceSnapshot(atLeast)
     this.#sources.set(stream, { opened, tail: opened })
     opened.then(
@@ -76,12 +76,12 @@ export class SnapshotStreams {
   }
 
   #pull(stream: number): void {
-    const line = this.#sources.get(stream)
-    if (line === undefined) return
-    line.tail = line.tail
+    const queue = this.#sources.get(stream)
+    if (queue === undefined) return
+    queue.tail = queue.tail
       .then(async () => {
         if (!this.#sources.has(stream)) return
-        const bytes = await (await line.opened).next()
+        const bytes = await (await queue.opened).next()
         if (this.#sources.has(stream)) this.#post({ kind: 'source-chunk', stream, bytes })
       })
       .catch((cause: unknown) => this.#sourceFailed(stream, cause))
@@ -94,17 +94,17 @@ export class SnapshotStreams {
   }
 
   #closeSource(stream: number): Promise<void> {
-    const line = this.#sources.get(stream)
-    if (line === undefined) return Promise.resolve()
+    const queue = this.#sources.get(stream)
+    if (queue === undefined) return Promise.resolve()
     this.#sources.delete(stream)
     // After the words under way; a source that never opened, or cannot be closed, is only garbage.
-    return line.tail
+    return queue.tail
       .catch(() => undefined)
-      .then(async () => (await line.opened).close())
+      .then(async () => (await queue.opened).close())
       .catch(() => undefined)
   }
 
-  #openSink({ stream, snapshot }: Told<'sink-open'>): void {
+  #openSink({ stream, snapshot }: MessageOf<'sink-open'>): void {
     const opened = this.#staging.then(() => this.#machine.stageSnapshot(snapshot))
     this.#staging = opened.catch(() => undefined)
     this.#sinks.set(stream, { opened, tail: opened })
@@ -115,29 +115,29 @@ export class SnapshotStreams {
   }
 
   #sinkStep(stream: number, step: (sink: SnapshotSink) => Promise<void>): void {
-    const line = this.#sinks.get(stream)
-    if (line === undefined) return
-    line.tail = line.tail
+    const queue = this.#sinks.get(stream)
+    if (queue === undefined) return
+    queue.tail = queue.tail
       .then(async () => {
         if (!this.#sinks.has(stream)) return
-        await step(await line.opened)
+        await step(await queue.opened)
         this.#taken(stream)
       })
       .catch((cause: unknown) => this.#sinkFailed(stream, cause))
   }
 
   #finish(stream: number): void {
-    const line = this.#sinks.get(stream)
-    if (line === undefined) return
-    line.tail = line.tail
+    const queue = this.#sinks.get(stream)
+    if (queue === undefined) return
+    queue.tail = queue.tail
       .then(async () => {
         // Taken out first: a sink is finished or aborted, never both.
         if (!this.#sinks.delete(stream)) return
-        await (await line.opened).finish()
+        await (await queue.opened).finish()
         this.#post({ kind: 'sink-taken', stream })
       })
       .catch((cause: unknown) => this.#post({ kind: 'sink-failed', stream, cause: oneLine(cause) }))
-    this.#staging = line.tail
+    this.#staging = queue.tail
   }
 
   #taken(stream: number): void {
@@ -151,19 +151,19 @@ export class SnapshotStreams {
   }
 
   #abort(stream: number, cause: string): void {
-    const line = this.#sinks.get(stream)
-    if (line === undefined) return
+    const queue = this.#sinks.get(stream)
+    if (queue === undefined) return
     this.#sinks.delete(stream)
-    this.#staging = line.tail
+    this.#staging = queue.tail
       .catch(() => undefined)
-      .then(async () => (await line.opened).abort(cause))
+      .then(async () => (await queue.opened).abort(cause))
       .catch(() => undefined)
   }
 }
 
 const wantPeriodMs = 500
 
-type Told<Kind extends RaftToApi['kind']> = Extract<RaftToApi, { readonly kind: Kind }>
+type MessageOf<Kind extends RaftToApi['kind']> = Extract<RaftToApi, { readonly kind: Kind }>
 
 /** What was opened, and the end of the queue of words about it. */
-type Line<T> = { readonly opened: Promise<T>; tail: Promise<unknown> }
+type StreamQueue<T> = { readonly opened: Promise<T>; tail: Promise<unknown> }

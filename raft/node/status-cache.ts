@@ -31,14 +31,14 @@ export class StatusCache {
     const progress = this.#progress()
     if (progress === null) return this.#status
     const { appliedMemory, appliedDisk, commit } = progress
-    const told = this.#status
-    const same = told.appliedMemory === appliedMemory && told.appliedDisk === appliedDisk
-    if (same && told.commit >= commit) return told
+    const known = this.#status
+    const same = known.appliedMemory === appliedMemory && known.appliedDisk === appliedDisk
+    if (same && known.commit >= commit) return known
     this.#status = {
-      ...told,
+      ...known,
       appliedMemory,
       appliedDisk,
-      commit: told.commit > commit ? told.commit : commit,
+      commit: known.commit > commit ? known.commit : commit,
     }
     return this.#status
   }
@@ -65,12 +65,12 @@ export class StatusCache {
   /** This member belongs to the cluster no more, and never will. */
   removed(cause: string): void {
     this.#status = { ...this.#status, removed: cause }
-    this.tell(this.#status)
+    this.notify(this.#status)
   }
 
   /** Calls everybody who listens. */
-  tell(status: ConsensusStatus): void {
-    this.#listeners.tell(status)
+  notify(status: ConsensusStatus): void {
+    this.#listeners.notify(status)
   }
 
   onStatus(listener: (status: ConsensusStatus) => void): () => void {

@@ -2,8 +2,8 @@ import { Deferred } from '../../base/deferred.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { ConsensusStatus } from '../consensus.ts'
 import type { NodeId } from '../core/types.ts'
-import type { TransferTold } from '../ports.ts'
-import { ConsensusFailure } from '../protocol/node-errors.ts'
+import type { TransferRefusal } from '../ports.ts'
+import { ConsensusError } from '../protocol/node-errors.ts'
 
 /** Requests to hand leadership to somebody, until they lead or time is over. */
 export class Transfers {
@@ -26,24 +26,24 @@ export class Transfers {
   /**
    * Resolves once `to` leads.
    *
-   * @throws ConsensusFailure `no-leader` when none is known, `overloaded`, `timed-out`, or why it
+   * @throws ConsensusError `no-leader` when none is known, `overloaded`, `timed-out`, or why it
    * is refused
    */
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
     if (status.leader === null) {
-      return Promise.reject(new ConsensusFailure('no-leader', 'nobody leads who could hand leadership on'))
+      return Promise.reject(new ConsensusError('no-leader', 'nobody leads who could hand leadership on'))
     }
     if (!status.configuration.voters.includes(to)) {
       return Promise.reject(refusal('not-a-voter', nameOf(status, to)))
     }
     if (this.#pending.size >= pendingMax) {
-      return Promise.reject(new ConsensusFailure('overloaded', 'other transfers are under way'))
+      return Promise.reject(new ConsensusError('overloaded', 'other transfers are under way'))
     }
     const request = this.#nextRequest++
     const name = nameOf(status, to)
     const done = this.#wait(request, { to, name }, deadlineMs, `${name} did not take over in time`)
-    this.#ask(request, to)
+    this.#sendRequest(request, to)
     return done
   }
 
@@ -51,23 +51,23 @@ export class Transfers {
    * What was lost on the way is asked again. A leader that has begun takes no notice, one that gave
    * up says so.
    */
-  #ask(request: number, to: NodeId): void {
+  #sendRequest(request: number, to: NodeId): void {
     if (!this.#pending.has(request)) return
     this.#send(request, to)
-    this.#clock.after(this.#electionMs, () => this.#ask(request, to))
+    this.#clock.after(this.#electionMs, () => this.#sendRequest(request, to))
   }
 
-  /** Resolves once anyone else leads. @throws ConsensusFailure `timed-out`, `stopped` */
+  /** Resolves once anyone else leads. @throws ConsensusError `timed-out`, `stopped` */
   awaitOther(deadlineMs: number): Promise<void> {
     return this.#wait(this.#nextRequest++, { to: null, name: '' }, deadlineMs, 'nobody took over in time')
   }
 
-  refused(request: number, reason: TransferTold): void {
+  refused(request: number, reason: TransferRefusal): void {
     const pending = this.#pending.get(request)
     if (pending !== undefined) this.#fail(request, refusal(reason, pending.name))
   }
 
-  statusTold(status: ConsensusStatus): void {
+  onStatus(status: ConsensusStatus): void {
     for (const [request, { to, deferred, timer }] of this.#pending) {
       const { leader, id } = status
       if (to === null ? leader === null || leader === id : leader !== to) continue
@@ -79,7 +79,7 @@ export class Transfers {
 
   stop(): void {
     for (const request of [...this.#pending.keys()]) {
-      this.#fail(request, new ConsensusFailure('stopped', 'this member is stopping'))
+      this.#fail(request, new ConsensusError('stopped', 'this member is stopping'))
     }
   }
 
@@ -91,13 +91,13 @@ export class Transfers {
   ): Promise<void> {
     const deferred = new Deferred<void>()
     const timer = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonicMs()), () => {
-      this.#fail(request, new ConsensusFailure('timed-out', late))
+      this.#fail(request, new ConsensusError('timed-out', late))
     })
     this.#pending.set(request, { to, name, deferred, timer })
     return deferred.promise
   }
 
-  #fail(request: number, failure: ConsensusFailure): void {
+  #fail(request: number, failure: ConsensusError): void {
     const pending = this.#pending.get(request)
     if (pending === undefined) return
     this.#pending.delete(request)
@@ -123,19 +123,16 @@ function nameOf({ configuration }: ConsensusStatus, id: NodeId): string {
 }
 
 /** One line with the way forward. */
-function refusal(reason: TransferTold, name: string): ConsensusFailure {
+function refusal(reason: TransferRefusal, name: string): ConsensusError {
   switch (reason) {
     case 'not-a-voter':
-      return new ConsensusFailure(reason, `${name} does not vote: only a voter can lead`)
+      return new ConsensusError(reason, `${name} does not vote: only a voter can lead`)
     case 'target-silent':
-      return new ConsensusFailure(
-        reason,
-        `${name} has not responded lately: check its process, or restart it`,
-      )
+      return new ConsensusError(reason, `${name} has not responded lately: check its process, or restart it`)
     case 'target-behind':
-      return new ConsensusFailure(reason, `${name} lacks too much of the log: try again once it caught up`)
+      return new ConsensusError(reason, `${name} lacks too much of the log: try again once it caught up`)
     case 'target-declined':
-      return new ConsensusFailure(
+      return new ConsensusError(
         reason,
         `${name} did not take over when it was told to: see whether its disk stands still, and try again in a while`,
       )

@@ -36,14 +36,14 @@ export function refuseAltered(entries: readonly Entry[]): string | null {
 /** What the gate asks of the driver. */
 export interface CommandChecksumGuardOptions {
   now(): number
-  tell(event: TransportEvent): void
+  report(event: TransportEvent): void
 }
 
 /** Between the raft thread and its peers. */
 export class CommandChecksumGuard {
   readonly #needs: CommandChecksumGuardOptions
   /** When it was last told of each peer. No more than members. */
-  readonly #toldAtMs = new Map<NodeId, number>()
+  readonly #reportedAtMs = new Map<NodeId, number>()
 
   constructor(needs: CommandChecksumGuardOptions) {
     this.#needs = needs
@@ -53,7 +53,7 @@ export class CommandChecksumGuard {
   admits(message: Message): boolean {
     if (message.kind !== 'append-request') return true
     const index = alteredIn(message.entries)
-    if (index !== null) this.#tell(message.from, index)
+    if (index !== null) this.#report(message.from, index)
     return index === null
   }
 
@@ -65,14 +65,14 @@ export class CommandChecksumGuard {
     return refuseAltered(message.message.entries)
   }
 
-  #tell(peer: NodeId, index: LogIndex): void {
+  #report(peer: NodeId, index: LogIndex): void {
     const now = this.#needs.now()
-    const before = this.#toldAtMs.get(peer)
-    if (before !== undefined && now - before < tellMsMin) return
-    this.#toldAtMs.set(peer, now)
-    this.#needs.tell({ kind: 'altered', peer, index })
+    const before = this.#reportedAtMs.get(peer)
+    if (before !== undefined && now - before < reportMsMin) return
+    this.#reportedAtMs.set(peer, now)
+    this.#needs.report({ kind: 'altered', peer, index })
   }
 }
 
 /** A sender that goes on is told of once in this time. */
-const tellMsMin = 10_000
+const reportMsMin = 10_000

@@ -84,7 +84,7 @@ export type FoundingOptions = {
 export class Founding {
   readonly #options: FoundingOptions
   readonly #others: readonly MemberInfo[]
-  readonly #heard = new Map<NodeId, PeerIdentity>()
+  readonly #identities = new Map<NodeId, PeerIdentity>()
   readonly #restored: string | undefined
   /** null: gathering. */
   #record: ClusterRecord | null
@@ -123,18 +123,18 @@ export class Founding {
   get awaited(): readonly string[] {
     if (this.isFounded) return []
     const { clusterId } = this.identity
-    const agrees = ({ id }: MemberInfo): boolean => this.#heard.get(id)?.clusterId === clusterId
+    const agrees = ({ id }: MemberInfo): boolean => this.#identities.get(id)?.clusterId === clusterId
     const missing = this.#others.filter((member) =>
-      clusterId === '' ? !this.#heard.has(member.id) : !agrees(member),
+      clusterId === '' ? !this.#identities.has(member.id) : !agrees(member),
     )
     return missing.map(({ name }) => name)
   }
 
   /** A peer that passed the handshake says this. */
-  hear(peer: NodeId, identity: PeerIdentity): void {
+  receive(peer: NodeId, identity: PeerIdentity): void {
     const { clusterId, phase } = identity
     if (this.#record?.clusterId === clusterId && phase === 'founded') this.#isConfirmed = true
-    if (this.#others.some(({ id }) => id === peer)) this.#heard.set(peer, identity)
+    if (this.#others.some(({ id }) => id === peer)) this.#identities.set(peer, identity)
   }
 
   /** What has to be made durable now; null: nothing before more is heard. */
@@ -144,15 +144,15 @@ export class Founding {
       const founders = this.#founders()
       if (founders === null) return null
       const clusterId = this.#clusterIdBy(founders)
-      const sees = ({ id }: MemberInfo): boolean => this.#heard.get(id)?.clusterId === clusterId
+      const sees = ({ id }: MemberInfo): boolean => this.#identities.get(id)?.clusterId === clusterId
       if (!this.#others.every(sees)) return null
       const restored = this.#restored === undefined ? {} : { restored: this.#restored }
       return { clusterId, founded: this.#others.length === 0, founders, ...restored }
     }
     if (record.founded) return null
     const agrees = ({ id }: MemberInfo): boolean => {
-      const heard = this.#heard.get(id)
-      return heard?.clusterId === record.clusterId && heard.phase !== 'gathering'
+      const identity = this.#identities.get(id)
+      return identity?.clusterId === record.clusterId && identity.phase !== 'gathering'
     }
     return this.#isConfirmed || this.#others.every(agrees) ? { ...record, founded: true } : null
   }
@@ -171,7 +171,7 @@ export class Founding {
     const { self, logId, members } = this.#options
     const founders: PeerLog[] = []
     for (const { id } of members) {
-      const known = id === self ? logId : this.#heard.get(id)?.logId
+      const known = id === self ? logId : this.#identities.get(id)?.logId
       if (known === undefined) return null
       founders.push({ peer: id, logId: known })
     }

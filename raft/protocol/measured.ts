@@ -17,7 +17,7 @@ export type Measured = {
   readonly log: LogSize | null
   /** null on a member without peers. */
   readonly transport: TransportMeasure | null
-  readonly succession: SuccessionCounts
+  readonly transfers: TransferCounts
   /** Since the start. */
   readonly logHealth: { readonly scrubs: number; readonly damages: number; readonly repairs: number }
 }
@@ -26,8 +26,8 @@ export type Measured = {
  * How often this member gave leadership away because it stood still, how often it did not take it
  * then, and how often it gave it up to nobody.
  */
-export type SuccessionCounts = {
-  readonly gaveWay: number
+export type TransferCounts = {
+  readonly transferred: number
   readonly declined: number
   readonly resigned: number
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../../base/failure.ts'
-import type { ConsensusFailureCode } from '../consensus.ts'
+import type { ConsensusErrorCode } from '../consensus.ts'
 import type { ChangeRefusal } from '../core/member-change.ts'
 
 /**
@@ -13,13 +13,13 @@ import type { ChangeRefusal } from '../core/member-change.ts'
  * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see
  *   `TransferRefused`
  */
-export class ConsensusFailure extends Failure<ConsensusFailureCode> {}
+export class ConsensusError extends Failure<ConsensusErrorCode> {}
 
 /**
  * A change of the members that the leader does not make. The message is one line with the way
  * forward.
  */
-export class MembershipFailure extends Failure<ChangeRefusal> {}
+export class MembershipError extends Failure<ChangeRefusal> {}
 
 /**
  * Returns why a member ends whose peers know it by another log. The remedy for a cluster that was

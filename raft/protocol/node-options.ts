@@ -188,8 +188,12 @@ function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
 }
 
 /** One tick more than it takes, as the first may come at once. */
-function owedTicks({ electionMs, tickMs, promisedMs = 0 }: NodeTiming): Pick<CoreConfig, 'owedTicks'> {
-  return promisedMs > electionMs ? { owedTicks: Math.ceil(promisedMs / tickMs) + 1 } : {}
+function formerPromiseTicks({
+  electionMs,
+  tickMs,
+  promisedMs = 0,
+}: NodeTiming): Pick<CoreConfig, 'formerPromiseTicks'> {
+  return promisedMs > electionMs ? { formerPromiseTicks: Math.ceil(promisedMs / tickMs) + 1 } : {}
 }
 
 export function coreConfigOf(options: NodeOptions, random: CoreConfig['random']): CoreConfig {
@@ -205,7 +209,7 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
     logCacheBytesMax: limits.logCacheBytesMax,
     readRoundsMax: limits.readRoundsMax,
     leasePromiseMs: leasePromiseMs(timing),
-    ...owedTicks(timing),
+    ...formerPromiseTicks(timing),
     random,
   }
 }

@@ -51,7 +51,7 @@ export class PeerLogIds {
     if (phase === 'gathering') return !cluster.founded && founder?.logId === logId ? 'ok' : 'lost-log'
     if (clusterId !== cluster.clusterId) return 'other-cluster'
     if (founder !== undefined) return founder.logId === logId ? 'ok' : 'lost-log'
-    if (!this.#known.has(peer)) await this.#introduce(peer, logId)
+    if (!this.#known.has(peer)) await this.#recordPeer(peer, logId)
     return this.#known.get(peer) === logId ? 'ok' : 'lost-log'
   }
 
@@ -62,7 +62,7 @@ export class PeerLogIds {
   }
 
   /** Of two callers that come at once under one id the first one counts. */
-  #introduce(peer: NodeId, logId: string): Promise<void> {
+  #recordPeer(peer: NodeId, logId: string): Promise<void> {
     const under = this.#recording.get(peer)
     if (under !== undefined) return under.promise
     const recording = new Deferred<void>()

@@ -1,7 +1,7 @@
 import type { CoreStatus, Dropped } from '../core/ready.ts'
 import type { ClusterRecord, PeerLog } from './founding.ts'
 import type { MemberChange } from '../core/member-change.ts'
-import type { MembershipAnswer, ProposalId, TransferTold } from '../ports.ts'
+import type { MembershipAnswer, ProposalId, TransferRefusal } from '../ports.ts'
 import type { Measured } from './measured.ts'
 import type { TransportEvent } from '../transport/events.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
@@ -57,7 +57,7 @@ export type ApiToRaft =
    * Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in
    * `status`.
    */
-  | { readonly kind: 'hand-over'; readonly forMs: number }
+  | { readonly kind: 'transfer-away'; readonly forMs: number }
   /** Applied to memory up to here; `credit` more bytes of entries may be sent. */
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
   /** The database has all of this: the log may be cut below it. */
@@ -107,7 +107,7 @@ export type RaftToApi =
        * The log is damaged, and is repaired behind `start`: why it is refused where it cannot be.
        * null: it is whole.
        */
-      readonly wounded: string | null
+      readonly damage: string | null
     }
   /** Something an operator may want to read about the log; one line. */
   | { readonly kind: 'log-notice'; readonly line: string }
@@ -129,7 +129,7 @@ export type RaftToApi =
     }
   /** null: not confirmed, ask again. */
   | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }
-  | { readonly kind: 'transfer-refused'; readonly request: number; readonly reason: TransferTold }
+  | { readonly kind: 'transfer-refused'; readonly request: number; readonly reason: TransferRefusal }
   | { readonly kind: 'change-answer'; readonly request: number; readonly answer: MembershipAnswer }
   /** This member belongs to the cluster no more. Once. @param cause one line */
   | { readonly kind: 'removed'; readonly cause: string; readonly index: LogIndex }

@@ -40,7 +40,7 @@ class DirectEnd<Out, In> implements Channel<Out, In> {
 
   onMessages(handler: (messages: readonly In[]) => void): void {
     this.#handler = handler
-    if (this.#early.length > 0) this.#soon(() => this.#handEarly())
+    if (this.#early.length > 0) this.#soon(() => this.#deliverEarly())
   }
 
   close(): void {
@@ -60,7 +60,7 @@ class DirectEnd<Out, In> implements Channel<Out, In> {
     this.#deliver(messages)
   }
 
-  #handEarly(): void {
+  #deliverEarly(): void {
     const messages = this.#early
     this.#early = []
     if (!this.#closed && messages.length > 0) this.#handler?.(messages)

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
-import { LogFailure } from '../log/errors.ts'
+import { LogError } from '../log/errors.ts'
 import { FileDisk } from '../log/file-disk.ts'
 import { defaultLogLimits } from '../log/limits.ts'
 import { LogActor } from '../log/log-actor.ts'
@@ -27,7 +27,7 @@ function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData
   try {
     log = openLog({ disk: new FileDisk(directory), random, owner })
   } catch (cause) {
-    if (!(cause instanceof LogFailure)) throw cause
+    if (!(cause instanceof LogError)) throw cause
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }

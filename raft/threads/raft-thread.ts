@@ -18,7 +18,7 @@ import type { RaftThreadData } from './threads.ts'
 const data: unknown = workerData
 assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
 let links: GrpcTransport | null = null
-stopWhenAsked(data.deaf, () => links?.hangUp())
+stopWhenAsked(data.stopFlag, () => links?.disconnect())
 const { clock, random } = await loadThreadHost(data.hostUrl)
 const isCommand = data.commandUrl === null ? () => true : await loadIsCommand(data.commandUrl)
 const api = new MessagePortChannel<RaftToApi, ApiToRaft>({ port: data.api, lifetime: 'ref' })

@@ -13,15 +13,15 @@ import { assert } from '../../base/assert.ts'
 export class ThreadEnd {
   readonly #worker: Worker
   /** 1: nothing that comes in is read any more. */
-  readonly #deaf: Int32Array
-  readonly #beforeExit = (): void => this.#hearNoMore()
+  readonly #stopFlag: Int32Array
+  readonly #beforeExit = (): void => this.#stopAccepting()
 
-  /** @param deaf as the thread was given it; see `deafWhenTold` */
-  constructor(worker: Worker, deaf: SharedArrayBuffer) {
+  /** @param stopFlag as the thread was given it; see `stopWhenAsked` */
+  constructor(worker: Worker, stopFlag: SharedArrayBuffer) {
     this.#worker = worker
-    this.#deaf = new Int32Array(deaf)
+    this.#stopFlag = new Int32Array(stopFlag)
     worker.once('exit', () => {
-      Atomics.store(this.#deaf, 0, 1)
+      Atomics.store(this.#stopFlag, 0, 1)
       process.off('exit', this.#beforeExit)
     })
     process.on('exit', this.#beforeExit)
@@ -34,7 +34,7 @@ export class ThreadEnd {
 
   /** Resolves when the thread is gone. */
   async end(): Promise<void> {
-    this.#hearNoMore()
+    this.#stopAccepting()
     await this.#worker.terminate()
   }
 
@@ -42,25 +42,25 @@ export class ThreadEnd {
    * Nothing can be awaited as a process ends, so this holds its caller: for a turn of the thread,
    * or until patience ends.
    */
-  #hearNoMore(): void {
-    if (Atomics.load(this.#deaf, 0) === 1) return
+  #stopAccepting(): void {
+    if (Atomics.load(this.#stopFlag, 0) === 1) return
     this.#worker.postMessage(null)
-    Atomics.wait(this.#deaf, 0, 0, patienceMs)
+    Atomics.wait(this.#stopFlag, 0, 0, stopTimeoutMs)
   }
 }
 
-/** For the thread. @param hangUp after which nothing is read of anybody */
-export function stopWhenAsked(deaf: SharedArrayBuffer, hangUp: () => void): void {
+/** For the thread. @param disconnect after which nothing is read of anybody */
+export function stopWhenAsked(stopFlag: SharedArrayBuffer, disconnect: () => void): void {
   assert(parentPort !== null, 'only a thread is told')
   parentPort.once('message', () => {
-    hangUp()
-    const said = new Int32Array(deaf)
-    Atomics.store(said, 0, 1)
-    Atomics.notify(said, 0)
+    disconnect()
+    const flag = new Int32Array(stopFlag)
+    Atomics.store(flag, 0, 1)
+    Atomics.notify(flag, 0)
   })
   // By itself this keeps no thread alive.
   parentPort.unref()
 }
 
 /** In ms. A thread that does not listen for so long is ended as it is. */
-const patienceMs = 500
+const stopTimeoutMs = 500

@@ -57,7 +57,7 @@ export type RaftThreadData = {
   /** The buffer of the `SharedLease`. */
   readonly lease: SharedArrayBuffer
   /** Of the `ThreadEnd`. */
-  readonly deaf: SharedArrayBuffer
+  readonly stopFlag: SharedArrayBuffer
 }
 
 export type LogThreadData = {
@@ -98,11 +98,11 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
     api: apiRaft.port2,
     log: raftLog.port1,
     lease: lease.buffer,
-    deaf: ThreadEnd.shared(),
+    stopFlag: ThreadEnd.shared(),
   }
   const logThread = startThread('./log-thread.js', 'orch-log', logData, [logData.raft, logData.api])
   const raftThread = startThread('./raft-thread.js', 'orch-raft', raftData, [raftData.api, raftData.log])
-  const raftEnd = new ThreadEnd(raftThread, raftData.deaf)
+  const raftEnd = new ThreadEnd(raftThread, raftData.stopFlag)
   const reader = new ChannelLogReader(log)
   const close = async (): Promise<void> => {
     raft.close()

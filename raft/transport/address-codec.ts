@@ -36,7 +36,7 @@ export function readAddress(reader: BinaryReader, end: number, into: AddressBody
   expectEnd(reader, end)
 }
 
-/** @throws TransportFailure `malformed` */
+/** @throws TransportError `malformed` */
 export function endsOf({ from, to }: AddressBody): { readonly from: NodeId; readonly to: NodeId } {
   if (from === null || to === null) throw malformed('a message says who speaks to whom')
   return { from, to }

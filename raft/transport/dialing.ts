@@ -15,7 +15,7 @@ export function dial(peer: MemberInfo, credentials: ChannelCredentials, limits: 
  * channel closed meanwhile, which then connects and stays open unnoticed: so close once more after
  * that.
  */
-export function hangUp(client: Client, clock: Clock): void {
+export function closeClient(client: Client, clock: Clock): void {
   client.close()
   clock.soon(() => clock.soon(() => client.close()))
 }

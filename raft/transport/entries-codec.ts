@@ -28,7 +28,7 @@ export function writeEntries(writer: BinaryWriter, message: EntriesMessage): voi
   }
 }
 
-/** @throws TransportFailure `malformed` */
+/** @throws TransportError `malformed` */
 export function readEntries(reader: BinaryReader, kind: EntriesKind, end: number): EntriesMessage {
   const ends: AddressBody = { from: null, to: null, term: 0 }
   const entries: Entry[] = []

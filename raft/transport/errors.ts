@@ -12,7 +12,7 @@ import { Failure } from '../../base/failure.ts'
  * - `listen`: the peer address cannot be listened on.
  * - `closed`: this transport was closed.
  */
-export type TransportFailureCode =
+export type TransportErrorCode =
   | 'malformed'
   | 'identity'
   | 'lost-log'
@@ -24,4 +24,4 @@ export type TransportFailureCode =
   | 'listen'
   | 'closed'
 
-export class TransportFailure extends Failure<TransportFailureCode> {}
+export class TransportError extends Failure<TransportErrorCode> {}

@@ -1,5 +1,5 @@
 import type { LogIndex, NodeId } from '../core/types.ts'
-import type { TransportFailureCode } from './errors.ts'
+import type { TransportErrorCode } from './errors.ts'
 
 /** Why one side turned the other away. */
 export type RefusalReason =
@@ -43,7 +43,7 @@ export type TransportEvent =
       readonly kind: 'link-down'
       readonly peer: NodeId
       readonly name: string
-      readonly code: TransportFailureCode
+      readonly code: TransportErrorCode
       readonly cause: string
     }
   /** We turned a caller away. */

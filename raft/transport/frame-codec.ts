@@ -83,7 +83,7 @@ export function encodeMessagesFrame(writer: BinaryWriter, messages: readonly Pee
   return writer.finish()
 }
 
-/** @throws TransportFailure `malformed` */
+/** @throws TransportError `malformed` */
 export function decodeLinkFrame(bytes: Uint8Array): LinkFrame {
   return decoding('a frame', () => {
     const reader = new BinaryReader(bytes)
@@ -116,7 +116,7 @@ export function encodeWelcome({ protocol, identity }: Welcome): Uint8Array {
   return writer.finish()
 }
 
-/** @throws TransportFailure `malformed` */
+/** @throws TransportError `malformed` */
 export function decodeWelcome(bytes: Uint8Array): Welcome {
   return decoding('a welcome', () => {
     const reader = new BinaryReader(bytes)
@@ -236,7 +236,7 @@ export function encodeSnapshotFrame(frame: SnapshotFrame): Uint8Array {
   return writer.finish()
 }
 
-/** A chunk is a view into `bytes`. @throws TransportFailure `malformed` */
+/** A chunk is a view into `bytes`. @throws TransportError `malformed` */
 export function decodeSnapshotFrame(bytes: Uint8Array): SnapshotFrame {
   return decoding('a snapshot frame', () => {
     const reader = new BinaryReader(bytes)

@@ -8,7 +8,7 @@ import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, Transport, TransportReceiver } from '../ports.ts'
 import { serverOptions } from './channel-options.ts'
 import { asIs } from './dialing.ts'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 import { newCounters } from './events.ts'
 import type { TransportCounters, TransportEvent, TransportMeasure } from './events.ts'
 import type { Hello } from './frame-codec.ts'
@@ -69,7 +69,7 @@ export class GrpcTransport implements Transport {
   #port = 0
   #closed = false
 
-  /** @throws TransportFailure `identity` */
+  /** @throws TransportError `identity` */
   constructor(options: GrpcTransportOptions) {
     checkTransportLimits(options.limits)
     // Whatever it would print by itself reaches us as a failure, and our words are one line each.
@@ -108,7 +108,7 @@ export class GrpcTransport implements Transport {
     this.#inbound = new InboundLinks({
       ...common,
       onMessage: (message) => this.#receiver?.receive(message),
-      onPeer: (peer) => this.#links.get(peer)?.poke(),
+      onPeer: (peer) => this.#links.get(peer)?.retryNow(),
     })
     const snapshots = new InboundSnapshots({
       ...common,
@@ -131,7 +131,7 @@ export class GrpcTransport implements Transport {
     return this.#port
   }
 
-  /** @throws TransportFailure `listen` */
+  /** @throws TransportError `listen` */
   async start(receiver: TransportReceiver): Promise<void> {
     assert(this.#receiver === null, 'a transport is started once')
     this.#receiver = receiver
@@ -164,7 +164,7 @@ export class GrpcTransport implements Transport {
     this.#inbound.violated(peer, violation)
   }
 
-  /** @throws TransportFailure `busy`, `unreachable`, `refused`, `aborted`, `corrupt`, `closed` */
+  /** @throws TransportError `busy`, `unreachable`, `refused`, `aborted`, `corrupt`, `closed` */
   async sendSnapshot(
     to: NodeId,
     header: SnapshotHeader,
@@ -172,9 +172,9 @@ export class GrpcTransport implements Transport {
   ): Promise<void> {
     const peer = this.#peers.all.get(to)
     if (this.#closed || peer === undefined) {
-      throw new TransportFailure('unreachable', `there is no way to member ${to}`)
+      throw new TransportError('unreachable', `there is no way to member ${to}`)
     }
-    if (this.#snapshots.has(to)) throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
+    if (this.#snapshots.has(to)) throw new TransportError('busy', `a snapshot to member ${to} is under way`)
     const abandoned = new Deferred<never>()
     this.#snapshots.set(to, abandoned)
     const { limits, clock } = this.#options
@@ -202,7 +202,7 @@ export class GrpcTransport implements Transport {
       onEvent({ kind: 'keys-renewed' })
       if (isNarrower) this.#reconnect()
     } catch (cause) {
-      if (!(cause instanceof TransportFailure)) throw cause
+      if (!(cause instanceof TransportError)) throw cause
       onEvent({ kind: 'keys-refused', cause: cause.message })
     }
   }
@@ -216,7 +216,7 @@ export class GrpcTransport implements Transport {
     this.#closed = true
     for (const link of this.#links.values()) link.close()
     this.#links.clear()
-    const closed = new TransportFailure('closed', 'this member stops')
+    const closed = new TransportError('closed', 'this member stops')
     for (const abandoned of this.#snapshots.values()) abandoned.reject(closed)
     this.#inbound.close()
     this.#peerPort.close()
@@ -226,15 +226,15 @@ export class GrpcTransport implements Transport {
   /**
    * Nothing is read of any caller from this moment on: for a thread whose next turn is its last.
    */
-  hangUp(): void {
-    this.#peerPort.hangUp()
+  disconnect(): void {
+    this.#peerPort.disconnect()
   }
 
   #reconnect(): void {
     this.#peerPort.dropCallers()
     for (const link of this.#links.values()) link.close()
     this.#links.clear()
-    const aborted = new TransportFailure('aborted', 'the authorities of peers changed')
+    const aborted = new TransportError('aborted', 'the authorities of peers changed')
     for (const abandoned of this.#snapshots.values()) abandoned.reject(aborted)
     this.#relink()
   }
@@ -247,7 +247,7 @@ export class GrpcTransport implements Transport {
       if (peer?.peerAddress === link.peer.peerAddress && peer.name === link.peer.name) continue
       link.close()
       this.#links.delete(id)
-      this.#snapshots.get(id)?.reject(new TransportFailure('aborted', `member ${id} left or moved`))
+      this.#snapshots.get(id)?.reject(new TransportError('aborted', `member ${id} left or moved`))
     }
     for (const peer of this.#peers.all.values()) {
       if (!this.#links.has(peer.id)) this.#links.set(peer.id, this.#link(peer))
@@ -261,7 +261,7 @@ export class GrpcTransport implements Transport {
       hello: () => this.#hello(peer.id),
       credentials: () => this.#tls.dial(peer.name),
       onUnreachable: () => this.#receiver?.unreachable(peer.id),
-      onDisowned: (index) => this.#receiver?.disowned(peer.id, index),
+      onRemovedByPeer: (index) => this.#receiver?.removedByPeer(peer.id, index),
     })
   }
 

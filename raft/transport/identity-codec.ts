@@ -25,7 +25,7 @@ export const phaseNumber = {
   founded: 2,
 } satisfies Record<PeerIdentity['phase'], number>
 
-/** @throws TransportFailure `malformed` */
+/** @throws TransportError `malformed` */
 export function phaseOf(number: number): PeerIdentity['phase'] {
   if (number === 0) return 'gathering'
   if (number === 1) return 'agreed'

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { NodeId } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import { asBuffer } from './dialing.ts'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 import type { RefusalReason, TransportCounters } from './events.ts'
 import { decodeLinkFrame, encodeWelcome } from './frame-codec.ts'
 import type { Hello, LinkFrame } from './frame-codec.ts'
@@ -88,12 +88,12 @@ class InboundLink {
   readonly #stream: Stream
   readonly #options: InboundLinksOptions
   readonly #hooks: LinkHooks
-  readonly #patience: Timer
+  readonly #handshakeTimer: Timer
   /** As its greeting named it. */
   process = 0
   /** Who is speaking, once welcome. */
   #peer: NodeId | null = null
-  #greeted = false
+  #hasHello = false
   #ended = false
 
   constructor(stream: Stream, options: InboundLinksOptions, hooks: LinkHooks) {
@@ -101,7 +101,7 @@ class InboundLink {
     this.#options = options
     this.#hooks = hooks
     this.certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
-    this.#patience = options.clock.after(options.limits.connectTimeoutMs, () => {
+    this.#handshakeTimer = options.clock.after(options.limits.connectTimeoutMs, () => {
       this.end(status.DEADLINE_EXCEEDED, 'no greeting in time')
     })
     stream.on('data', (bytes: Buffer) => this.#frame(bytes))
@@ -128,7 +128,7 @@ class InboundLink {
   #over(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#patience.cancel()
+    this.#handshakeTimer.cancel()
     if (this.#peer !== null) this.#hooks.onClose(this.#peer)
   }
 
@@ -138,20 +138,20 @@ class InboundLink {
     try {
       frame = decodeLinkFrame(bytes)
     } catch (cause) {
-      if (!(cause instanceof TransportFailure)) throw cause
+      if (!(cause instanceof TransportError)) throw cause
       this.refuse('malformed', cause.message)
       return
     }
     if (frame.kind === 'messages' && this.#peer !== null) this.#receive(this.#peer, frame.messages, bytes)
-    else if (frame.kind === 'hello' && this.#peer === null) this.#greet(frame)
+    else if (frame.kind === 'hello' && this.#peer === null) this.#handleHello(frame)
     else this.refuse('malformed', 'a link begins with one greeting')
   }
 
-  #greet({ hello }: Extract<LinkFrame, { readonly kind: 'hello' }>): void {
+  #handleHello({ hello }: Extract<LinkFrame, { readonly kind: 'hello' }>): void {
     const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
-    if (this.#greeted) return this.refuse('malformed', 'a link begins with one greeting')
-    this.#greeted = true
+    if (this.#hasHello) return this.refuse('malformed', 'a link begins with one greeting')
+    this.#hasHello = true
     // What a hasty caller says meanwhile waits.
     this.#stream.pause()
     const { verify, identity } = this.#options.context
@@ -168,7 +168,7 @@ class InboundLink {
     const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
     this.process = hello.process
-    this.#patience.cancel()
+    this.#handshakeTimer.cancel()
     this.#options.onAccepted(this.#stream.getPeer())
     this.#peer = hello.from
     this.#stream.resume()

@@ -4,7 +4,7 @@ import type { handleClientStreamingCall, sendUnaryData, ServerReadableStream } f
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { NodeId } from '../core/types.ts'
 import type { SnapshotHeader, SnapshotSink } from '../ports.ts'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 import type { RefusalReason, TransportCounters, TransportEvent } from './events.ts'
 import { decodeSnapshotFrame } from './frame-codec.ts'
 import type { SnapshotFrame } from './frame-codec.ts'
@@ -51,7 +51,7 @@ export class InboundSnapshots {
     try {
       const opening = await frames.next()
       if (opening?.kind !== 'opening') {
-        throw new TransportFailure('malformed', 'a snapshot begins with its opening')
+        throw new TransportError('malformed', 'a snapshot begins with its opening')
       }
       const { from: peer, identity } = opening.hello
       const { context } = this.#options
@@ -75,7 +75,7 @@ export class InboundSnapshots {
         this.#busy.delete(peer)
       }
     } catch (cause) {
-      const detail = cause instanceof TransportFailure ? cause.message : 'no opening'
+      const detail = cause instanceof TransportError ? cause.message : 'no opening'
       this.#refuse(stream, answer, 'malformed', detail)
     } finally {
       frames.close()
@@ -98,7 +98,7 @@ export class InboundSnapshots {
         frame = await frames.next()
       }
       if (frame?.kind !== 'trailer')
-        throw new TransportFailure('aborted', 'the stream ended before its trailer')
+        throw new TransportError('aborted', 'the stream ended before its trailer')
       checkTrailer(frame, bytes, hash.digest())
     } catch (cause) {
       sink.abort(cause)
@@ -117,7 +117,7 @@ export class InboundSnapshots {
     const text = cause instanceof Error ? cause.message : String(cause)
     this.#options.counters.snapshotsFailed++
     this.#options.onEvent({ kind: 'snapshot-failed', peer, cause: text })
-    const isCorrupt = cause instanceof TransportFailure && cause.code === 'corrupt'
+    const isCorrupt = cause instanceof TransportError && cause.code === 'corrupt'
     answer({ code: isCorrupt ? status.DATA_LOSS : status.ABORTED, details: text })
   }
 }
@@ -137,23 +137,23 @@ class IncomingFrames {
   /**
    * @returns null when the sender ended the stream
    *
-   * @throws TransportFailure `aborted`, `malformed`
+   * @throws TransportError `aborted`, `malformed`
    */
   async next(): Promise<SnapshotFrame | null> {
-    const patience = this.#patience()
+    const timer = this.#stallTimer()
     let result: IteratorResult<unknown>
     try {
       result = await this.#frames.next()
     } catch (cause) {
-      throw new TransportFailure('aborted', 'the snapshot stream broke', { cause })
+      throw new TransportError('aborted', 'the snapshot stream broke', { cause })
     } finally {
-      patience.cancel()
+      timer.cancel()
     }
     if (result.done === true) {
-      if (this.#stream.cancelled) throw new TransportFailure('aborted', 'the sender gave up')
+      if (this.#stream.cancelled) throw new TransportError('aborted', 'the sender gave up')
       return null
     }
-    if (!(result.value instanceof Uint8Array)) throw new TransportFailure('malformed', 'a frame is bytes')
+    if (!(result.value instanceof Uint8Array)) throw new TransportError('malformed', 'a frame is bytes')
     return decodeSnapshotFrame(result.value)
   }
 
@@ -161,17 +161,17 @@ class IncomingFrames {
     this.#stream.destroy()
   }
 
-  #patience(): Timer {
+  #stallTimer(): Timer {
     return this.#options.clock.after(this.#options.limits.snapshotStallMsMax, () => {
-      this.#stream.destroy(new TransportFailure('aborted', 'the snapshot stream stands still'))
+      this.#stream.destroy(new TransportError('aborted', 'the snapshot stream stands still'))
     })
   }
 }
 
-/** @throws TransportFailure `corrupt` */
+/** @throws TransportError `corrupt` */
 function checkTrailer(trailer: Trailer, bytes: number, digest: Buffer): void {
   if (trailer.bytes !== bytes) {
-    throw new TransportFailure('corrupt', `${bytes} bytes arrived of ${trailer.bytes}`)
+    throw new TransportError('corrupt', `${bytes} bytes arrived of ${trailer.bytes}`)
   }
-  if (!digest.equals(trailer.sha256)) throw new TransportFailure('corrupt', 'the checksum does not match')
+  if (!digest.equals(trailer.sha256)) throw new TransportError('corrupt', 'the checksum does not match')
 }

@@ -4,7 +4,7 @@ import type { ChangeRefusal, MemberChange } from '../core/member-change.ts'
 import { logIndex, noIndex } from '../core/types.ts'
 import type { Configuration, MemberInfo, MemberRole, NodeId } from '../core/types.ts'
 import { refusalBytesMax } from '../ports.ts'
-import type { MembershipAnswer, PeerMessage, TransferTold } from '../ports.ts'
+import type { MembershipAnswer, PeerMessage, TransferRefusal } from '../ports.ts'
 import { endsOf, readAddress } from './address-codec.ts'
 import type { AddressBody } from './address-codec.ts'
 import { readConfiguration, readMember, readRole, roleNumber, writeConfiguration } from './log-codec.ts'
@@ -47,10 +47,10 @@ const transferNumber = {
   'target-silent': 2,
   'target-behind': 3,
   'target-declined': 4,
-} satisfies Record<TransferTold, number>
+} satisfies Record<TransferRefusal, number>
 
-const transferToldOf: ReadonlyMap<number, TransferTold> = new Map(
-  (Object.keys(transferNumber) as TransferTold[]).map((reason) => [transferNumber[reason], reason]),
+const transferRefusalOf: ReadonlyMap<number, TransferRefusal> = new Map(
+  (Object.keys(transferNumber) as TransferRefusal[]).map((reason) => [transferNumber[reason], reason]),
 )
 
 /* ------------------------------------------------------------------ out */
@@ -155,19 +155,19 @@ function cutText(text: string, bytesMax: number): string {
 type Body = {
   round: number
   target: NodeId | null
-  told: TransferTold | undefined
+  transferRefusal: TransferRefusal | undefined
   change: MemberChange | null
   answer: MembershipAnswer | null
   configuration: Configuration | null
 }
 
-/** @param end where the message ends in the reader's bytes @throws TransportFailure `malformed` */
+/** @param end where the message ends in the reader's bytes @throws TransportError `malformed` */
 export function readMembership(reader: BinaryReader, kind: MembershipKind, end: number): MembershipMessage {
   const address: AddressBody = { from: null, to: null, term: 0 }
   const body: Body = {
     round: 0,
     target: null,
-    told: undefined,
+    transferRefusal: undefined,
     change: null,
     answer: null,
     configuration: null,
@@ -179,7 +179,7 @@ export function readMembership(reader: BinaryReader, kind: MembershipKind, end: 
     else if (field === 2 && kind === 'transfer-wanted') body.target = readId(reader, type)
     else if (field === 2 || (field === 3 && kind === 'transfer-wanted')) body.round = readWhole(reader, type)
     else if (field === 3 && kind === 'transfer-refused')
-      body.told = transferToldOf.get(readWhole(reader, type))
+      body.transferRefusal = transferRefusalOf.get(readWhole(reader, type))
     else if (field === 3 && kind === 'change-wanted')
       body.change = readChange(reader, readEnd(reader, type, end))
     else if (field === 3 && kind === 'change-answer')
@@ -197,7 +197,7 @@ export function readMembership(reader: BinaryReader, kind: MembershipKind, end: 
 function toMessage(
   kind: MembershipKind,
   { from, to }: ReturnType<typeof endsOf>,
-  { round, target, told, change, answer, configuration }: Body,
+  { round, target, transferRefusal, change, answer, configuration }: Body,
 ): MembershipMessage {
   switch (kind) {
     case 'change-wanted':
@@ -209,8 +209,8 @@ function toMessage(
       if (target === null) throw malformed('a transfer names its target')
       return { kind, from, to, round, target }
     case 'transfer-refused':
-      if (told === undefined) throw malformed('a transfer refused for an unknown reason')
-      return { kind, from, to, round, reason: told }
+      if (transferRefusal === undefined) throw malformed('a transfer refused for an unknown reason')
+      return { kind, from, to, round, reason: transferRefusal }
     case 'members-wanted':
       return { kind, from, to, index: logIndex(round) }
     case 'members':

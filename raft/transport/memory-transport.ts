@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage, SnapshotHeader, SnapshotSink, Transport, TransportReceiver } from '../ports.ts'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 import { PeerList } from './peer-list.ts'
 
 /**
@@ -13,20 +13,20 @@ import { PeerList } from './peer-list.ts'
  */
 export class MemoryNetwork {
   readonly #members = new Map<NodeId, MemoryTransport>()
-  readonly #cuts = new Set<string>()
+  readonly #blocked = new Set<string>()
 
   /** From now on nothing passes from `from` to `to`; the other direction stays. */
-  cut(from: NodeId, to: NodeId): void {
-    this.#cuts.add(`${from}>${to}`)
+  block(from: NodeId, to: NodeId): void {
+    this.#blocked.add(`${from}>${to}`)
   }
 
   heal(): void {
-    this.#cuts.clear()
+    this.#blocked.clear()
   }
 
-  /** @throws TransportFailure `listen` when a member of that identity is there already */
+  /** @throws TransportError `listen` when a member of that identity is there already */
   join(id: NodeId, transport: MemoryTransport): void {
-    if (this.#members.has(id)) throw new TransportFailure('listen', `member ${id} is running already`)
+    if (this.#members.has(id)) throw new TransportError('listen', `member ${id} is running already`)
     this.#members.set(id, transport)
   }
 
@@ -36,7 +36,7 @@ export class MemoryNetwork {
 
   /** @returns null when nothing that is sent now would arrive */
   route(from: NodeId, to: NodeId): MemoryTransport | null {
-    return this.#cuts.has(`${from}>${to}`) ? null : (this.#members.get(to) ?? null)
+    return this.#blocked.has(`${from}>${to}`) ? null : (this.#members.get(to) ?? null)
   }
 }
 
@@ -96,10 +96,10 @@ export class MemoryTransport implements Transport {
     assert(to !== from, 'a member does not call itself')
     const target = this.#reach(to)
     if (target?.accept(message, this) === true) return
-    const disowned = target?.disowns(this.#options.self.id) ?? noIndex
+    const removedIndex = target?.removedIndexOf(this.#options.self.id) ?? noIndex
     this.#options.clock.soon(() => {
       if (this.#closed) return
-      if (disowned > noIndex) this.#receiver?.disowned(to, disowned)
+      if (removedIndex > noIndex) this.#receiver?.removedByPeer(to, removedIndex)
       this.#receiver?.unreachable(to)
     })
   }
@@ -108,7 +108,7 @@ export class MemoryTransport implements Transport {
    * As of which decided configuration the sender is no member here; 0: it is one, or nothing is
    * decided.
    */
-  disowns(sender: NodeId): LogIndex {
+  removedIndexOf(sender: NodeId): LogIndex {
     return this.#receiver === null || this.#peers.all.has(sender) ? noIndex : this.#peers.decidedIndex
   }
 
@@ -132,7 +132,7 @@ export class MemoryTransport implements Transport {
     header: SnapshotHeader,
     next: () => Promise<Uint8Array | null>,
   ): Promise<void> {
-    if (this.#sending.has(to)) throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
+    if (this.#sending.has(to)) throw new TransportError('busy', `a snapshot to member ${to} is under way`)
     this.#sending.add(to)
     try {
       await this.#stream(to, header, next)
@@ -141,10 +141,10 @@ export class MemoryTransport implements Transport {
     }
   }
 
-  /** Called by the sender. @throws TransportFailure `refused` */
+  /** Called by the sender. @throws TransportError `refused` */
   async open(header: SnapshotHeader, sender: Sender): Promise<SnapshotSink> {
     if (this.#receiver === null || !this.#welcomes(sender)) {
-      throw new TransportFailure('refused', `member ${sender.self.id} is not welcome`)
+      throw new TransportError('refused', `member ${sender.self.id} is not welcome`)
     }
     return this.#receiver.receiveSnapshot(header)
   }
@@ -157,18 +157,16 @@ export class MemoryTransport implements Transport {
 
   async #stream(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const target = this.#reach(to)
-    if (target === null) throw new TransportFailure('unreachable', `there is no way to member ${to}`)
+    if (target === null) throw new TransportError('unreachable', `there is no way to member ${to}`)
     const sink = await aborting(target.open(header, this))
     try {
       for (let piece = await next(); piece !== null; piece = await next()) {
-        if (this.#reach(to) !== target) throw new TransportFailure('unreachable', `member ${to} is gone`)
+        if (this.#reach(to) !== target) throw new TransportError('unreachable', `member ${to} is gone`)
         await sink.chunk(Uint8Array.from(piece))
       }
     } catch (cause) {
       sink.abort(cause)
-      throw cause instanceof TransportFailure
-        ? cause
-        : new TransportFailure('aborted', 'cut short', { cause })
+      throw cause instanceof TransportError ? cause : new TransportError('aborted', 'cut short', { cause })
     }
     await aborting(sink.finish())
   }
@@ -199,7 +197,7 @@ async function aborting<T>(step: Promise<T>): Promise<T> {
   try {
     return await step
   } catch (cause) {
-    if (cause instanceof TransportFailure) throw cause
-    throw new TransportFailure('aborted', 'the receiver could not take the snapshot', { cause })
+    if (cause instanceof TransportError) throw cause
+    throw new TransportError('aborted', 'the receiver could not take the snapshot', { cause })
   }
 }

@@ -247,7 +247,7 @@ function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
         body.four = readWhole(reader, type)
         break
       case 5:
-        body.entries = grown(body.entries, readEntry(reader, readEnd(reader, type, end)))
+        body.entries = appended(body.entries, readEntry(reader, readEnd(reader, type, end)))
         break
       default:
         skipField(reader, head >>> 3, type)
@@ -261,10 +261,10 @@ function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
 function readList(reader: BinaryReader, kind: WireKind, type: number, end: number, body: Body): void {
   switch (kind) {
     case 'forward':
-      body.proposals = grown(body.proposals, readBytes(reader, type))
+      body.proposals = appended(body.proposals, readBytes(reader, type))
       return
     case 'forward-refused':
-      body.refused = grown(body.refused, readProposalId(reader, readEnd(reader, type, end)))
+      body.refused = appended(body.refused, readProposalId(reader, readEnd(reader, type, end)))
       return
     case 'snapshot':
       body.snapshot = readSnapshotMeta(reader, readEnd(reader, type, end))
@@ -278,7 +278,7 @@ function readList(reader: BinaryReader, kind: WireKind, type: number, end: numbe
   }
 }
 
-function grown<T>(list: T[] | null, item: T): T[] {
+function appended<T>(list: T[] | null, item: T): T[] {
   if (list === null) return [item]
   if (list.length >= itemsMax) throw malformed('too many items in one message')
   list.push(item)

@@ -3,7 +3,7 @@ import { createSecureContext, DEFAULT_MIN_VERSION } from 'node:tls'
 import type { PeerCertificate, SecureContext, SecureContextOptions } from 'node:tls'
 import { credentials, ServerCredentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 
 /** This member's peer certificate, its key, and the authorities that vouch for peers. PEM text. */
 export type PeerCredentials = {
@@ -47,7 +47,7 @@ export class PeerTls {
   readonly #server: RenewableCredentials
   #context: SecureContext
 
-  /** @throws TransportFailure `identity` when the files do not make this member out */
+  /** @throws TransportError `identity` when the files do not make this member out */
   constructor(self: string, peer: PeerCredentials) {
     this.#self = self
     this.#context = contextOf(self, peer)
@@ -70,7 +70,7 @@ export class PeerTls {
    * Handshakes from now on show and believe these; connections that are open stay.
    *
    * @returns whether an authority of before is none any more
-   * @throws TransportFailure `identity`; those of before stay then
+   * @throws TransportError `identity`; those of before stay then
    */
   renew(peer: PeerCredentials): boolean {
     const before = certificateTexts(this.#authorityPem)
@@ -105,26 +105,23 @@ class RenewableCredentials extends ServerCredentials {
   }
 }
 
-/** @throws TransportFailure `identity` */
+/** @throws TransportError `identity` */
 function contextOf(self: string, peer: PeerCredentials): SecureContext {
   const named = memberNameOf({ subjectaltname: certificateOf(peer).subjectAltName ?? '' })
   if (named !== self) {
-    const whose = named === null ? 'names no member' : `is that of member "${named}"`
-    throw new TransportFailure(
+    const found = named === null ? 'names no member' : `is that of member "${named}"`
+    throw new TransportError(
       'identity',
-      `the peer certificate ${whose}, this member is "${self}": give it its own`,
+      `the peer certificate ${found}, this member is "${self}": give it its own`,
     )
   }
   if (DEFAULT_MIN_VERSION < 'TLSv1.2') {
-    throw new TransportFailure(
-      'identity',
-      `peers do not speak ${DEFAULT_MIN_VERSION}; drop that runtime flag`,
-    )
+    throw new TransportError('identity', `peers do not speak ${DEFAULT_MIN_VERSION}; drop that runtime flag`)
   }
   try {
     return createSecureContext(secureOptions(peer))
   } catch (cause) {
-    throw new TransportFailure('identity', 'the peer certificate, key and authority do not fit together', {
+    throw new TransportError('identity', 'the peer certificate, key and authority do not fit together', {
       cause,
     })
   }
@@ -137,14 +134,14 @@ function secureOptions({ authorityPem, certificatePem, keyPem }: PeerCredentials
 function refusal(expected: string, certificate: PeerCertificate): Error | undefined {
   const found = memberNameOf(certificate)
   if (found === expected) return undefined
-  const who = found === null ? 'no member' : `member "${found}"`
-  return new TransportFailure('identity', `the certificate there names ${who}, not "${expected}"`)
+  const actual = found === null ? 'no member' : `member "${found}"`
+  return new TransportError('identity', `the certificate there names ${actual}, not "${expected}"`)
 }
 
 function certificateOf(peer: PeerCredentials): X509Certificate {
   try {
     return new X509Certificate(peer.certificatePem)
   } catch (cause) {
-    throw new TransportFailure('identity', 'the peer certificate is not a PEM certificate', { cause })
+    throw new TransportError('identity', 'the peer certificate is not a PEM certificate', { cause })
   }
 }

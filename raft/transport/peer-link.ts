@@ -5,8 +5,8 @@ import type { Random } from '../../base/random.ts'
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
-import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
-import { TransportFailure } from './errors.ts'
+import { asBuffer, asIs, dial, closeClient } from './dialing.ts'
+import { TransportError } from './errors.ts'
 import type { LinkMeasure, TransportCounters, TransportEvent } from './events.ts'
 import { decodeWelcome, encodeHelloFrame, encodeMessagesFrame } from './frame-codec.ts'
 import type { Hello } from './frame-codec.ts'
@@ -16,7 +16,7 @@ import { method } from './options.ts'
 import type { TransportLimits } from './options.ts'
 import { OutboundQueue } from './outbound-queue.ts'
 import { protocolNewest, protocolOldest } from './protocol-version.ts'
-import { disownedAt, failureOf } from './status.ts'
+import { removedIndexOf, failureOf } from './status.ts'
 
 export type PeerLinkOptions = {
   readonly peer: MemberInfo
@@ -31,7 +31,7 @@ export type PeerLinkOptions = {
   /** Never called from within a call of ours. */
   readonly onUnreachable: () => void
   /** The peer says that the configuration at that index, which is decided, does not have us. */
-  readonly onDisowned: (configurationIndex: LogIndex) => void
+  readonly onRemovedByPeer: (configurationIndex: LogIndex) => void
   readonly onEvent: (event: TransportEvent) => void
 }
 
@@ -39,7 +39,7 @@ export type PeerLinkOptions = {
 type Attempt = {
   readonly client: Client
   readonly stream: ClientDuplexStream<Buffer, Buffer>
-  readonly patience: Timer
+  readonly timer: Timer
 }
 
 type State =
@@ -88,7 +88,7 @@ export class PeerLink {
     }
     if (this.#state.kind !== 'up' || !this.#queue.offer(message)) {
       this.#options.counters.messagesDropped++
-      this.#tellUnreachable()
+      this.#reportUnreachable()
       return
     }
     if (this.#flushing) return
@@ -107,7 +107,7 @@ export class PeerLink {
   }
 
   /** The peer was just heard of: try now instead of waiting. */
-  poke(): void {
+  retryNow(): void {
     if (this.#state.kind !== 'waiting' || this.#state.refused) return
     this.#state.timer.cancel()
     this.#begin()
@@ -128,8 +128,8 @@ export class PeerLink {
     try {
       this.#state = { kind: 'dialing', attempt: this.#dial() }
     } catch (cause) {
-      const words = `${JSON.stringify(this.peer.peerAddress)} is no address that can be dialed`
-      this.#wait(new TransportFailure('unreachable', words, { cause }), false)
+      const reason = `${JSON.stringify(this.peer.peerAddress)} is no address that can be dialed`
+      this.#wait(new TransportError('unreachable', reason, { cause }), false)
     }
   }
 
@@ -137,19 +137,17 @@ export class PeerLink {
     const { peer, credentials, limits, clock, hello } = this.#options
     const client = dial(peer, credentials(), limits)
     const stream = client.makeBidiStreamRequest(method.messages, asIs, asIs)
-    const patience = clock.after(limits.connectTimeoutMs, () => {
-      this.#broke(attempt, new TransportFailure('unreachable', 'no answer in time'))
+    const timer = clock.after(limits.connectTimeoutMs, () => {
+      this.#broke(attempt, new TransportError('unreachable', 'no answer in time'))
     })
-    const attempt = { client, stream, patience }
+    const attempt = { client, stream, timer }
     stream.on('data', (bytes: Buffer) => this.#welcome(attempt, bytes))
     stream.on('error', (error: ServiceError) => {
-      const disowned = disownedAt(error)
-      if (disowned > noIndex && this.#isCurrent(attempt)) this.#options.onDisowned(disowned)
+      const removedIndex = removedIndexOf(error)
+      if (removedIndex > noIndex && this.#isCurrent(attempt)) this.#options.onRemovedByPeer(removedIndex)
       this.#broke(attempt, failureOf(error))
     })
-    stream.on('end', () =>
-      this.#broke(attempt, new TransportFailure('unreachable', 'the peer ended the link')),
-    )
+    stream.on('end', () => this.#broke(attempt, new TransportError('unreachable', 'the peer ended the link')))
     stream.on('drain', () => {
       if (!this.#isCurrent(attempt)) return
       this.#paused = false
@@ -165,21 +163,21 @@ export class PeerLink {
       const { protocol, identity } = decodeWelcome(bytes)
       if (protocol < protocolOldest || protocol > protocolNewest) {
         const known = `${protocolOldest} to ${protocolNewest}`
-        throw new TransportFailure(
+        throw new TransportError(
           'refused',
           `the peer answers in protocol ${protocol}, not in one of ${known}`,
         )
       }
       const own = this.#options.hello().identity
       if (areApart(identity, own)) {
-        throw new TransportFailure('refused', otherCluster(this.peer.name, identity, own))
+        throw new TransportError('refused', otherCluster(this.peer.name, identity, own))
       }
       this.#protocol = protocol
     } catch (cause) {
-      this.#broke(attempt, cause instanceof TransportFailure ? cause : failedWelcome(cause))
+      this.#broke(attempt, cause instanceof TransportError ? cause : failedWelcome(cause))
       return
     }
-    attempt.patience.cancel()
+    attempt.timer.cancel()
     this.#state = { kind: 'up', attempt }
     this.#failures = 0
     this.#lastCause = ''
@@ -194,13 +192,13 @@ export class PeerLink {
     return 'attempt' in this.#state && this.#state.attempt === attempt
   }
 
-  #broke(attempt: Attempt, failure: TransportFailure): void {
+  #broke(attempt: Attempt, failure: TransportError): void {
     if (!this.#isCurrent(attempt)) return
     this.#abandon(attempt)
     this.#wait(failure, this.#state.kind === 'up')
   }
 
-  #wait(failure: TransportFailure, wasUp: boolean): void {
+  #wait(failure: TransportError, wasUp: boolean): void {
     const refused = failure.code === 'refused'
     const delayMs = this.#backoffMs(refused)
     const timer = this.#options.clock.after(delayMs, () => {
@@ -214,7 +212,7 @@ export class PeerLink {
       const { id: peer, name } = this.peer
       this.#options.onEvent({ kind: 'link-down', peer, name, code: failure.code, cause: failure.message })
     }
-    if (wasUp) this.#tellUnreachable()
+    if (wasUp) this.#reportUnreachable()
   }
 
   /** Doubles with each failure; half of it is chance, so that members do not dial in step. */
@@ -258,13 +256,13 @@ export class PeerLink {
   }
 
   #abandon(attempt: Attempt): void {
-    attempt.patience.cancel()
+    attempt.timer.cancel()
     attempt.stream.cancel()
-    hangUp(attempt.client, this.#options.clock)
+    closeClient(attempt.client, this.#options.clock)
   }
 
   /** At most once in a while, and never from within the caller's turn. */
-  #tellUnreachable(): void {
+  #reportUnreachable(): void {
     const now = this.#options.clock.monotonicMs()
     if (now - this.#unreachableAtMs < this.#options.limits.unreachableMsMin) return
     this.#unreachableAtMs = now
@@ -274,6 +272,6 @@ export class PeerLink {
   }
 }
 
-function failedWelcome(cause: unknown): TransportFailure {
-  return new TransportFailure('malformed', 'the peer answers in no known way', { cause })
+function failedWelcome(cause: unknown): TransportError {
+  return new TransportError('malformed', 'the peer answers in no known way', { cause })
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 import type { ConnectionRefusal } from './events.ts'
 
 export type PeerPortOptions = {
@@ -127,7 +127,7 @@ export class PeerPort {
    * @param address `host:port`, IPv6 in brackets
    *
    * @returns the port
-   * @throws TransportFailure `listen`, `closed`
+   * @throws TransportError `listen`, `closed`
    */
   listen(address: string): Promise<number> {
     const colon = address.lastIndexOf(':')
@@ -135,7 +135,7 @@ export class PeerPort {
     const port = Number(address.slice(colon + 1))
     return new Promise((resolve, reject) => {
       const refuse = (cause: Error): void => reject(cannotListen(address, cause))
-      const stop = (): void => reject(new TransportFailure('closed', 'this member stops'))
+      const stop = (): void => reject(new TransportError('closed', 'this member stops'))
       this.#server.once('error', refuse)
       // Closed while it looks its host up, a server never listens, and says nothing else.
       this.#server.once('close', stop)
@@ -158,7 +158,7 @@ export class PeerPort {
   }
 
   /** Nothing more is read of anybody, from this moment on. */
-  hangUp(): void {
+  disconnect(): void {
     this.close()
     this.dropCallers()
   }
@@ -192,12 +192,14 @@ function share(connectionsMax: number, part: number): number {
   return Math.max(2, Math.floor(connectionsMax * part))
 }
 
-function cannotListen(address: string, cause: Error): TransportFailure {
-  return new TransportFailure('listen', `cannot listen for peers on ${address}: ${whyNot(cause)}`, { cause })
+function cannotListen(address: string, cause: Error): TransportError {
+  return new TransportError('listen', `cannot listen for peers on ${address}: ${listenProblem(cause)}`, {
+    cause,
+  })
 }
 
 /** In a few words. */
-function whyNot({ message }: Error): string {
+function listenProblem({ message }: Error): string {
   if (message.includes('EADDRINUSE')) return 'the port is taken'
   if (message.includes('EADDRNOTAVAIL')) return 'this machine has no such address'
   if (message.includes('EACCES')) return 'this user may not have that port'

@@ -4,8 +4,8 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import { Deferred } from '../../base/deferred.ts'
 import type { MemberInfo } from '../core/types.ts'
 import type { SnapshotHeader } from '../ports.ts'
-import { asBuffer, asIs, dial, hangUp } from './dialing.ts'
-import { TransportFailure } from './errors.ts'
+import { asBuffer, asIs, dial, closeClient } from './dialing.ts'
+import { TransportError } from './errors.ts'
 import { encodeSnapshotFrame } from './frame-codec.ts'
 import type { Hello, SnapshotFrame } from './frame-codec.ts'
 import { method } from './options.ts'
@@ -27,7 +27,7 @@ export type SnapshotSendOptions = {
  * it. A piece is asked for only when the connection took the one before.
  *
  * @param next null at the end; its failure ends the stream and is the cause of ours
- * @throws TransportFailure `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
+ * @throws TransportError `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
  */
 export async function sendSnapshotStream(
   options: SnapshotSendOptions,
@@ -68,7 +68,7 @@ class OutgoingStream {
   readonly #options: SnapshotSendOptions
   /** Resolved by the answer, rejected by whatever ends the stream before. */
   readonly #answer = new Deferred<undefined>()
-  #patience: Timer
+  #stallTimer: Timer
 
   constructor(options: SnapshotSendOptions) {
     const { peer, credentials, limits } = options
@@ -85,7 +85,7 @@ class OutgoingStream {
     )
     this.#call.on('error', (error: Parameters<typeof failureOf>[0]) => this.#answer.reject(failureOf(error)))
     options.abandoned.promise.catch((cause: unknown) => this.#answer.reject(cause))
-    this.#patience = this.#wait(limits.connectTimeoutMs + limits.snapshotStallMsMax)
+    this.#stallTimer = this.#wait(limits.connectTimeoutMs + limits.snapshotStallMsMax)
   }
 
   /** Whatever comes first: `step`, or the end of the stream. */
@@ -100,41 +100,41 @@ class OutgoingStream {
       if (error === null || error === undefined) taken.resolve(undefined)
     })
     await this.during(taken.promise)
-    this.#patience.cancel()
-    this.#patience = this.#wait(this.#options.limits.snapshotStallMsMax)
+    this.#stallTimer.cancel()
+    this.#stallTimer = this.#wait(this.#options.limits.snapshotStallMsMax)
   }
 
   /**
    * The receiver may take its time to verify what it got: keepalive watches over the connection.
    */
   async finish(): Promise<void> {
-    this.#patience.cancel()
+    this.#stallTimer.cancel()
     this.#call.end()
     await this.#answer.promise
   }
 
   close(): void {
-    this.#patience.cancel()
+    this.#stallTimer.cancel()
     this.#call.cancel()
-    hangUp(this.#client, this.#options.clock)
+    closeClient(this.#client, this.#options.clock)
   }
 
   #wait(ms: number): Timer {
     return this.#options.clock.after(ms, () => {
-      this.#answer.reject(new TransportFailure('unreachable', 'the snapshot stream stands still'))
+      this.#answer.reject(new TransportError('unreachable', 'the snapshot stream stands still'))
     })
   }
 }
 
 function early(): never {
-  throw new TransportFailure('aborted', 'the receiver answered before it had everything')
+  throw new TransportError('aborted', 'the receiver answered before it had everything')
 }
 
 async function nextPiece(next: () => Promise<Uint8Array | null>): Promise<Uint8Array | null> {
   try {
     return await next()
   } catch (cause) {
-    throw new TransportFailure('aborted', 'the snapshot could not be read to its end', { cause })
+    throw new TransportError('aborted', 'the snapshot could not be read to its end', { cause })
   }
 }
 

@@ -2,8 +2,8 @@ import { Metadata, status } from '@grpc/grpc-js'
 import type { ServiceError, StatusObject } from '@grpc/grpc-js'
 import { logIndex, noIndex } from '../core/types.ts'
 import type { LogIndex } from '../core/types.ts'
-import { TransportFailure } from './errors.ts'
-import type { TransportFailureCode } from './errors.ts'
+import { TransportError } from './errors.ts'
+import type { TransportErrorCode } from './errors.ts'
 import type { RefusalReason } from './events.ts'
 
 /** How each refusal travels. Written down in `proto/`. */
@@ -36,7 +36,7 @@ export function refusalStatus(
 }
 
 /** Of a refusal: as of which decided configuration we are no member. 0: that was not said. */
-export function disownedAt(error: Pick<ServiceError, 'code' | 'metadata'>): LogIndex {
+export function removedIndexOf(error: Pick<ServiceError, 'code' | 'metadata'>): LogIndex {
   if (error.code !== status.PERMISSION_DENIED) return noIndex
   const [text] = error.metadata.get(decidedKey)
   const index = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : 0
@@ -49,16 +49,16 @@ const decidedKey = 'orch-configuration-index'
 /**
  * What the other side's status means here. One line of text, bounded, because a stranger wrote it.
  */
-export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportFailure {
-  const said = error.details
+export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportError {
+  const details = error.details
     .replace(/[^\x20-\x7e]+/g, ' ')
     // The library's frame around what the network said.
     .replace(/^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:.*$/, '$1')
     .slice(0, 300)
-  const detail = verifyErrors.has(said)
-    ? `the peer's certificate is of no authority that this member trusts (${said})`
-    : said
-  return new TransportFailure(codeOf(error.code), detail === '' ? `gRPC status ${error.code}` : detail)
+  const detail = verifyErrors.has(details)
+    ? `the peer's certificate is of no authority that this member trusts (${details})`
+    : details
+  return new TransportError(codeOf(error.code), detail === '' ? `gRPC status ${error.code}` : detail)
 }
 
 /**
@@ -73,7 +73,7 @@ const verifyErrors: ReadonlySet<string> = new Set([
   'certificate signature failure',
 ])
 
-function codeOf(code: status): TransportFailureCode {
+function codeOf(code: status): TransportErrorCode {
   switch (code) {
     case status.UNAUTHENTICATED:
     case status.PERMISSION_DENIED:

@@ -2,7 +2,7 @@ import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { assert } from '../../base/assert.ts'
 import { nodeId } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
-import { TransportFailure } from './errors.ts'
+import { TransportError } from './errors.ts'
 
 /** Wire types this protocol uses. @source protobuf.dev, "Encoding" */
 export const wireType = Object.freeze({ varint: 0, fixed64: 1, bytes: 2 })
@@ -58,21 +58,21 @@ export function openMessage(writer: BinaryWriter, field: number): void {
 
 /* ------------------------------------------------------------------ in */
 
-export function malformed(what: string, cause?: unknown): TransportFailure {
-  return new TransportFailure('malformed', what, { cause })
+export function malformed(what: string, cause?: unknown): TransportError {
+  return new TransportError('malformed', what, { cause })
 }
 
 /**
  * Runs a decoder over bytes of a stranger. Whatever goes wrong in it is `malformed`; nothing else
  * may throw there.
  *
- * @throws TransportFailure `malformed`
+ * @throws TransportError `malformed`
  */
 export function decoding<T>(what: string, decode: () => T): T {
   try {
     return decode()
   } catch (cause) {
-    if (cause instanceof TransportFailure) throw cause
+    if (cause instanceof TransportError) throw cause
     throw malformed(`${what} cannot be read`, cause)
   }
 }

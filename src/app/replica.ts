@@ -36,7 +36,7 @@ const leaveMsMax = 3000
 
 /**
  * Opens the log and the database and starts consensus.
- * @throws ConsensusFailure, DatabaseError
+ * @throws ConsensusError, DatabaseError
  */
 export async function openReplica(site: MemberContext, parts: ReplicaParts): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
@@ -51,13 +51,13 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
     await node.stop(clock.monotonicMs() + leaveMsMax)
     await opened?.close()
   })
-  const { base, lastIndex, repaired, wounded } = await node.recovered
+  const { base, lastIndex, repaired, damage } = await node.recovered
   if (repaired !== null) log.warn({ repaired }, 'the log was repaired')
   const home = config['in-memory']
     ? new MemoryKeyValueDatabases()
     : await onDisk(join(directory, databaseFolder))
-  if (wounded !== null && (await hasNewerDatabase(home, base.index))) {
-    throw new StartFailure('data-directory', withReplacement(wounded, config))
+  if (damage !== null && (await hasNewerDatabase(home, base.index))) {
+    throw new StartFailure('data-directory', withReplacement(damage, config))
   }
   let judge: StateGuard | null = null
   const machine = await openStore(

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Random } from '../../base/random.ts'
-import { decodeEnvelope, FileDisk, LogFailure, logIndex, noIndex, Wal } from '../../raft/index.ts'
+import { decodeEnvelope, FileDisk, LogError, logIndex, noIndex, Wal } from '../../raft/index.ts'
 import type { Configuration, Entry, RecoveredLog } from '../../raft/index.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
 import { StartFailure } from '../config/start-failure.ts'
@@ -81,7 +81,7 @@ export async function inspectDataDir(
     const disk = new ReadOnlyDisk(new FileDisk(logDirectory))
     wal = Wal.open({ disk, random, owner: identity.id })
   } catch (cause) {
-    if (!(cause instanceof LogFailure)) throw cause
+    if (!(cause instanceof LogError)) throw cause
     return { candidate: damagedCandidate(cause.message), state: null }
   }
   try {
@@ -203,7 +203,7 @@ function replay(wal: Wal, state: MachineState): string | null {
     }
     return null
   } catch (cause) {
-    const isOfTheLog = cause instanceof LogFailure || cause instanceof MalformedCommandError
+    const isOfTheLog = cause instanceof LogError || cause instanceof MalformedCommandError
     if (isOfTheLog || cause instanceof DatabaseError) return cause.message
     throw cause
   }
@@ -239,7 +239,7 @@ function unprovenIn(wal: Wal, committed: number): readonly UnprovenWrite[] {
     }
   } catch (cause) {
     // Reported as damage of the log.
-    if (!(cause instanceof LogFailure)) throw cause
+    if (!(cause instanceof LogError)) throw cause
   }
   return unproven
 }

@@ -108,7 +108,7 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
  * directory, and a second attempt replaces it.
  *
  * @param directory locked by the caller
- * @throws BackupFailure `refused` when it is not empty; StorageFailure, LogFailure, PkiFailure of
+ * @throws BackupFailure `refused` when it is not empty; StorageFailure, LogError, PkiFailure of
  * the disk
  */
 export async function restoreInto(

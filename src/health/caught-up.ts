@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { ConsensusFailure } from '../../raft/index.ts'
+import { ConsensusError } from '../../raft/index.ts'
 import type { Consensus } from '../../raft/index.ts'
 
 /** The period while reads succeed, and while they fail. */
@@ -57,7 +57,7 @@ export class CaughtUp {
       this.#provenMs = askedMs
       well = true
     } catch (cause) {
-      if (!(cause instanceof ConsensusFailure)) throw cause
+      if (!(cause instanceof ConsensusError)) throw cause
     }
     if (this.#closed) return
     this.#timer = this.#clock.after(well ? periodMs.well : periodMs.ill, () => void this.#ask())

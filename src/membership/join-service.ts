@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { Failure } from '../../base/failure.ts'
-import { MembershipFailure, nodeId } from '../../raft/index.ts'
+import { MembershipError, nodeId } from '../../raft/index.ts'
 import type {
   Configuration,
   Consensus,
@@ -186,7 +186,7 @@ export class JoinService {
    *
    * @param tokenId of a token whose secret was verified
    * @param deadlineMs on the monotonic clock
-   * @throws JoinFailure, ConsensusFailure, or an error of `records`
+   * @throws JoinFailure, ConsensusError, or an error of `records`
    */
   async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
     this.#foundedCluster()
@@ -239,7 +239,7 @@ export class JoinService {
     try {
       return await this.#parts.consensus.changeMembers({ kind: 'add', member, basedOn }, deadlineMs)
     } catch (cause) {
-      if (cause instanceof MembershipFailure && cause.code === 'id-taken') return null
+      if (cause instanceof MembershipError && cause.code === 'id-taken') return null
       throw cause
     }
   }

@@ -44,7 +44,7 @@ export class MemberAdmin {
    *
    * @param deadlineMs on the monotonic clock
    * @returns whether there was anything to change when the name was looked up
-   * @throws MembersFailure `unknown-member`; MembershipFailure, ConsensusFailure
+   * @throws MembersFailure `unknown-member`; MembershipError, ConsensusError
    */
   async change(change: NamedChange, deadlineMs: number): Promise<boolean> {
     const { consensus, configuration } = this.#parts

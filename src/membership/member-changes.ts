@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { ConsensusFailure, MembershipFailure, nodeId, planChange } from '../../raft/index.ts'
+import { ConsensusError, MembershipError, nodeId, planChange } from '../../raft/index.ts'
 import type {
   ChangeRefusal,
   Configuration,
@@ -87,8 +87,8 @@ export class MemberChanges implements MembershipChanges {
   }
 
   #translated(cause: unknown, change: MembershipChange): unknown {
-    if (cause instanceof MembershipFailure) return this.#refused(cause.code, cause.message, change, cause)
-    if (!(cause instanceof ConsensusFailure)) return cause
+    if (cause instanceof MembershipError) return this.#refused(cause.code, cause.message, change, cause)
+    if (!(cause instanceof ConsensusError)) return cause
     switch (cause.code) {
       case 'overloaded':
         return tooManyRequests(1)
@@ -108,7 +108,7 @@ export class MemberChanges implements MembershipChanges {
     reason: ChangeRefusal,
     message: string,
     change: MembershipChange,
-    cause: MembershipFailure | null,
+    cause: MembershipError | null,
   ): ApiError {
     const { configuration, names } = this.#parts
     const member = configuration().members.find(({ id }) => String(id) === change.id)

@@ -57,7 +57,7 @@ export class StateRepair {
   /**
    * @param deadlineMs on the monotonic clock
    * @returns whether there was anything to do
-   * @throws MembersFailure `unknown-member`, `elsewhere`, `no-state`; ConsensusFailure
+   * @throws MembersFailure `unknown-member`, `elsewhere`, `no-state`; ConsensusError
    */
   async decide(decision: StateDecision, deadlineMs: number): Promise<boolean> {
     this.#checkSelf(decision)

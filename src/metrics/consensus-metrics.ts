@@ -52,19 +52,19 @@ export class ConsensusMetrics {
       register,
       'orch_raft_stalls',
       'Times this leader offered leadership to others because its log or api thread stalled.',
-      () => last()?.succession.gaveWay,
+      () => last()?.transfers.transferred,
     )
     counter(
       register,
       'orch_raft_takeovers_declined',
       'Offers of leadership rejected because the log or api thread stalled.',
-      () => last()?.succession.declined,
+      () => last()?.transfers.declined,
     )
     counter(
       register,
       'orch_raft_resignations',
       'Times this leader stepped down without a successor, because it had no state to send and nothing could be committed.',
-      () => last()?.succession.resigned,
+      () => last()?.transfers.resigned,
     )
     this.#registerTransport(register)
   }

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import { ConsensusFailure, logIndex, noIndex } from '../../raft/index.ts'
+import { ConsensusError, logIndex, noIndex } from '../../raft/index.ts'
 import type { Consensus, ConsensusStatus, LogIndex, NodeId } from '../../raft/index.ts'
 import type {
   DigestReport,
@@ -289,7 +289,7 @@ export class StateGuard {
     consensus
       .transferLeadership(target.id, clock.monotonicMs() + transferMsMax)
       .catch((cause: unknown) => {
-        if (!(cause instanceof ConsensusFailure)) throw cause
+        if (!(cause instanceof ConsensusError)) throw cause
       })
       .finally(() => {
         this.#isTransferring = false

@@ -169,7 +169,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     this.#setAside(reason, 'damaged')
   }
 
-  distrust(reason: string, atLeast: LogIndex): void {
+  quarantineState(reason: string, atLeast: LogIndex): void {
     this.#setAside(reason, 'damaged', atLeast)
   }
 

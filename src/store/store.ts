@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
-import { ConsensusFailure } from '../../raft/index.ts'
-import type { Consensus, Fate, ReadPort } from '../../raft/index.ts'
+import { ConsensusError } from '../../raft/index.ts'
+import type { Consensus, ProposalResult, ReadPort } from '../../raft/index.ts'
 import { encodeCommand } from './command-codec.ts'
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
 import { StoreError } from './store-errors.ts'
@@ -128,7 +128,7 @@ export class Store implements ObjectStore {
         `the command has ${payload.byteLength} bytes of ${limits.commandBytesMax}`,
       )
     }
-    let fate: Fate<Outcome>
+    let fate: ProposalResult<Outcome>
     try {
       fate = await consensus.propose(payload, this.#quorumDeadline(deadlineMs))
     } catch (cause) {
@@ -223,7 +223,7 @@ function readsOf(reads: ReadPort): StoreReads {
 }
 
 function toStoreError(cause: unknown): unknown {
-  if (!(cause instanceof ConsensusFailure)) return cause
+  if (!(cause instanceof ConsensusError)) return cause
   const { code } = cause
   switch (code) {
     case 'overloaded':
@@ -240,7 +240,9 @@ function toStoreError(cause: unknown): unknown {
   }
 }
 
-function notApplied(reason: Extract<Fate<Outcome>, { readonly kind: 'not-applied' }>['reason']): StoreError {
+function notApplied(
+  reason: Extract<ProposalResult<Outcome>, { readonly kind: 'not-applied' }>['reason'],
+): StoreError {
   switch (reason) {
     case 'no-leader':
       return new StoreError('timed-out', 'no leader took the command in time')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { entryBytes, logIndex, nodeId, noSnapshot, term } from '../../raft/core/types.ts'
 import type { Configuration, Entry, HardState, LogIndex, SnapshotMeta } from '../../raft/core/types.ts'
-import { LogFailure } from '../../raft/log/errors.ts'
+import { LogError } from '../../raft/log/errors.ts'
 import type { LogStore, LogWrite } from '../../raft/ports.ts'
 
 /** One way to keep a log. `reopen` closes what it is given and opens what that left behind. */
@@ -83,7 +83,7 @@ export function plain(entry: Entry): Entry {
 }
 
 function refuses(code: string, action: () => unknown): void {
-  assert.throws(action, (cause) => cause instanceof LogFailure && cause.code === code)
+  assert.throws(action, (cause) => cause instanceof LogError && cause.code === code)
 }
 
 /** What every log does, however it is kept. */
@@ -229,13 +229,13 @@ function replacing(on: On): void {
       { first: 5, term: 7 },
     ]
     assert.deepEqual(store.recovered.termRuns, runs)
-    store.cut(meta(2, 1, 1))
+    store.compact(meta(2, 1, 1))
     store = reopen(store)
     assert.deepEqual(store.recovered.termRuns, [{ first: 3, term: 1 }, ...runs.slice(1)])
-    store.cut(meta(4, 3, 1))
+    store.compact(meta(4, 3, 1))
     store = reopen(store)
     assert.deepEqual(store.recovered.termRuns, [{ first: 5, term: 7 }])
-    store.cut(meta(6, 7, 1))
+    store.compact(meta(6, 7, 1))
     store = reopen(store)
     assert.deepEqual(store.recovered.termRuns, [])
     assert.equal(store.recovered.lastTerm, 7)
@@ -253,7 +253,7 @@ function replacing(on: On): void {
     store.append([write([command(3, 2)])])
     store = reopen(store)
     assert.deepEqual(store.recovered.configuration, configurationOf(1))
-    store.cut(meta(3, 2, 1, 5))
+    store.compact(meta(3, 2, 1, 5))
     store = reopen(store)
     assert.deepEqual(store.recovered.configurations, [])
     assert.deepEqual(store.recovered.configuration, configurationOf(1, 5))
@@ -264,7 +264,7 @@ function forgetting(on: On): void {
   on('what was cut is refused, the rest stays', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 50, 1), hard(1, 1, 40))])
-    store.cut(meta(30, 1, 1, 2))
+    store.compact(meta(30, 1, 1, 2))
     for (const again of [false, true]) {
       if (again) store = reopen(store)
       refuses('cut', () => store.read(logIndex(30), logIndex(40), 1))
@@ -289,7 +289,7 @@ function forgetting(on: On): void {
         assert.ok(bytes >= entries * 1000 && bytes <= entries * 1100, `${bytes} bytes of ${entries} entries`)
       }
       opened(60)
-      store.cut(meta(20, 1, 1))
+      store.compact(meta(20, 1, 1))
       opened(40)
       store.append([{ snapshot: meta(70, 3, 1), entries: large(71, 75, 3), hardState: null }])
       opened(5)
@@ -299,9 +299,9 @@ function forgetting(on: On): void {
   on('a cut at or below the base does nothing', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 9, 1))])
-    store.cut(meta(5, 1, 1))
-    store.cut(meta(5, 1, 1))
-    store.cut(meta(4, 1, 2))
+    store.compact(meta(5, 1, 1))
+    store.compact(meta(5, 1, 1))
+    store.compact(meta(4, 1, 2))
     store = reopen(store)
     assert.deepEqual(store.recovered.base, meta(5, 1, 1))
     assert.deepEqual(contents(store), commands(6, 9, 1))
@@ -310,7 +310,7 @@ function forgetting(on: On): void {
   on('a log can be cut to nothing and goes on', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 9, 1))])
-    store.cut(meta(9, 1, 1))
+    store.compact(meta(9, 1, 1))
     store = reopen(store)
     assert.equal(store.recovered.lastIndex, 9)
     assert.equal(store.recovered.lastTerm, 1)

@@ -18,9 +18,9 @@ export function callsConformance(label: string, openHarness: () => TransportHarn
       c.transport.setPeers([b.info, c.info])
       b.transport.setPeers([b.info, c.info], logIndex(7))
       a.transport.setPeers([b.info])
-      await until('it is told', () => a.receiver.disownedBy.length > 0)
-      assert.deepEqual(a.receiver.disownedBy[0], { peer: b.info.id, configurationIndex: 7 })
-      assert.deepEqual(c.receiver.disownedBy, [])
+      await until('it is told', () => a.receiver.removedBy.length > 0)
+      assert.deepEqual(a.receiver.removedBy[0], { peer: b.info.id, configurationIndex: 7 })
+      assert.deepEqual(c.receiver.removedBy, [])
       assert.deepEqual(b.receiver.messages, [])
     } finally {
       await harness.close()

@@ -11,8 +11,8 @@ import type {
   SnapshotSink,
   Transport,
 } from '../../raft/ports.ts'
-import { TransportFailure } from '../../raft/transport/errors.ts'
-import type { TransportFailureCode } from '../../raft/transport/errors.ts'
+import { TransportError } from '../../raft/transport/errors.ts'
+import type { TransportErrorCode } from '../../raft/transport/errors.ts'
 import { sampleConfig } from '../unit/raft/transport/sample-messages.ts'
 
 export type MemberOptions = {
@@ -36,7 +36,7 @@ export interface TransportHarness {
 export class TestReceiver {
   readonly messages: PeerMessage[] = []
   readonly unreachables: NodeId[] = []
-  readonly disownedBy: { readonly peer: NodeId; readonly configurationIndex: LogIndex }[] = []
+  readonly removedBy: { readonly peer: NodeId; readonly configurationIndex: LogIndex }[] = []
   readonly snapshots: TestSink[] = []
   openSnapshot: (header: SnapshotHeader) => Promise<TestSink> = async (header) => new TestSink(header)
 
@@ -64,8 +64,8 @@ export class TestReceiver {
     this.unreachables.push(peer)
   }
 
-  disowned(peer: NodeId, configurationIndex: LogIndex): void {
-    this.disownedBy.push({ peer, configurationIndex })
+  removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
+    this.removedBy.push({ peer, configurationIndex })
   }
 
   async receiveSnapshot(header: SnapshotHeader): Promise<SnapshotSink> {
@@ -158,9 +158,9 @@ export function pieces(count: number, bytes: number): () => Promise<Uint8Array |
   return async () => (sent++ < count ? new Uint8Array(bytes).fill(sent) : null)
 }
 
-export function failsWith(...codes: readonly TransportFailureCode[]): (cause: unknown) => boolean {
+export function failsWith(...codes: readonly TransportErrorCode[]): (cause: unknown) => boolean {
   return (cause) => {
-    assert.ok(cause instanceof TransportFailure, String(cause))
+    assert.ok(cause instanceof TransportError, String(cause))
     assert.ok(codes.includes(cause.code), `${cause.code} (${cause.message}) is none of ${codes.join(', ')}`)
     return true
   }

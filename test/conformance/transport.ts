@@ -185,13 +185,13 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     await connect(a, b)
     b.transport.setPeers([b.info])
     await unheard(a, b)
-    assert.deepEqual(a.receiver.disownedBy, [])
+    assert.deepEqual(a.receiver.removedBy, [])
     b.transport.setPeers([b.info], logIndex(2 ** 40))
     await until('it is told', () => {
       a.transport.send(probe(a, b, 3))
-      return a.receiver.disownedBy.length > 0
+      return a.receiver.removedBy.length > 0
     })
-    assert.deepEqual(a.receiver.disownedBy[0], { peer: b.info.id, configurationIndex: 2 ** 40 })
+    assert.deepEqual(a.receiver.removedBy[0], { peer: b.info.id, configurationIndex: 2 ** 40 })
   })
 
   scenario('a member whose removal is decided is told at once, or when it speaks', async (harness) => {
@@ -200,7 +200,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     b.transport.setPeers([b.info], logIndex(7))
     await until('it is told', () => {
       a.transport.send(probe(a, b, 3))
-      return a.receiver.disownedBy.length > 0
+      return a.receiver.removedBy.length > 0
     })
   })
 

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SeededRandom } from '../../base/random.ts'
-import { ConsensusFailure } from '../../raft/index.ts'
+import { ConsensusError } from '../../raft/index.ts'
 import { namesOf } from '../../src/api/metadata/names.ts'
 import { StartFailure } from '../../src/config/start-failure.ts'
 import { claimDirectory, joinedIdentity, memberId } from '../../src/data-dir/member-identity.ts'
@@ -118,8 +118,8 @@ void test('a token file works, and one responding address among several is enoug
 void test('a lost response and a crash before it lead to the same member', async (t) => {
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
-  members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
-  members.failures.push({ when: 'before', cause: new ConsensusFailure('stopped', 'this member is stopping') })
+  members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
+  members.failures.push({ when: 'before', cause: new ConsensusError('stopped', 'this member is stopping') })
   const lines: string[] = []
   const own = await start(said, lines)
   assert.match(lines.join('\n'), /retrying/)
@@ -139,7 +139,7 @@ void test('a crash after the first join request resumes the same join at the nex
   const { members, flags, token, folder } = await place(t)
   const said = flags(await token())
   for (let at = 0; at < 3; at++) {
-    members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+    members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   }
   await assert.rejects(
     start(said),
@@ -156,7 +156,7 @@ void test('a process with an unfinished join does not bootstrap a cluster withou
   const { members, flags, token } = await place(t)
   const said = flags(await token())
   for (let at = 0; at < 3; at++) {
-    members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
+    members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   }
   await assert.rejects(
     start(said),

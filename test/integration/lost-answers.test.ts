@@ -13,7 +13,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { ConsensusFailure } from '../../raft/index.ts'
+import { ConsensusError } from '../../raft/index.ts'
 import type { MemberChange } from '../../raft/index.ts'
 import { ensureClusterPki } from '../../src/pki/cluster-pki.ts'
 import { memberInfo } from '../../fixtures/fake-consensus.ts'
@@ -30,8 +30,8 @@ const addresses = ['--peer-address', seat.peerAddress, '--client-address', seat.
 const lost = {
   'is never answered': async (): Promise<never> => new Promise(() => undefined),
   'is answered with what may still be made': () =>
-    Promise.reject(new ConsensusFailure('timed-out', 'not decided in time; it may still be made')),
-  'ends with its member': () => Promise.reject(new ConsensusFailure('stopped', 'this member is stopping')),
+    Promise.reject(new ConsensusError('timed-out', 'not decided in time; it may still be made')),
+  'ends with its member': () => Promise.reject(new ConsensusError('stopped', 'this member is stopping')),
 } as const
 
 /** The first change is made, and then something else happens than that it is answered. */
@@ -97,7 +97,7 @@ void test('a lost response to a removal does not remove a new member of the same
       member: { ...another, peerAddress: 'c:1', clientAddress: 'c:2' },
       basedOn: members.applied,
     })
-    throw new ConsensusFailure('timed-out', 'not decided in time; it may still be made')
+    throw new ConsensusError('timed-out', 'not decided in time; it may still be made')
   })
   pointTo(kubeconfig, 'n3', `https://${there.address}`)
   pointTo(kubeconfig, 'n1', `https://${there.address}`)
@@ -112,7 +112,7 @@ void test('a lost response to a removal does not remove a new member of the same
 void test('a change that no member made fails with the last error', async (t) => {
   const there = await twofold(t)
   there.members.changeMembers = () =>
-    Promise.reject(new ConsensusFailure('timed-out', 'not decided in time; it may still be made'))
+    Promise.reject(new ConsensusError('timed-out', 'not decided in time; it may still be made'))
   const ran = await run(there, 'remove', 'n3', '--timeout', '30')
   assert.equal(ran.code, 1)
   assert.match(
@@ -123,8 +123,8 @@ void test('a change that no member made fails with the last error', async (t) =>
 
 for (const [how, answer] of [
   ['nobody answers', null],
-  ['time is over', new ConsensusFailure('timed-out', 'n2 did not take over in time')],
-  ['the leader stops', new ConsensusFailure('stopped', 'this member is stopping')],
+  ['time is over', new ConsensusError('timed-out', 'n2 did not take over in time')],
+  ['the leader stops', new ConsensusError('stopped', 'this member is stopping')],
 ] as const) {
   for (const to of ['n2', null]) {
     void test(`leadership moved to ${to ?? 'anyone'} though ${how}: that is detected, and it does not move again`, async (t) => {
@@ -148,7 +148,7 @@ for (const [how, answer] of [
 
 void test('leadership that did not move is reported with the current leader and its error', async (t) => {
   const there = await place(t)
-  there.consensus.transferLeadership = () => Promise.reject(new ConsensusFailure('timed-out', 'too slow'))
+  there.consensus.transferLeadership = () => Promise.reject(new ConsensusError('timed-out', 'too slow'))
   const ran = await run(there, 'transfer-leader', 'n2')
   assert.equal(ran.code, 1)
   assert.match(ran.err, /^orchctl: member n1: Timeout: leadership was not transferred in time/)

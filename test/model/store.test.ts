@@ -92,7 +92,7 @@ type Reader = {
   readonly prefix: KeyPrefix
   readonly cursor: WatchCursor
   readonly after: number
-  told: StoreEvent[]
+  events: StoreEvent[]
 }
 
 class Run {
@@ -249,7 +249,7 @@ class Run {
       assert.throws(() => this.#opened.store.watch(prefix, after), { code: 'compacted' })
       return
     }
-    this.#readers.push({ prefix, after, cursor: this.#opened.store.watch(prefix, after), told: [] })
+    this.#readers.push({ prefix, after, cursor: this.#opened.store.watch(prefix, after), events: [] })
   }
 
   /** Each reader reads to the end, or was told that it fell behind. */
@@ -261,11 +261,11 @@ class Run {
           const next = reader.cursor.next(limit)
           const events = next instanceof Promise ? await next : next
           if (events.length === 0) break
-          reader.told.push(...events)
+          reader.events.push(...events)
           assert.ok(this.#model.endsCommand(events[events.length - 1]?.revision ?? 0, reader.prefix))
         }
         assert.equal(reader.cursor.revision, this.#model.revision)
-        assert.deepEqual(reader.told.map(plainEvent), this.#model.events(reader.prefix, reader.after))
+        assert.deepEqual(reader.events.map(plainEvent), this.#model.events(reader.prefix, reader.after))
         left.push(reader)
       } catch (cause) {
         if (!(cause instanceof StoreError) || cause.code !== 'compacted') throw cause

@@ -1,11 +1,11 @@
-import type { ChangeKnowledge } from '../../raft/core/member-change.ts'
+import type { ChangeContext } from '../../raft/core/member-change.ts'
 import type { Raft } from '../../raft/core/raft.ts'
 import type { NodeId } from '../../raft/core/types.ts'
 
 /**
  * What a leader's shell knows, where a learner has caught up when it has all that the leader has.
  */
-export function knowledgeOf(raft: Raft): ChangeKnowledge {
+export function knowledgeOf(raft: Raft): ChangeContext {
   const { followers, lastIndex, id } = raft.status()
   const of = (those: typeof followers): readonly NodeId[] => those.map((follower) => follower.id)
   const answering = followers.filter(({ recentlyActive, match }) => recentlyActive && match > 0)

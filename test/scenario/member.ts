@@ -90,7 +90,7 @@ export class Member {
     this.memory = { base: this.disk.base, entries: [...this.disk.entries] }
     this.applied = this.disk.applied
     this.raft = new Raft(this.#config, recovered(this.disk), this.disk.applied)
-    this.raft.tellTime(this.clockMs)
+    this.raft.setTime(this.clockMs)
   }
 
   /** The state machine's own disk catches up, never beyond the log's. */
@@ -107,7 +107,7 @@ export class Member {
   cut(index: LogIndex): void {
     assert(index <= this.disk.applied, 'only what the state holds is cut')
     const base = snapshotAt(this.memory, index)
-    this.raft.cut(base)
+    this.raft.compact(base)
     cutImage(this.memory, base)
     cutImage(this.disk, base)
   }

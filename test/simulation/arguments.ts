@@ -95,9 +95,9 @@ function action(text: string): number {
   return wholeNumber('each of --actions', text)
 }
 
-function noise(word: string): Noise {
-  const found = noises.find((known) => known === word)
+function noise(text: string): Noise {
+  const found = noises.find((known) => known === text)
   if (found === undefined)
-    throw new NotUnderstood(`--quiet knows ${noises.join(', ')}, not ${JSON.stringify(word)}`)
+    throw new NotUnderstood(`--quiet knows ${noises.join(', ')}, not ${JSON.stringify(text)}`)
   return found
 }

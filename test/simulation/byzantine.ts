@@ -14,7 +14,7 @@ import type { PeerMessage, SnapshotHeader } from '../../raft/ports.ts'
 
 const far = logIndex(2 ** 51)
 /** An id that no member has. */
-const nobody = nodeId(2 ** 50)
+const unknownMember = nodeId(2 ** 50)
 
 type Ends = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
@@ -78,9 +78,9 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   (random, ends) => ({ kind: 'read-response', ...ends, round: random.below(2 ** 31), index: far }),
   (random, { from, to }) => ({ kind: 'report', from, to, bytes: random.bytes(random.below(300)) }),
   (_, { from, to }) => ({ kind: 'state-wanted', from, to, atLeast: far }),
-  (_, { from, to }) => ({ kind: 'transfer-wanted', from, to, round: 1, target: nobody }),
+  (_, { from, to }) => ({ kind: 'transfer-wanted', from, to, round: 1, target: unknownMember }),
   (random, { from, to }) => {
-    const member = { ...stranger, name: 'Not A Name', featureLevel: 2 ** 50 }
+    const member = { ...newMember, name: 'Not A Name', featureLevel: 2 ** 50 }
     const change = { kind: 'add', member, basedOn: far } as const
     return { kind: 'change-wanted', from, to, round: random.below(2 ** 31), change }
   },
@@ -107,8 +107,8 @@ function impossibleAppend(random: SeededRandom, ends: Ends): Message {
   return { ...append, previousTerm: ends.term, entries: [random.pick([later, gap, nobodyVotes])] }
 }
 
-const stranger: NewMember = {
-  ...{ id: nobody, name: 'x', wantedRole: 'voter', peerAddress: 'x:1', clientAddress: 'x:2' },
+const newMember: NewMember = {
+  ...{ id: unknownMember, name: 'x', wantedRole: 'voter', peerAddress: 'x:1', clientAddress: 'x:2' },
   ...{ version: '', featureLevel: 3, replaces: null, addedMs: Number.MAX_SAFE_INTEGER },
 }
 

@@ -14,7 +14,7 @@ export type Tap<M> = {
   /** About to be posted, or handled. @returns whether the process ends here */
   readonly step: (message: M, side: 'before' | 'after') => boolean
   /** For checkers: as it is posted. */
-  readonly saw: (message: M) => void
+  readonly observe: (message: M) => void
 }
 
 /**
@@ -73,7 +73,7 @@ class End<Out, In> implements Channel<Out, In> {
   post(message: Out): void {
     if (this.#closed || !this.#owner.alive) return
     if (this.#tap?.step(message, 'before') === true) return
-    this.#tap?.saw(message)
+    this.#tap?.observe(message)
     this.#slab.push(message)
     if (this.#slab.length > 1) return
     const { random, now } = this.#world

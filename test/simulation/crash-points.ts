@@ -11,7 +11,7 @@ import type { DiskOperation } from './disk.ts'
 export const crashSteps = [
   ...(['append', 'vote', 'configuration', 'append-durable', 'fetch', 'catch-up-read'] as const),
   ...(['cluster-record', 'cluster-recorded'] as const),
-  ...(['commit', 'applied', 'persisted', 'cut', 'cut-done'] as const),
+  ...(['commit', 'applied', 'persisted', 'compact', 'compacted'] as const),
   ...([
     'snapshot-produce',
     'snapshot-send',
@@ -43,8 +43,8 @@ export function stepsToLog(message: RaftToLog): readonly CrashStep[] {
     }
     case 'fetch':
       return ['fetch']
-    case 'cut':
-      return ['cut']
+    case 'compact':
+      return ['compact']
     case 'repair':
     case 'stop':
       return []
@@ -53,7 +53,7 @@ export function stepsToLog(message: RaftToLog): readonly CrashStep[] {
 
 export function stepsFromLog(message: LogToRaft): readonly CrashStep[] {
   if (message.kind === 'persisted') return ['append-durable']
-  return message.kind === 'cut-done' ? ['cut-done'] : []
+  return message.kind === 'compacted' ? ['compacted'] : []
 }
 
 export function stepsOfReads(message: ApiToLog | LogToApi): readonly CrashStep[] {

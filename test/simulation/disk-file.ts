@@ -40,7 +40,7 @@ export class SimulatedFile {
   }
 
   /** Returns the content of a file without unsynced changes. */
-  spoil(change: (bytes: Uint8Array) => void): void {
+  corrupt(change: (bytes: Uint8Array) => void): void {
     assert(this.#pending.length === 0, 'only what is durable rots')
     change(this.#seen.view)
     change(this.#durable.view)

@@ -1,6 +1,6 @@
 import { assert, present } from '../../base/assert.ts'
 import type { SeededRandom } from '../../base/random.ts'
-import { LogFailure } from '../../raft/log/errors.ts'
+import { LogError } from '../../raft/log/errors.ts'
 import type { LogDisk, LogFile } from '../../raft/ports.ts'
 import { SimulatedFile } from './disk-file.ts'
 
@@ -45,7 +45,7 @@ export class SimulatedDisk implements LogDisk {
   #operationsLeft: number | null = null
   #faults: { operation: DiskOperation; after: number; code: DiskFaultCode }[] = []
   #stallMs: number | null = null
-  #life = 0
+  #generation = 0
   /** The process that uses it; null: none. */
   user: DiskUser | null = null
 
@@ -139,7 +139,7 @@ export class SimulatedDisk implements LogDisk {
   kill(): void {
     this.heal()
     this.user = null
-    this.#life++
+    this.#generation++
   }
 
   /** The power goes. */
@@ -158,8 +158,8 @@ export class SimulatedDisk implements LogDisk {
   }
 
   /** While the power is off: what was written there is not what will be read. */
-  spoil(name: string, change: (bytes: Uint8Array) => void): void {
-    present(this.#durable.get(name), `${name} is durable`).spoil(change)
+  corrupt(name: string, change: (bytes: Uint8Array) => void): void {
+    present(this.#durable.get(name), `${name} is durable`).corrupt(change)
   }
 
   /** Returns whether the file is linked under this name and durable. */
@@ -198,10 +198,10 @@ export class SimulatedDisk implements LogDisk {
   }
 
   #handle(name: string, file: SimulatedFile): LogFile {
-    const instance = this.#life
+    const instance = this.#generation
     let open = true
     const check = (operation: DiskOperation): void => {
-      assert(open && instance === this.#life, `${name} is open`)
+      assert(open && instance === this.#generation, `${name} is open`)
       this.#begin(operation, name)
     }
     return {
@@ -215,7 +215,7 @@ export class SimulatedDisk implements LogDisk {
         try {
           check('write')
         } catch (cause) {
-          if (open && instance === this.#life)
+          if (open && instance === this.#generation)
             file.write(position, bytes.subarray(0, this.#random.below(bytes.length + 1)))
           throw cause
         }
@@ -259,7 +259,7 @@ export class SimulatedDisk implements LogDisk {
     for (const fault of this.#faults.filter((one) => one.operation === operation)) {
       if (fault.after-- > 0) continue
       this.user?.met(`disk-${operation}-${fault.code}`)
-      throw new LogFailure(fault.code, `cannot ${operation} ${name}: injected (${fault.code})`)
+      throw new LogError(fault.code, `cannot ${operation} ${name}: injected (${fault.code})`)
     }
     this.#counters[operation]++
   }

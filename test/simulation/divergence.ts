@@ -41,7 +41,7 @@ export class StateCondition {
   }
 
   /** From the next command on that it can be done to. */
-  spoil(divergence: Divergence): void {
+  corrupt(divergence: Divergence): void {
     this.#pending = divergence
   }
 
@@ -72,16 +72,16 @@ export class StateCondition {
   /**
    * Records a comparison with the reference state.
    *
-   * @param tellsRight so was it at each index of which it tells others: between two looks it may
+   * @param reportsRight so was it at each index of which it tells others: between two looks it may
    *   apply much, and what was
    *   wrong of it may have been forgotten by the second
    * @param someWrong another member's state is or was wrong, and may have been sent here
    * @returns whether it can be what it is
    */
-  looked(isRight: boolean, tellsRight: boolean, someWrong: boolean): boolean {
+  looked(isRight: boolean, reportsRight: boolean, someWrong: boolean): boolean {
     const harmed = this.#isWrong || this.#wasWrong || this.#injected
-    const explained = (isRight && tellsRight) || (this.#isNew ? someWrong : harmed)
-    this.#wasWrong = !tellsRight || (!this.#isNew && (this.#wasWrong || this.#isWrong))
+    const explained = (isRight && reportsRight) || (this.#isNew ? someWrong : harmed)
+    this.#wasWrong = !reportsRight || (!this.#isNew && (this.#wasWrong || this.#isWrong))
     if (this.#isNew) this.#injected = false
     this.#isWrong = !isRight
     this.#isNew = false

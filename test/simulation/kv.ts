@@ -23,7 +23,7 @@ export interface KeyValueUser {
   /** A fault was met. */
   met(fault: 'database-stall' | 'database-write-io' | 'lost-batch'): void
   /** A finding of the process about the whole database. */
-  told(word: DatabaseReport): void
+  report(event: DatabaseReport): void
 }
 
 export type DatabaseReport =
@@ -151,7 +151,7 @@ export class SimKeyValueDisk {
     // of the same kind.
     const other = random.pick(keys.filter((one) => one[0] === key[0]))
     const bit = random.next()
-    for (const content of [database.durable, database.seen]) spoil(content, kind, { key, other, bit })
+    for (const content of [database.durable, database.seen]) corrupt(content, kind, { key, other, bit })
     database.hasRotted = true
     return `${kind} in ${name}, at ${Buffer.from(key, 'latin1').toString('hex')}`
   }
@@ -247,7 +247,7 @@ function refuse(): void {
   throw new DatabaseError('io', 'cannot write the database: injected (io)')
 }
 
-function spoil(
+function corrupt(
   content: Content,
   kind: KeyValueRot,
   { key, other, bit }: { readonly key: string; readonly other: string; readonly bit: number },

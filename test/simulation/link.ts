@@ -43,14 +43,14 @@ export type LinkFault =
 export type Passage = {
   /** Moments of virtual time; none: lost. */
   readonly arrivals: readonly number[]
-  readonly toldUnreachable: boolean
+  readonly reportedUnreachable: boolean
 }
 
 /** A pareto tail with this exponent has a mean, and hardly a variance. */
 const tailExponent = 1.5
 const tailMsMax = 5_000
 /** The minimum interval between send errors: a transport reports them occasionally. */
-const toldChance = 0.2
+const reportChance = 0.2
 
 /** One direction between two members. */
 export class Link {
@@ -105,13 +105,13 @@ export class Link {
       return lost
     }
     const leaves = this.#leaves(now)
-    if (leaves === null) return { arrivals: [], toldUnreachable: random.chance(toldChance) }
+    if (leaves === null) return { arrivals: [], reportedUnreachable: random.chance(reportChance) }
     const arrivals = [this.#arrives(leaves, faulty)]
     if (faulty && repeatable && random.chance(duplicateChance)) {
       this.#met('duplicate')
       arrivals.push(this.#arrives(leaves, faulty))
     }
-    return { arrivals, toldUnreachable: false }
+    return { arrivals, reportedUnreachable: false }
   }
 
   /** The delay of one chunk of a stream, in ms. */
@@ -131,12 +131,12 @@ export class Link {
     const silent = this.#found('half-open')
     if (silent === null || this.#found('cut') !== null) {
       this.#met('cut')
-      return { arrivals: [], toldUnreachable: this.#random.chance(toldChance) }
+      return { arrivals: [], reportedUnreachable: this.#random.chance(reportChance) }
     }
     this.#met('half-open')
     this.#silentSince ??= now
-    const told = now - this.#silentSince >= silent.silentMs
-    return { arrivals: [], toldUnreachable: told && this.#random.chance(toldChance) }
+    const reported = now - this.#silentSince >= silent.silentMs
+    return { arrivals: [], reportedUnreachable: reported && this.#random.chance(reportChance) }
   }
 
   /** @returns null when its queue is full */
@@ -177,7 +177,7 @@ export class Link {
   }
 }
 
-const lost: Passage = { arrivals: [], toldUnreachable: false }
+const lost: Passage = { arrivals: [], reportedUnreachable: false }
 
 function is<K extends Condition['kind']>(
   condition: Condition,

@@ -2,7 +2,7 @@ import { present } from '../../base/assert.ts'
 import { SeededRandom } from '../../base/random.ts'
 import { logIndex } from '../../raft/core/types.ts'
 import type { Entry, HardState, LogIndex } from '../../raft/core/types.ts'
-import { LogFailure } from '../../raft/log/errors.ts'
+import { LogError } from '../../raft/log/errors.ts'
 import { groupMagic, isZero, sectorBytes } from '../../raft/log/layout.ts'
 import { Wal } from '../../raft/log/wal.ts'
 import type { SimulatedDisk } from './disk.ts'
@@ -28,11 +28,11 @@ export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
 export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): RotOutcome | null {
   disk.crash()
   const before = contentsOf(disk)
-  if (before === null || before instanceof LogFailure || before === 'wounded') return null
+  if (before === null || before instanceof LogError || before === 'wounded') return null
   const fault = damage(disk, kind, random)
   if (fault === null) return null
   const after = contentsOf(disk.copy(new SeededRandom(1)))
-  if (after instanceof LogFailure) return 'refused'
+  if (after instanceof LogError) return 'refused'
   if (after === null || after === 'wounded') return 'wounded'
   if (textOf(after, after.base) !== textOf(before, after.base)) {
     throw new Error(`damaged log: ${fault}, and the log opens with other contents than were promised`)
@@ -52,7 +52,7 @@ export function damageRunningLog(disk: SimulatedDisk, random: SeededRandom): str
   const name = random.pick(names.toSorted())
   const used = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
   const [at, bit] = [random.below(used), random.below(8)]
-  disk.spoil(name, (bytes) => {
+  disk.corrupt(name, (bytes) => {
     bytes[at] = (bytes[at] ?? 0) ^ (1 << bit)
   })
   return `bit ${bit} of byte ${at} of ${used} in ${name} was flipped`
@@ -71,7 +71,7 @@ function textOf({ hardState, lastIndex, entries }: Contents, above: LogIndex): s
 }
 
 /** The durable state that a member would read; opening repairs, as at a start. */
-function contentsOf(disk: SimulatedDisk): Contents | LogFailure | 'wounded' | null {
+function contentsOf(disk: SimulatedDisk): Contents | LogError | 'wounded' | null {
   if (disk.list().length === 0) return null
   try {
     const wal = Wal.openOrSalvage({ disk, random: new SeededRandom(1), aheadBytes: 0 })
@@ -87,7 +87,7 @@ function contentsOf(disk: SimulatedDisk): Contents | LogFailure | 'wounded' | nu
       repaired: repaired?.startsWith('repaired:') === true,
     }
   } catch (cause) {
-    if (cause instanceof LogFailure) return cause
+    if (cause instanceof LogError) return cause
     throw cause
   } finally {
     disk.crash()
@@ -119,7 +119,7 @@ function flipBit(disk: SimulatedDisk, name: string, random: SeededRandom): strin
   const size = disk.contents(name).length
   const at = random.below(size)
   const bit = random.below(8)
-  disk.spoil(name, (bytes) => {
+  disk.corrupt(name, (bytes) => {
     bytes[at] = (bytes[at] ?? 0) ^ (1 << bit)
   })
   return `bit ${bit} of byte ${at} of ${size} in ${name} was flipped`
@@ -142,7 +142,7 @@ function misdirect(disk: SimulatedDisk, name: string, random: SeededRandom): str
   const length = Math.min(1 + random.below(4), (newest - Math.max(from, to)) / sectorBytes) * sectorBytes
   const moved = bytes.slice(from, from + length)
   if (from === to || length === 0) return null
-  disk.spoil(name, (target) => target.set(moved, to))
+  disk.corrupt(name, (target) => target.set(moved, to))
   return `the ${length} bytes at ${from} of ${name} were written at ${to} too`
 }
 

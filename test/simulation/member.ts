@@ -1,6 +1,6 @@
 import { MemoryClusterRecord } from '../../raft/protocol/founding.ts'
 import { MemoryPeerBook } from '../../raft/protocol/peer-log-ids.ts'
-import { ConsensusFailure } from '../../raft/index.ts'
+import { ConsensusError } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
 import { MemberChecks } from './member-checks.ts'
 import type { MemberOptions } from './member-options.ts'
@@ -149,7 +149,7 @@ export class Member {
         if (fault === 'database-write-io') this.#impairments.add('disk')
         met(fault)
       },
-      told: (word) => this.#checks.onDatabaseReport(word),
+      report: (event) => this.#checks.onDatabaseReport(event),
     }
     this.instance = startProcess({
       ...{ world, network, swarm, node, wrapDisk, disk },
@@ -223,7 +223,7 @@ export class Member {
     this.stop().catch((cause: unknown) => {
       if (this.instance !== instance) return
       // A log that never answers: the process ends anyway.
-      if (cause instanceof ConsensusFailure && this.hangs) this.crash('process')
+      if (cause instanceof ConsensusError && this.hangs) this.crash('process')
       else world.fail(cause)
     })
     world.schedule(stopMsMax, `loses patience with m${this.id}`, null, () => {
@@ -297,7 +297,7 @@ export class Member {
 
   /** Makes it apply one command differently from the others. */
   diverge(how: Divergence): void {
-    this.#state.spoil(how)
+    this.#state.corrupt(how)
   }
 
   /** It does not serve its state, as others have another one. */
@@ -317,7 +317,7 @@ export class Member {
     const { world } = this.#options
     this.#checks.expectRepair()
     repairFrom(this, from).catch((cause: unknown) => {
-      if (!(cause instanceof MembersFailure) && !(cause instanceof ConsensusFailure)) return world.fail(cause)
+      if (!(cause instanceof MembersFailure) && !(cause instanceof ConsensusError)) return world.fail(cause)
       world.note(`m${this.id} is not repaired from m${from.id}: ${cause.message}`)
     })
   }

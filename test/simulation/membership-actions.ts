@@ -124,12 +124,12 @@ export class MembershipActions {
 
   #newcomer(id: number, fault: Join, replaced: number | null): NewMember {
     const { world, members, memberships } = this.#options
-    const seat = seatOf(id)
+    const addresses = addressesOf(id)
     const former = members.findLast((member) => memberships.isGone(member.id))
     return {
-      ...seat,
+      ...addresses,
       // Names are used again, ids never.
-      name: fault.isNamesake && former !== undefined ? seatOf(former.id).name : seat.name,
+      name: fault.isNamesake && former !== undefined ? addressesOf(former.id).name : addresses.name,
       ...{ wantedRole: fault.role, version: programVersion, featureLevel: featureLevelMax },
       replaces: replaced === null ? null : nodeId(replaced),
       addedMs: 1 + Math.floor(world.now),
@@ -150,8 +150,8 @@ export class MembershipActions {
     if (!quorumGuard.canChange(change)) return false
     this.#requested++
     operator.request(change, (outcome) => {
-      const said = outcome.kind === 'done' ? `done after ${outcome.tries}` : outcome.reason
-      world.note(`nemesis ${change.kind} ${idOf(change)}: ${said}`)
+      const detail = outcome.kind === 'done' ? `done after ${outcome.tries}` : outcome.reason
+      world.note(`nemesis ${change.kind} ${idOf(change)}: ${detail}`)
       if (outcome.kind === 'refused') met('change-refused')
       else if (outcome.tries > 1) met('change-asked-again')
       then(outcome)
@@ -167,11 +167,11 @@ const drawsMax = 3
 export function foundersOf(voters: number, learners: number): readonly MemberInfo[] {
   return Array.from({ length: voters + learners }, (_, at): MemberInfo => {
     const role = at < voters ? 'voter' : 'learner'
-    return { ...seatOf(at + 1), role, wantedRole: role, version: '0', featureLevel: 1 }
+    return { ...addressesOf(at + 1), role, wantedRole: role, version: '0', featureLevel: 1 }
   })
 }
 
-function seatOf(id: number): Omit<MemberInfo, 'role' | 'wantedRole' | 'version' | 'featureLevel'> {
+function addressesOf(id: number): Omit<MemberInfo, 'role' | 'wantedRole' | 'version' | 'featureLevel'> {
   const name = `m${id}`
   return {
     ...{ id: nodeId(id), name, peerAddress: `${name}:1`, clientAddress: `${name}:2` },

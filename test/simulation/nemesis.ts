@@ -126,7 +126,7 @@ export class Nemesis {
       case 'move':
         return this.#options.membership.do(fault)
       default:
-        return this.#spoilLinks(fault)
+        return this.#degradeLinks(fault)
     }
   }
 
@@ -289,10 +289,10 @@ export class Nemesis {
     const { members, founders, makeEarlierMember } = this.#options
     // A member without a cluster trusts its configured peers: it has nothing to lose.
     if (!members.every(({ id, clusterId }) => clusterId !== null || !founders.includes(id))) return false
-    const seats = members.filter(
+    const replaced = members.filter(
       ({ id, addressTaken }) => targets.includes(id) && this.#options.founders.includes(id) && !addressTaken,
     )
-    const earlierMembers = seats.map((member) => {
+    const earlierMembers = replaced.map((member) => {
       this.#downMs.set(member.id, forMs)
       member.crash('power')
       member.addressTaken = true
@@ -310,9 +310,9 @@ export class Nemesis {
         leave()
         this.#leaving.delete(leave)
       }
-      for (const member of seats) member.start()
+      for (const member of replaced) member.start()
     })
-    return seats.length > 0
+    return replaced.length > 0
   }
 
   #transfer(to: number): boolean {
@@ -342,7 +342,7 @@ export class Nemesis {
     })
   }
 
-  #spoilLinks(fault: LinkFaultAction): boolean {
+  #degradeLinks(fault: LinkFaultAction): boolean {
     switch (fault.kind) {
       case 'isolate': {
         const { id } = this.#target(fault.target)

@@ -9,7 +9,7 @@ import type {
   Transport,
   TransportReceiver,
 } from '../../raft/ports.ts'
-import { TransportFailure } from '../../raft/transport/errors.ts'
+import { TransportError } from '../../raft/transport/errors.ts'
 import { defaultTransportLimits } from '../../raft/transport/options.ts'
 import { areApart } from '../../raft/transport/handshake.ts'
 import { PeerList } from '../../raft/transport/peer-list.ts'
@@ -129,8 +129,8 @@ export class Network {
     }
     // Proposals arrive at most once: streams do not repeat, and their sender counts on it.
     const repeatable = message.kind !== 'forward' && message.kind !== 'forward-refused'
-    const { arrivals, toldUnreachable } = link.pass(world.now, this.faulty, repeatable)
-    if (toldUnreachable) this.#reportUnreachable(from, to)
+    const { arrivals, reportedUnreachable } = link.pass(world.now, this.faulty, repeatable)
+    if (reportedUnreachable) this.#reportUnreachable(from, to)
     for (const arrival of arrivals) {
       world.scheduleAt(arrival, `net ${from}>${to} ${nameOf(message)}`, port.owner, () => {
         // Whether the same process still runs, and the link was not cut since.
@@ -177,12 +177,12 @@ export class Network {
     if (decidedIndex === noIndex || to.peers.has(from.id)) return
     const label = `net ${to.id} disowns ${from.id}`
     this.#parts.world.schedule(this.#parts.options.delayMsMin, label, from.owner, () => {
-      if (this.#ports.get(from.id) === from) from.receiver?.disowned(to.id, decidedIndex)
+      if (this.#ports.get(from.id) === from) from.receiver?.removedByPeer(to.id, decidedIndex)
     })
   }
 
   #greet(from: SimTransport, to: SimTransport, receiver: TransportReceiver): Greeting {
-    const identity = from.receiver?.identity() ?? nobody
+    const identity = from.receiver?.identity() ?? noIdentity
     this.#note(from.id, identity)
     const met = receiver.verify(from.id, identity)
     const greeting: Greeting = { verdict: null, met, waiting: [] }
@@ -221,13 +221,13 @@ export class Network {
     const [sender, port] = [this.#ports.get(from), this.#ports.get(to)]
     const receiver = port?.receiver ?? null
     if (sender?.peers.has(to) !== true || port === undefined || receiver === null) {
-      throw new TransportFailure('unreachable', `there is no way to member ${to}`)
+      throw new TransportError('unreachable', `there is no way to member ${to}`)
     }
-    if (!port.welcomes(sender)) throw new TransportFailure('refused', `member ${from} is not welcome`)
+    if (!port.welcomes(sender)) throw new TransportError('refused', `member ${from} is not welcome`)
     const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
     const verdict = await met
     if (verdict === 'ok') return receiver
-    throw new TransportFailure('refused', `member ${from} is refused: ${verdict}`)
+    throw new TransportError('refused', `member ${from} is refused: ${verdict}`)
   }
 
   #note(member: NodeId, { clusterId }: PeerIdentity): void {
@@ -274,7 +274,7 @@ export type SimIdentity = {
 }
 
 /** The hello of a process that ended before it arrived. */
-const nobody = { logId: '', clusterId: '', phase: 'gathering' } as const
+const noIdentity = { logId: '', clusterId: '', phase: 'gathering' } as const
 
 /** One member's end. */
 export class SimTransport implements Transport {
@@ -347,7 +347,7 @@ export class SimTransport implements Transport {
 
   sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     if (!this.peers.has(to) || this.receiver === null) {
-      return Promise.reject(new TransportFailure('unreachable', `there is no way to member ${to}`))
+      return Promise.reject(new TransportError('unreachable', `there is no way to member ${to}`))
     }
     return this.#network.stream(this.id, header, next)
   }

@@ -7,7 +7,7 @@ import type { Member } from './member.ts'
 /** Longer than an election. */
 const decisionMs = 5_000
 
-/** As `orchctl member repair` does it, with `--from`. @throws MembersFailure, ConsensusFailure */
+/** As `orchctl member repair` does it, with `--from`. @throws MembersFailure, ConsensusError */
 export async function repairFrom(member: Member, from: Member): Promise<void> {
   await decide(from, (name) => ({ kind: 'trust', name, id: nodeId(from.id) }))
   const source = nameOf(from)

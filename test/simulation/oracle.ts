@@ -198,7 +198,7 @@ export class Oracle implements Watcher {
     const answers = (kind: string): number => calls.filter(({ answer }) => answer.kind === kind).length
     const events = watches.flatMap((watch) => watch.events)
     return {
-      reigns: this.#consensus.reigns,
+      reigns: this.#consensus.leaderTerms,
       committed: this.#consensus.truth.index,
       ...this.#duringHarm,
       acknowledged: calls.filter(({ request, answer }) => 'token' in request && isDone(answer.kind)).length,
@@ -256,7 +256,7 @@ export class Oracle implements Watcher {
   }
 
   /** Returns whether each digest that a member reports is the result of the log. */
-  tellsRight(machine: StoreMachine): boolean {
+  reportsRight(machine: StoreMachine): boolean {
     const { reference } = this.#consensus
     return machine.samples.every(({ index, digest }) => reference.agrees(index, digest))
   }

@@ -20,7 +20,7 @@ export interface Watcher {
   /** Returns whether a state, served or not, is right. */
   isRight(machine: StoreMachine): boolean
   /** Returns whether all digests that it reports were right at their index. */
-  tellsRight(machine: StoreMachine): boolean
+  reportsRight(machine: StoreMachine): boolean
   /** The store can be asked. */
   serving(member: number, instance: ProcessInstance): Serving
 }
@@ -54,6 +54,6 @@ export const ignoringObserver: Watcher = {
   toApi: () => undefined,
   applied: () => undefined,
   isRight: () => true,
-  tellsRight: () => true,
+  reportsRight: () => true,
   serving: () => ({ close: () => undefined, cut: () => undefined }),
 }

@@ -41,14 +41,14 @@ function failed(seed: number, cause: unknown): SeedOutcome {
 
 if (process.send !== undefined && process.argv[2] === 'seed-worker') {
   let current = 0
-  const tell = (outcome: SeedOutcome): void => void process.send?.(outcome)
+  const report = (outcome: SeedOutcome): void => void process.send?.(outcome)
   process.on('unhandledRejection', (cause) => {
-    tell(failed(current, cause))
+    report(failed(current, cause))
     process.exitCode = 1
     process.disconnect()
   })
   process.on('message', (job: SeedJob) => {
     current = job.seed
-    void outcomeOf(job).then(tell)
+    void outcomeOf(job).then(report)
   })
 }

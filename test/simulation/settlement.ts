@@ -32,11 +32,11 @@ export function unsettledMembership(
     const peers = known.flatMap(({ id, role }) => (role === 'voter' ? [id] : []))
     const { voters = [] } = member.instance?.node.status.decided ?? {}
     const others = (voters.length > 0 ? voters : peers).filter((id) => Number(id) !== member.id)
-    const telling = others.filter(
+    const informing = others.filter(
       (id) => here.has(id) && members.find((one) => one.id === id)?.running === true,
     )
-    const hears = 2 * telling.length > others.length
-    if (!member.knowsRemoval && hears) found.push(`m${member.id} does not know that it is removed`)
+    const isInformed = 2 * informing.length > others.length
+    if (!member.knowsRemoval && isInformed) found.push(`m${member.id} does not know that it is removed`)
   }
   return found
 }

@@ -1,7 +1,7 @@
 import { Deferred } from '../../base/deferred.ts'
 import type { NodeId } from '../../raft/core/types.ts'
 import type { SnapshotHeader, TransportReceiver } from '../../raft/ports.ts'
-import { TransportFailure } from '../../raft/transport/errors.ts'
+import { TransportError } from '../../raft/transport/errors.ts'
 import type { Link, NetworkOptions } from './link.ts'
 import type { World } from './world.ts'
 
@@ -13,7 +13,7 @@ export type SnapshotStreamsParts = {
   readonly met: (fault: StreamFault) => void
   readonly link: (from: NodeId, to: NodeId) => Link
   /**
-   * @throws TransportFailure `unreachable` without a listener, `refused` when the sender is
+   * @throws TransportError `unreachable` without a listener, `refused` when the sender is
    *   rejected
    */
   readonly receiver: (from: NodeId, to: NodeId) => Promise<TransportReceiver>
@@ -52,24 +52,24 @@ export class SnapshotStreams {
 
   break(which: (stream: Stream) => boolean): void {
     for (const stream of this.#streams) {
-      if (which(stream)) stream.broken.reject(new TransportFailure('aborted', 'the connection broke'))
+      if (which(stream)) stream.broken.reject(new TransportError('aborted', 'the connection broke'))
     }
   }
 
-  /** @throws TransportFailure */
+  /** @throws TransportError */
   async send(from: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     const { to } = header
     const stream: Stream = { from, to, broken: new Deferred(), hangs: false, window: 0 }
     for (const other of this.#streams) {
       if (other.from !== from || other.to !== to) continue
-      throw new TransportFailure('busy', `a snapshot to member ${to} is under way`)
+      throw new TransportError('busy', `a snapshot to member ${to} is under way`)
     }
     this.#streams.add(stream)
     try {
       await this.#send(stream, header, next)
     } catch (cause) {
-      if (cause instanceof TransportFailure) throw cause
-      throw new TransportFailure('aborted', 'the snapshot was cut short', { cause })
+      if (cause instanceof TransportError) throw cause
+      throw new TransportError('aborted', 'the snapshot was cut short', { cause })
     } finally {
       this.#streams.delete(stream)
     }
@@ -119,7 +119,7 @@ export class SnapshotStreams {
           met('stream-reset')
           reject(new Error('the stream was reset'))
         } else if (link.isOpen) resolve()
-        else if (!link.isSilent) reject(new TransportFailure('unreachable', 'the link was cut'))
+        else if (!link.isSilent) reject(new TransportError('unreachable', 'the link was cut'))
         else {
           met('stream-hangs')
           stream.hangs = true

@@ -1,15 +1,15 @@
 import pino from 'pino'
 import { present } from '../../base/assert.ts'
-import { ConsensusFailure } from '../../raft/protocol/node-errors.ts'
+import { ConsensusError } from '../../raft/protocol/node-errors.ts'
 import { refuseAltered } from '../../raft/protocol/command-checksum-guard.ts'
-import { LogFailure } from '../../raft/log/errors.ts'
+import { LogError } from '../../raft/log/errors.ts'
 import type { LogLimits } from '../../raft/log/limits.ts'
 import { LogActor } from '../../raft/log/log-actor.ts'
 import type { DamagedLog } from '../../raft/log/log-actor.ts'
 import type { ApiToLog, LogToApi, LogToRaft, RaftToLog } from '../../raft/log/log-protocol.ts'
 import { openLog as openLogOnDisk } from '../../raft/log/open-log.ts'
 import type { OpenedLog } from '../../raft/log/open-log.ts'
-import type { LogRepair } from '../../raft/log/wounded-log.ts'
+import type { LogRepair } from '../../raft/log/repairable-log.ts'
 import { SharedLease } from '../../raft/protocol/shared-lease.ts'
 import { ChannelLogReader } from '../../raft/threads/log-reader.ts'
 import type { MemoryClusterRecord } from '../../raft/protocol/founding.ts'
@@ -147,7 +147,7 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
   world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))
   openMachine(parts, instance, api).catch((cause: unknown) => {
     // It was stopped during its start, or its failure was reported already.
-    if (cause instanceof ConsensusFailure && cause.code === 'stopped') return
+    if (cause instanceof ConsensusError && cause.code === 'stopped') return
     if (api.alive) parts.gaveUp(cause)
   })
   return instance
@@ -165,9 +165,9 @@ function nameOf({ id, members, joining }: NodeOptions): string {
 function tap<M>(
   { step }: ProcessParts,
   stepsOf: (message: M) => readonly CrashStep[],
-  saw: (message: M) => void,
+  observe: (message: M) => void,
 ): Tap<M> {
-  return { step: (message, side) => step(stepsOf(message), side), saw }
+  return { step: (message, side) => step(stepsOf(message), side), observe }
 }
 
 /** As the log thread does it. */
@@ -187,7 +187,7 @@ function openLog(
       aheadBytes: 4_096,
     })
   } catch (cause) {
-    if (!(cause instanceof LogFailure)) throw cause
+    if (!(cause instanceof LogError)) throw cause
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }
@@ -226,13 +226,13 @@ const scrubOften: LogLimits = {
 
 async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: Owner): Promise<void> {
   const { swarm, database } = parts
-  const { base, lastIndex, wounded } = await instance.node.recovered
-  const damage = (word: DatabaseReport): void => {
-    if (api.alive) parts.database.user?.told(word)
+  const { base, lastIndex, damage: logDamage } = await instance.node.recovered
+  const damage = (event: DatabaseReport): void => {
+    if (api.alive) parts.database.user?.report(event)
   }
   parts.state.begins()
   const home = database.mount(api)
-  if (wounded !== null && (await hasNewerDatabase(home, base.index))) throw new Error(wounded)
+  if (logDamage !== null && (await hasNewerDatabase(home, base.index))) throw new Error(logDamage)
   const machine = await StoreMachine.open({
     home,
     clock: instance.clock,

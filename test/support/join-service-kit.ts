@@ -1,4 +1,4 @@
-import { MembershipFailure, logIndex, nodeId } from '../../raft/index.ts'
+import { MembershipError, logIndex, nodeId } from '../../raft/index.ts'
 import type {
   Configuration,
   FollowerStatus,
@@ -59,7 +59,7 @@ export class PlannedMembers {
       configurationIndex: this.applied,
     }
     const plan = planChange(this.configuration, change, knowledge)
-    if (plan.kind === 'refused') throw new MembershipFailure(plan.reason, plan.message)
+    if (plan.kind === 'refused') throw new MembershipError(plan.reason, plan.message)
     if (plan.kind === 'change') {
       this.configuration = initialConfiguration(plan.members)
       this.#index++

@@ -3,7 +3,7 @@ import { badRequest, serviceUnavailable, timeout } from '../../api/errors/standa
 import { isJsonObject } from '../../api/json.ts'
 import { MembersFailure } from '../../membership/members.ts'
 import type { Members } from '../../membership/members.ts'
-import { ConsensusFailure } from '../../../raft/index.ts'
+import { ConsensusError } from '../../../raft/index.ts'
 import { callOf } from '../fastify-types.ts'
 import type { App, Request } from '../fastify-types.ts'
 import { jsonBytes, sendJson } from '../json-reply.ts'
@@ -65,7 +65,7 @@ function translated(error: unknown): unknown {
     if (error.code === 'silent') return serviceUnavailable(error.message, { retryAfterSeconds: 1 })
     return badRequest(error.message, { cause: error })
   }
-  if (!(error instanceof ConsensusFailure)) return error
+  if (!(error instanceof ConsensusError)) return error
   switch (error.code) {
     case 'not-a-voter':
       return badRequest(error.message, { cause: error })

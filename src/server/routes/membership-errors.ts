@@ -1,4 +1,4 @@
-import { ConsensusFailure, MembershipFailure } from '../../../raft/index.ts'
+import { ConsensusError, MembershipError } from '../../../raft/index.ts'
 import type { ChangeRefusal } from '../../../raft/index.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import type { ApiErrorReason } from '../../api/errors/api-error.ts'
@@ -12,13 +12,13 @@ import { apiErrorOf } from '../../registry/shared/store-error-mapping.ts'
 
 /** Converts a failed membership change to an API error; returns any other error unchanged. */
 export function membershipError(cause: unknown): unknown {
-  if (cause instanceof MembershipFailure) return said(changeReasons[cause.code], cause)
+  if (cause instanceof MembershipError) return said(changeReasons[cause.code], cause)
   if (cause instanceof JoinFailure) return said(joinReasons[cause.code], cause)
   if (cause instanceof IssueFailure) return said(issueReasons[cause.code], cause)
   if (cause instanceof MembersFailure) {
     return said(memberReasons[cause.code], cause)
   }
-  if (cause instanceof ConsensusFailure) {
+  if (cause instanceof ConsensusError) {
     // The request is idempotent, so the client may retry.
     return said(cause.code === 'timed-out' ? 'Timeout' : 'ServiceUnavailable', cause)
   }

@@ -98,7 +98,7 @@ class Trio {
     await until('the others are equal', () => one?.lines.length === other?.lines.length)
     assert.deepEqual(one?.lines, other?.lines)
     for (const line of one?.lines ?? []) assert.match(line, /^(before|after|by m\d)$/)
-    for (const { fatal, machine } of others) assert.deepEqual([fatal, machine.distrusted], [[], null])
+    for (const { fatal, machine } of others) assert.deepEqual([fatal, machine.quarantined], [[], null])
   }
 
   /** Restarts the member on its log. */
@@ -201,7 +201,7 @@ void test('a bit flipped in the entry cache of a leader ends the leader and no o
   with3(async (trio) => {
     const { leader, follower } = trio
     const cut = trio.members.filter((member) => member !== follower)
-    for (const { info } of cut) trio.network.cut(info.id, follower.info.id)
+    for (const { info } of cut) trio.network.block(info.id, follower.info.id)
     await propose(leader, 'after')
     assert.ok(flipFirst(leader.kept.slice(-1)))
     trio.network.heal()
@@ -229,7 +229,7 @@ void test('a bit flipped before it is applied ends the process, and the next sta
     assert.deepEqual(ill.lines, ['before'])
     const again = await trio.restart(ill)
     await trio.allHave(trio.leader.lines, [again])
-    assert.deepEqual([again.fatal, again.machine.distrusted], [[], null])
+    assert.deepEqual([again.fatal, again.machine.quarantined], [[], null])
   }))
 
 void test('a bit flipped in a log with valid checksums makes the member fetch the state of a peer at each start', () =>
@@ -240,8 +240,8 @@ void test('a bit flipped in a log with valid checksums makes the member fetch th
     await ill.node.stop(clock.monotonicMs() + 100)
     assert.ok(flipFirst(ill.log.read(...whole(ill.log)).toReversed()))
     const again = await trio.restart(ill)
-    await until('it noticed', () => again.machine.distrusted !== null)
-    assert.match(again.machine.distrusted ?? '', /in this member's own log$/)
+    await until('it noticed', () => again.machine.quarantined !== null)
+    assert.match(again.machine.quarantined ?? '', /in this member's own log$/)
     await propose(trio.leader, 'by m1')
     await trio.allHave(['before', 'after', 'by m1'])
     assert.deepEqual(again.fatal, [])

@@ -35,7 +35,7 @@ class Lines implements raft.StateMachine<number> {
 
   logPersisted(): void {}
   onRoom(): void {}
-  distrust(reason: string): void {
+  quarantineState(reason: string): void {
     throw new Error(reason)
   }
   produceSnapshot(): Promise<never> {

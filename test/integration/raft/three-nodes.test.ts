@@ -127,8 +127,8 @@ void test('a member that missed compacted entries catches up by snapshot', async
     assert.ok(first && last)
     await propose(first, 'before')
     for (const { id } of members.slice(0, 2)) {
-      network.cut(id, last.id)
-      network.cut(last.id, id)
+      network.block(id, last.id)
+      network.block(last.id, id)
     }
     await until('a leader among the rest', () => leaderOf(parts.slice(0, 2)) !== undefined)
     let count = 1
@@ -269,13 +269,13 @@ async function numbersTold(measured: readonly Measured[]): Promise<void> {
     const told = last()
     return syncs() > 3 && told !== undefined && told.log !== null && upAt(told) === 2
   })
-  const { log, transport, succession } = last() ?? assert.fail('they came')
+  const { log, transport, transfers } = last() ?? assert.fail('they came')
   assert.ok((log?.segments ?? 0) >= 1 && (log?.bytes ?? 0) > 0)
   assert.ok((transport?.counters.messagesSent ?? 0) > 0)
   assert.equal(transport?.links.length, 2)
   // A leader with a stalled disk steps down, in a test too.
-  assert.deepEqual(Object.keys(succession), ['gaveWay', 'declined', 'resigned'])
-  assert.ok(Object.values(succession).every((count) => Number.isSafeInteger(count) && count >= 0))
+  assert.deepEqual(Object.keys(transfers), ['transferred', 'declined', 'resigned'])
+  assert.ok(Object.values(transfers).every((count) => Number.isSafeInteger(count) && count >= 0))
   for (const { syncMs, groupWrites } of measured) assert.equal(syncMs.length, groupWrites.length)
 }
 

@@ -42,7 +42,10 @@ export const faultMutants: readonly Mutant[] = [
     id: 'lost-answer-not-asked-again',
     file: 'raft/core/leader.ts',
     edits: [
-      { find: 'progress.nudge = progress.match < state.log.lastIndex', replace: 'progress.nudge = false' },
+      {
+        find: 'progress.appendDue = progress.match < state.log.lastIndex',
+        replace: 'progress.appendDue = false',
+      },
     ],
     breaks: 'a follower whose last acknowledgement was lost counts as one that lags until the next write',
     standsFor: 'loss of single messages on a link that stays up',
@@ -54,7 +57,7 @@ export const faultMutants: readonly Mutant[] = [
     file: 'raft/transport/inbound-snapshots.ts',
     edits: [
       {
-        find: "if (frame?.kind !== 'trailer')\n        throw new TransportFailure('aborted', 'the stream ended before its trailer')\n      checkTrailer(frame, bytes, hash.digest())",
+        find: "if (frame?.kind !== 'trailer')\n        throw new TransportError('aborted', 'the stream ended before its trailer')\n      checkTrailer(frame, bytes, hash.digest())",
         replace: "if (frame?.kind === 'trailer') checkTrailer(frame, bytes, hash.digest())",
       },
     ],

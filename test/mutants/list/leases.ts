@@ -6,7 +6,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'promise-shortened-by-a-restart',
     file: 'raft/core/lease.ts',
-    edits: [{ find: ' || lease.owedTicks > 0', replace: '' }],
+    edits: [{ find: ' || lease.formerPromiseTicks > 0', replace: '' }],
     breaks:
       'a voter that was started with a shorter election timeout elects another leader while the first reads by its promise',
     standsFor: 'Raft thesis §6.4.1, promises outlive processes',
@@ -16,7 +16,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'lease-kept-on-transfer',
     file: 'raft/core/lease.ts',
-    edits: [{ find: ' || lease.givenAway || state.transfer !== null', replace: '' }],
+    edits: [{ find: ' || lease.endedByTransfer || state.transfer !== null', replace: '' }],
     breaks: 'a leader reads by its lease while it hands leadership on',
     standsFor: 'Raft thesis §6.4.1, transfers end leases',
     invariant: 'I10',
@@ -25,7 +25,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'lease-resumed-after-transfer',
     file: 'raft/core/lease.ts',
-    edits: [{ find: ' || lease.givenAway', replace: '' }],
+    edits: [{ find: ' || lease.endedByTransfer', replace: '' }],
     breaks: 'a leader whose heir did not take over reads by a lease again, though the word may still arrive',
     standsFor: 'Raft thesis §3.10 and §6.4.1',
     invariant: 'I10',
@@ -54,9 +54,9 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'raft/core/lease.ts',
     edits: [
       {
-        find: 'withholdsVote({ lease, config }: State): boolean {\n',
+        find: 'isBoundByLease({ lease, config }: State): boolean {\n',
         replace:
-          'withholdsVote({ lease, config, leader }: State): boolean {\n  if (leader === null) return false\n',
+          'isBoundByLease({ lease, config, leader }: State): boolean {\n  if (leader === null) return false\n',
       },
     ],
     breaks: 'a voter that heard of a later term votes at once, though its leader counts on it',

@@ -57,7 +57,7 @@ export const logMutants: readonly Mutant[] = [
   {
     id: 'chain-unchecked',
     file: 'raft/log/scan.ts',
-    edits: [{ find: 'if (!follows)', replace: 'if (!ours)' }],
+    edits: [{ find: 'if (!follows)', replace: 'if (!sameLog)' }],
     breaks: 'a group in the wrong place is taken for the next one',
     standsFor: 'decision 5; misdirected and missing writes',
     invariant: 'I14',
@@ -97,7 +97,7 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     id: 'log-repair-believes-replaced-entries',
-    file: 'raft/log/wounded-log.ts',
+    file: 'raft/log/repairable-log.ts',
     edits: [{ find: 'before?.hardState?.commit ?? 0, ', replace: '' }],
     breaks: 'entries before the damage that were replaced within it are believed',
     standsFor: 'a repair that takes what is intact for what is current',

@@ -91,7 +91,7 @@ export const memberMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'if (peers !== null) transport.setPeers(peers, decided.index)',
-        replace: 'if (peers !== null && this.#toldIndex === 0) transport.setPeers(peers, decided.index)',
+        replace: 'if (peers !== null && this.#reportedIndex === 0) transport.setPeers(peers, decided.index)',
       },
     ],
     breaks: 'links are never changed: newcomers are not spoken with, and whoever was removed still is',
@@ -104,8 +104,8 @@ export const memberMutants: readonly Mutant[] = [
     file: 'raft/driver/self-membership.ts',
     edits: [
       {
-        find: 'return union(union(told, inForce.members), decided.members)',
-        replace: 'return union(union(told, inForce.members), decided.members.slice(0, 0))',
+        find: 'return union(union(listed, inForce.members), decided.members)',
+        replace: 'return union(union(listed, inForce.members), decided.members.slice(0, 0))',
       },
     ],
     breaks: 'whoever is to be removed is cut off before that is decided, and a removal may come to nothing',
@@ -125,7 +125,7 @@ export const memberMutants: readonly Mutant[] = [
   {
     id: 'change-answered-by-the-deposed',
     file: 'raft/driver/membership-coordinator.ts',
-    edits: [{ find: "if (ask.proof === 'given')", replace: 'if (ask.round >= 0)' }],
+    edits: [{ find: "if (pending.proof === 'given')", replace: 'if (pending.round >= 0)' }],
     breaks: 'a deposed leader that does not know it says that a change is done which is undone',
     standsFor: 'Raft thesis §6.4, answers of a leader',
     invariant: 'L4',
@@ -136,7 +136,7 @@ export const memberMutants: readonly Mutant[] = [
     file: 'raft/driver/membership-coordinator.ts',
     edits: [
       {
-        find: "for (const ask of this.#asks.splice(0)) this.#tell(ask, { kind: 'later' })",
+        find: "for (const pending of this.#requests.splice(0)) this.#answer(pending, { kind: 'later' })",
         replace: '',
       },
     ],

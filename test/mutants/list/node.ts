@@ -102,7 +102,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       {
         find: '        this.#grant()\n',
-        replace: '        this.#grant()\n        if (this.#owed === 0) return\n',
+        replace: '        this.#grant()\n        if (this.#credit === 0) return\n',
       },
     ],
     breaks: 'entries held back for want of credit are forgotten when it comes back',
@@ -138,8 +138,8 @@ export const nodeMutants: readonly Mutant[] = [
     file: 'raft/driver/leadership-transfer-policy.ts',
     edits: [
       {
-        find: '!standsStill({ ...owed, applyingSinceMs: null }, now)',
-        replace: 'owed.writingSinceMs === null',
+        find: '!isStalled({ ...work, applyingSinceMs: null }, now)',
+        replace: 'work.writingSinceMs === null',
       },
     ],
     breaks: 'a leader whose state machine stands still stays while its log has anything to write',
@@ -150,7 +150,7 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'cooldown-ignored',
     file: 'raft/driver/stall-detector.ts',
-    edits: [{ find: ' && now - this.#gaveWayMs >= stallCooldownMs', replace: '' }],
+    edits: [{ find: ' && now - this.#lastAttemptMs >= stallCooldownMs', replace: '' }],
     breaks: 'where all are slow, leadership goes from one to the other without end',
     standsFor: 'decision 3: with a cooldown',
     invariant: 'L2',
@@ -159,7 +159,7 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'stalled-member-takes-over',
     file: 'raft/driver/leadership-transfer-policy.ts',
-    edits: [{ find: 'const may = !standsStill(this.#owed(), now)', replace: 'const may = now >= 0' }],
+    edits: [{ find: 'const may = !isStalled(this.#pendingWork(), now)', replace: 'const may = now >= 0' }],
     breaks: 'leadership is taken by a member that stands still itself',
     standsFor: 'decision 3: to a healthier member',
     invariant: 'L2',
@@ -229,7 +229,7 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'altered-command-sent',
     file: 'raft/driver/driver.ts',
-    edits: [{ find: 'const wrong = this.#gate.holds(message)', replace: 'const wrong = null' }],
+    edits: [{ find: 'const wrong = this.#checksumGuard.holds(message)', replace: 'const wrong = null' }],
     breaks: 'a leader whose memory changed sends the same refused command for ever',
     standsFor: 'a checksum from the proposer to every apply',
     invariant: 'I11',

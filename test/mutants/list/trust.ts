@@ -63,7 +63,7 @@ export const trustMutants: readonly Mutant[] = [
   {
     id: 'reads-confirmed-by-anybody',
     file: 'raft/driver/read-relay.ts',
-    edits: [{ find: 'if (asked.leader !== message.from) return', replace: 'if (asked.leader === 0) return' }],
+    edits: [{ find: 'if (sent.leader !== message.from) return', replace: 'if (sent.leader === 0) return' }],
     breaks: 'a member that was not asked confirms a read',
     standsFor: 'Raft thesis §6.4, the leader alone knows',
     invariant: 'I16',

@@ -10,7 +10,7 @@ export function wantLease(world: World, { words }: Command): void {
 export function clock(world: World, { words: [id = '', ms = '0'] }: Command): void {
   const member = world.member(id)
   member.clockMs = Number(ms)
-  member.raft.tellTime(member.clockMs)
+  member.raft.setTime(member.clockMs)
 }
 
 /** `lease 1`: until when, on its own clock, it may read without asking. */

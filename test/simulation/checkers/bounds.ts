@@ -12,13 +12,13 @@ import type { Truth } from './truth.ts'
  * @throws Finding
  */
 export function checkBounds(history: History, truth: Truth): void {
-  const told = toldIn(history)
+  const acknowledged = acknowledgedIn(history)
   for (const call of history.calls) {
     const { proof, request } = call
     if (proof === null) continue
     const mode = request.kind === 'get' || request.kind === 'list' ? request.mode : null
     checkBound(proof, mode, {
-      told,
+      acknowledged: acknowledged,
       holds: (floor) => pointOf(call, truth, floor) !== 'none',
       label: () => labelOf(call),
     })
@@ -27,7 +27,7 @@ export function checkBounds(history: History, truth: Truth): void {
     const { proof, mode } = watch
     if (proof === null) continue
     checkBound(proof, mode, {
-      told,
+      acknowledged: acknowledged,
       holds: (floor) => proof.revision >= floor,
       label: () => describeWatch(watch),
     })
@@ -35,7 +35,7 @@ export function checkBounds(history: History, truth: Truth): void {
 }
 
 type Judged = {
-  readonly told: readonly WatchLine[]
+  readonly acknowledged: readonly Acknowledged[]
   /** Whether it may be told of a state at that revision or a later one. */
   readonly holds: (floor: number) => boolean
   readonly label: () => string
@@ -48,7 +48,7 @@ function checkBound({ mode, boundMs, atMs }: Proof, asked: Mode | null, of: Judg
   }
   // On the clock of the member, which may be fast.
   const since = atMs - boundMs * slowest - roundingMs
-  const floor = newestBefore(of.told, since)
+  const floor = newestBefore(of.acknowledged, since)
   if (of.holds(floor)) return
   throw new Finding(
     'I21 bound',
@@ -64,16 +64,16 @@ function describeWatch({ watcher, member, start, proof }: WatchRecord): string {
 const slowest = 1 / 0.95
 const roundingMs = 1
 
-type WatchLine = { readonly atMs: number; readonly revision: number }
+type Acknowledged = { readonly atMs: number; readonly revision: number }
 
 /** What was known to exist, by when; ascending in both. */
-function toldIn({ calls }: History): readonly WatchLine[] {
-  const told = calls
+function acknowledgedIn({ calls }: History): readonly Acknowledged[] {
+  const acknowledged = calls
     .map((call) => ({ atMs: call.endMs, revision: shownIn(call) }))
     .filter(({ atMs, revision }) => Number.isFinite(atMs) && revision > 0)
     .sort((a, b) => a.atMs - b.atMs)
   let newest = 0
-  return told.map(({ atMs, revision }) => ({ atMs, revision: (newest = Math.max(newest, revision)) }))
+  return acknowledged.map(({ atMs, revision }) => ({ atMs, revision: (newest = Math.max(newest, revision)) }))
 }
 
 function shownIn({ answer }: Call): number {
@@ -90,12 +90,12 @@ function shownIn({ answer }: Call): number {
   }
 }
 
-function newestBefore(told: readonly WatchLine[], atMs: number): number {
-  let [low, high] = [0, told.length]
+function newestBefore(acknowledged: readonly Acknowledged[], atMs: number): number {
+  let [low, high] = [0, acknowledged.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((told[middle]?.atMs ?? Infinity) < atMs) low = middle + 1
+    if ((acknowledged[middle]?.atMs ?? Infinity) < atMs) low = middle + 1
     else high = middle
   }
-  return told[low - 1]?.revision ?? 0
+  return acknowledged[low - 1]?.revision ?? 0
 }

@@ -44,21 +44,21 @@ export function checkCreatedOnce(history: History, truth: Truth): void {
  * I17: a uid is given once, and stays with its object from creation to deletion. Objects written
  * below the verbs carry what their clients made up.
  *
- * @param spoiled keys that a member wrote to whose own state was wrong: its conditions may hold
+ * @param corrupted keys that a member wrote to whose own state was wrong: its conditions may hold
  *   by chance
  * @throws Finding
  */
-export function checkUids(truth: Truth, spoiled: ReadonlySet<string> = new Set()): void {
-  const lives = new Map<string, string>()
+export function checkUids(truth: Truth, corrupted: ReadonlySet<string> = new Set()): void {
+  const uids = new Map<string, string>()
   for (let revision = 1; revision <= truth.revision; revision++) {
     const version = truth.version(revision)
-    if (version === undefined || isMadeUp(version.key) || spoiled.has(version.key)) continue
+    if (version === undefined || isMadeUp(version.key) || corrupted.has(version.key)) continue
     const { key, uid, kind, previous } = version
-    const known = lives.get(uid)
+    const known = uids.get(uid)
     if (kind === 'created') {
       if (known !== undefined)
         throw new Finding('I17 uid', `${uid} of ${known} is given to ${key} at ${revision}`)
-      lives.set(uid, key)
+      uids.set(uid, key)
     } else if (known !== key || truth.version(previous)?.uid !== uid) {
       throw new Finding('I17 uid', `${key} changes its uid to ${uid} at ${revision}`)
     }
@@ -66,7 +66,7 @@ export function checkUids(truth: Truth, spoiled: ReadonlySet<string> = new Set()
 }
 
 /** Of calls whose member was cut off meanwhile. */
-export function spoiledKeys(history: History): ReadonlySet<string> {
+export function corruptedKeys(history: History): ReadonlySet<string> {
   const keys = history.calls.flatMap(({ wasCut, request }) =>
     wasCut && 'key' in request ? [request.key] : [],
   )
@@ -93,9 +93,9 @@ export function checkEffects(history: History, truth: Truth): void {
     if (answer.kind === 'refused' && found.length > 0) {
       throw new Finding('I17 refused without effect', `revision ${found[0]} is of ${labelOf(call)}`)
     }
-    const told =
+    const reported =
       answer.kind === 'object' ? [answer.object.revision] : answer.kind === 'done' ? answer.revisions : []
-    for (const revision of told) {
+    for (const revision of reported) {
       if (!found.includes(revision))
         throw new Finding('I5 lost write', `no revision ${revision}: ${labelOf(call)}`)
     }
@@ -130,15 +130,15 @@ export function checkCollectionsDeleted(history: History, truth: Truth): void {
 function newestAtBegin(history: History): Map<Call, number> {
   const ends = history.calls.filter(({ end }) => end !== Infinity).sort((a, b) => a.end - b.end)
   const found = new Map<Call, number>()
-  let told = 0
+  let reported = 0
   let next = 0
   for (const call of history.calls) {
     for (; next < ends.length && (ends[next] as Call).end < call.begin; next++) {
       const { answer } = ends[next] as Call
-      if (answer.kind === 'object') told = Math.max(told, answer.object.revision)
-      if (answer.kind === 'list') told = Math.max(told, answer.revision)
+      if (answer.kind === 'object') reported = Math.max(reported, answer.object.revision)
+      if (answer.kind === 'list') reported = Math.max(reported, answer.revision)
     }
-    found.set(call, told)
+    found.set(call, reported)
   }
   return found
 }

@@ -35,8 +35,8 @@ export class ConsensusCheckers {
   }
 
   /** Distinct reigns seen. */
-  get reigns(): number {
-    return this.#elections.reigns
+  get leaderTerms(): number {
+    return this.#elections.leaderTerms
   }
 
   /**

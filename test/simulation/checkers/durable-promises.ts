@@ -14,7 +14,7 @@ export class DurablePromises {
   readonly #logs: ReadonlyMap<number, ShadowLog>
   readonly #led = new Set<string>()
   /** Terms that have a leader. */
-  readonly #reigns = new Set<number>()
+  readonly #leaderTerms = new Set<number>()
 
   constructor(logs: ReadonlyMap<number, ShadowLog>) {
     this.#logs = logs
@@ -36,7 +36,7 @@ export class DurablePromises {
         }
         // It may have waited long for its disk: with a later term, or a leader of this one, that
         // campaign is over.
-        if (hardState.term === message.term && !this.#reigns.has(message.term)) {
+        if (hardState.term === message.term && !this.#leaderTerms.has(message.term)) {
           this.#checkVoter('I8 campaigns', message.from, message.term)
         }
         break
@@ -75,7 +75,7 @@ export class DurablePromises {
     const log = this.#logs.get(member)
     if (log === undefined || this.#led.has(name)) return
     this.#led.add(name)
-    this.#reigns.add(term)
+    this.#leaderTerms.add(term)
     const votes = (voter: number): boolean => {
       const state = this.#logs.get(voter)?.durable.hardState
       // Whoever went on since may have voted in that term.

@@ -5,7 +5,7 @@ export class ElectionSafety {
   readonly #leaders = new Map<number, number>()
 
   /** Distinct reigns seen. */
-  get reigns(): number {
+  get leaderTerms(): number {
     return this.#leaders.size
   }
 

@@ -6,7 +6,7 @@ import {
   checkEffects,
   checkNoLostUpdate,
   checkUids,
-  spoiledKeys,
+  corruptedKeys,
 } from './conditional-writes.ts'
 import { checkLinearizable } from './object-history.ts'
 import { checkPages } from './pages.ts'
@@ -31,7 +31,7 @@ export function judge(history: History, truth: Truth): { readonly undecided: num
   checkSessions(history, truth)
   checkNoLostUpdate(history, truth)
   checkCreatedOnce(history, truth)
-  checkUids(truth, spoiledKeys(history))
+  checkUids(truth, corruptedKeys(history))
   checkCollectionsDeleted(history, truth)
   checkServed(history, truth)
   checkLists(history, truth)

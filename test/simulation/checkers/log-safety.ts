@@ -63,7 +63,7 @@ export class LogSafety {
   wrote(member: number, message: RaftToLog): void {
     const log = this.#logs.get(member)
     if (log === undefined) return
-    if (message.kind === 'cut') log.underWay.push(message)
+    if (message.kind === 'compact') log.underWay.push(message)
     if (message.kind !== 'write') return
     this.#checkKept(member, log, message)
     log.write(message)
@@ -74,18 +74,18 @@ export class LogSafety {
   answered(member: number, message: LogToRaft): void {
     const log = this.#logs.get(member)
     if (log === undefined) return
-    if (message.kind !== 'persisted' && message.kind !== 'cut-done') return
+    if (message.kind !== 'persisted' && message.kind !== 'compacted') return
     for (;;) {
       const next = log.underWay[0]
       if (next === undefined) return
-      if (next.kind === 'cut') {
-        if (message.kind !== 'cut-done') return
+      if (next.kind === 'compact') {
+        if (message.kind !== 'compacted') return
         log.durable.cut(next.base)
         log.cut(next.base)
         log.underWay.shift()
         return
       }
-      if (message.kind === 'cut-done' || next.ticket > message.ticket) return
+      if (message.kind === 'compacted' || next.ticket > message.ticket) return
       log.durable.write(next)
       log.underWay.shift()
     }

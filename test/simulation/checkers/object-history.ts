@@ -78,8 +78,8 @@ function* effectsOf(
   }
   if (request.kind === 'get') {
     if (!isLinearizable(request.mode)) return
-    if (answer.kind === 'object') yield [request.key, saw({ kind: 'is', state: answer.object.token })]
-    if (isMissing(call)) yield [request.key, saw(absent)]
+    if (answer.kind === 'object') yield [request.key, observed({ kind: 'is', state: answer.object.token })]
+    if (isMissing(call)) yield [request.key, observed(absent)]
     return
   }
   const written = writeOf(request)
@@ -94,7 +94,7 @@ function* effectsOf(
   } else {
     const key = keyOf(request)
     const refusal = refusalOf(call)
-    if (key !== null && refusal !== null) yield [key, saw(refusal)]
+    if (key !== null && refusal !== null) yield [key, observed(refusal)]
   }
 }
 
@@ -171,7 +171,7 @@ export function labelOf({ client, member, request, answer }: Call): string {
   return `client ${client} at member ${member}: ${JSON.stringify(request)} -> ${outcome}${shown}`
 }
 
-function saw(state: Expectation): Effect {
+function observed(state: Expectation): Effect {
   return { kind: 'saw', state }
 }
 

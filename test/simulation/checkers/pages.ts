@@ -44,8 +44,8 @@ function checkOne(pages: readonly Call[], truth: Truth): void {
     const left = whole.length - objects.length
     const isRight = answer.remaining === null ? true : answer.remaining === left
     if (!isRight || (!answer.more && left !== 0)) {
-      const told = answer.more ? `${answer.remaining}` : 'none'
-      throw new Finding('I19 pages', `${left} objects are left, ${told} it says: ${labelOf(call)}`)
+      const stated = answer.more ? `${answer.remaining}` : 'none'
+      throw new Finding('I19 pages', `${left} objects are left, ${stated} it says: ${labelOf(call)}`)
     }
     const shownSoFar = answer.more ? null : listDifference(objects, truth, { range: request.range, revision })
     const isPrefix = objects.every(({ revision: of }, at) => whole[at]?.revision === of)

@@ -110,7 +110,7 @@ function moments(history: History, withSights: boolean): Moment[] {
     found.push({ at: call.begin, call, sight: 0 }, { at: call.end, call, sight: 0 })
   }
   if (withSights)
-    for (const { at, revision } of history.sights) found.push({ at, call: null, sight: revision })
+    for (const { at, revision } of history.observations) found.push({ at, call: null, sight: revision })
   return found.sort((a, b) => a.at - b.at)
 }
 

@@ -5,7 +5,7 @@ import { Machine } from '../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../src/store/machine/state.ts'
 
 /** Of no process. */
-const nobody = -1
+const noMember = -1
 
 /**
  * The fingerprint that every state has to have: the committed entries, each applied once, in one
@@ -19,7 +19,7 @@ export class Reference {
 
   /** The next entry, once it is known to be committed. */
   committed(entry: Entry): void {
-    this.#machine.apply([entry], nobody)
+    this.#machine.apply([entry], noMember)
     this.#machine.takeChanges()
     this.#digests.push(hashText(digestOf(this.#machine.state)))
   }

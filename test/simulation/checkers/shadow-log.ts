@@ -3,7 +3,7 @@ import { decodeEnvelope, noSnapshot, noTerm } from '../../../raft/index.ts'
 import type { RaftToLog } from '../../../raft/log/log-protocol.ts'
 
 export type Write = Extract<RaftToLog, { readonly kind: 'write' }>
-export type Cut = Extract<RaftToLog, { readonly kind: 'cut' }>
+export type Compact = Extract<RaftToLog, { readonly kind: 'compact' }>
 export type ConfigurationEntry = Extract<Entry, { readonly kind: 'configuration' }>
 
 /** The log of one member, derived from the messages of its log thread. */
@@ -24,7 +24,7 @@ export class ShadowLog {
   #configurations: ConfigurationEntry[] = []
   /** The same, but only what was said to be durable. */
   durable: ShadowLog = this
-  readonly underWay: (Write | Cut)[] = []
+  readonly underWay: (Write | Compact)[] = []
 
   /** The configuration in force before the first entry. */
   get beginning(): Pick<SnapshotMeta, 'configuration'> {

@@ -62,8 +62,8 @@ export class StorageModel {
 
   set({ objectBytesMax, storageBytesMax }: Limits): void {
     const first = Math.max(8 * 2 ** 30, 2 * this.#usedBytes)
-    const told = storageBytesMax ?? this.#limits.storageBytesMax ?? first
-    this.#limits = { objectBytesMax, storageBytesMax: this.#level < 2 ? null : told }
+    const given = storageBytesMax ?? this.#limits.storageBytesMax ?? first
+    this.#limits = { objectBytesMax, storageBytesMax: this.#level < 2 ? null : given }
     this.look()
   }
 
@@ -132,9 +132,9 @@ export class StorageModel {
     const bytes = object.bytes.byteLength
     const oldBytes = old?.bytes.byteLength ?? 0
     const isDeletion = old !== null && object.terminating && bytes <= oldBytes + deletionBytes
-    const tellsOfMember = old !== null && memberKey.test(key) && bytes <= oldBytes + memberBytes
-    if (isDeletion && !old.terminating && !tellsOfMember) return null
-    const grows = old === null || (bytes >= oldBytes && !isDeletion && !tellsOfMember)
+    const isMemberReport = old !== null && memberKey.test(key) && bytes <= oldBytes + memberBytes
+    if (isDeletion && !old.terminating && !isMemberReport) return null
+    const grows = old === null || (bytes >= oldBytes && !isDeletion && !isMemberReport)
     const { objectBytesMax } = this.#limits
     const bytesMax = grows ? objectBytesMax : Math.max(objectBytesMax + deletionBytes, oldBytes)
     return { bytes, grows, bytesMax, added: recordBytes({ key, revision: revision + 1 + at, ...object }) }

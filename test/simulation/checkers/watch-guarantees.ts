@@ -109,20 +109,20 @@ export function checkBookmarks(history: History, truth: Truth): void {
     const begin = beginOf(watch, truth)
     if (begin === null) continue
     const due = dueEvents(truth, watch, begin.revision)
-    let told = -begin.objects
+    let acknowledged = -begin.objects
     for (const event of watch.events) {
       if (event.kind !== 'BOOKMARK') {
-        if (event.kind !== 'ERROR') told++
+        if (event.kind !== 'ERROR') acknowledged++
         continue
       }
-      const next = due[Math.max(0, told)]
+      const next = due[Math.max(0, acknowledged)]
       if (next !== undefined && next.revision <= event.revision) {
         throw new Finding(
           'I22 bookmark',
           `${event.revision} before event ${next.revision} on ${describe(watch)}`,
         )
       }
-      if (told < 0) throw new Finding('I22 bookmark', `before the whole state on ${describe(watch)}`)
+      if (acknowledged < 0) throw new Finding('I22 bookmark', `before the whole state on ${describe(watch)}`)
     }
   }
 }
@@ -141,13 +141,16 @@ export function checkInitialState(history: History, truth: Truth): void {
       if (isWhole(watch)) throw new Finding('I22 state', `no revision has that state on ${describe(watch)}`)
       continue
     }
-    const told = toldBefore(history, watch.begin)
-    if (isLinearizable(watch.mode) && watch.start.marked && begin.revision < told) {
-      throw new Finding('I22 state', `of ${begin.revision}, ${told} was told before, on ${describe(watch)}`)
+    const acknowledged = acknowledgedBefore(history, watch.begin)
+    if (isLinearizable(watch.mode) && watch.start.marked && begin.revision < acknowledged) {
+      throw new Finding(
+        'I22 state',
+        `of ${begin.revision}, ${acknowledged} was told before, on ${describe(watch)}`,
+      )
     }
-    const said = watch.proof?.revision ?? begin.revision
-    if (watch.start.marked && said !== begin.revision) {
-      throw new Finding('I22 state', `of ${begin.revision}, said to be of ${said}, on ${describe(watch)}`)
+    const stated = watch.proof?.revision ?? begin.revision
+    if (watch.start.marked && stated !== begin.revision) {
+      throw new Finding('I22 state', `of ${begin.revision}, said to be of ${stated}, on ${describe(watch)}`)
     }
   }
 }
@@ -303,15 +306,16 @@ function isPulled(truth: Truth, revision: number): boolean {
 }
 
 /** The newest revision that any client had been told. */
-function toldBefore(history: History, moment: number): number {
-  let told = 0
+function acknowledgedBefore(history: History, moment: number): number {
+  let acknowledged = 0
   for (const { end, answer } of history.calls) {
     if (end > moment) continue
-    if (answer.kind === 'object') told = Math.max(told, answer.object.revision)
-    if (answer.kind === 'list') told = Math.max(told, answer.revision)
+    if (answer.kind === 'object') acknowledged = Math.max(acknowledged, answer.object.revision)
+    if (answer.kind === 'list') acknowledged = Math.max(acknowledged, answer.revision)
   }
-  for (const { at, revision } of history.sights) if (at < moment) told = Math.max(told, revision)
-  return told
+  for (const { at, revision } of history.observations)
+    if (at < moment) acknowledged = Math.max(acknowledged, revision)
+  return acknowledged
 }
 
 function describe({ watcher, member, range, start, mode }: WatchRecord): string {

@@ -40,7 +40,7 @@ export function ask<T>(
     }
     const answer = (result: CallResult<T>): void =>
       world.schedule(latencyMs, 'answer', null, () => {
-        if (!served.unheard) end(result)
+        if (!served.hasUnreadResponse) end(result)
       })
     world.schedule(latencyMs, 'request', served.owner, () => {
       if (served.gone) return

@@ -115,7 +115,7 @@ export class CursorWatcher {
   ): void {
     const { world, history, name } = this.#options
     const { served, cursor } = open
-    if (served.unheard) return
+    if (served.hasUnreadResponse) return
     if (events.length > 0) {
       const revisions = events.map(({ revision }) => revision)
       history.pulls.push({

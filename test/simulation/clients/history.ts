@@ -158,7 +158,7 @@ export type Committed = { readonly revision: number; readonly trimmed: number }
 /** All requests and responses of clients, in order. */
 export class History {
   readonly calls: Call[] = []
-  readonly sights: Observation[] = []
+  readonly observations: Observation[] = []
   readonly watches: WatchRecord[] = []
   readonly pulls: PullRecord[] = []
   readonly #committed: () => Committed
@@ -206,7 +206,7 @@ export class History {
     return this.#moment++
   }
 
-  saw(revision: number): void {
-    this.sights.push({ at: this.#moment++, revision })
+  observe(revision: number): void {
+    this.observations.push({ at: this.#moment++, revision })
   }
 }

@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../../../base/random.ts'
-import { ConsensusFailure, MembershipFailure } from '../../../raft/index.ts'
+import { ConsensusError, MembershipError } from '../../../raft/index.ts'
 import type { ChangeRefusal, MemberChange, MembersChanged } from '../../../raft/index.ts'
 import { memberObjectsLevel } from '../../../src/store/machine/feature-level.ts'
 import type { World } from '../world.ts'
@@ -89,8 +89,8 @@ export class Operator {
           const changed = await instance.node.changeMembers(change, deadlineMs)
           return { kind: 'done', changed, tries } as const
         } catch (cause) {
-          if (cause instanceof MembershipFailure) return { kind: 'refused', reason: cause.code } as const
-          if (cause instanceof ConsensusFailure) return null
+          if (cause instanceof MembershipError) return { kind: 'refused', reason: cause.code } as const
+          if (cause instanceof ConsensusError) return null
           throw cause
         }
       },

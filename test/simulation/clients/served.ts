@@ -136,7 +136,7 @@ export class Served {
   }
 
   /** Nothing that it says reaches anybody. */
-  get unheard(): boolean {
+  get hasUnreadResponse(): boolean {
     return this.#cut || !this.owner.alive
   }
 

@@ -174,11 +174,11 @@ export class Watcher {
       if (bytes === null || !connection.served.owner.alive) connection.ended = true
       else
         for (const line of Buffer.from(bytes).toString('utf8').trimEnd().split('\n'))
-          this.#told(connection, line)
+          this.#receive(connection, line)
     })
   }
 
-  #told(connection: Connection, line: string): void {
+  #receive(connection: Connection, line: string): void {
     const { history, newest } = this.#options
     const { type, object } = JSON.parse(line) as { type: string; object: Doc }
     const { record } = connection
@@ -191,14 +191,14 @@ export class Watcher {
         break
       case 'BOOKMARK':
         this.#position = event.revision
-        history.saw(event.revision)
+        history.observe(event.revision)
         break
       case 'ADDED':
       case 'MODIFIED':
       case 'DELETED':
         // Where the state is not marked off from what followed, no event tells how far it goes.
         if (this.#position !== null) this.#position = event.object.revision
-        history.saw(event.object.revision)
+        history.observe(event.object.revision)
     }
   }
 }

@@ -11,7 +11,7 @@ import {
   defaultTiming,
   defaultTransportLimits,
   inlineNode,
-  MembershipFailure,
+  MembershipError,
   MemoryClusterRecord,
   MemoryLog,
   MemoryNetwork,
@@ -131,7 +131,7 @@ export class RaftFleet {
       try {
         return await this.changed(part.by, await this.addition(part, info))
       } catch (cause) {
-        const isPassed = cause instanceof MembershipFailure && cause.code === 'id-taken'
+        const isPassed = cause instanceof MembershipError && cause.code === 'id-taken'
         if (!isPassed || clock.monotonicMs() > limit) throw cause
       }
     }
@@ -169,7 +169,7 @@ export class RaftFleet {
       try {
         return await this.change(by, change)
       } catch (cause) {
-        const isSilence = cause instanceof MembershipFailure && cause.code === 'below-live-quorum'
+        const isSilence = cause instanceof MembershipError && cause.code === 'below-live-quorum'
         if (!isSilence || clock.monotonicMs() > limit) throw cause
       }
       await new Promise((resolve) => clock.after(20, () => resolve(undefined)))

@@ -21,7 +21,7 @@ export class ListMachine implements StateMachine<number> {
   #disk: SnapshotMeta = noSnapshot
   #staged: { readonly snapshot: SnapshotMeta; readonly text: string } | null = null
   room: number = 1
-  distrusted: string | null = null
+  quarantined: string | null = null
   wanted: LogIndex | null = null
 
   get isSetAside(): boolean {
@@ -70,9 +70,9 @@ export class ListMachine implements StateMachine<number> {
     return settled
   }
 
-  distrust(reason: string, atLeast: LogIndex): void {
+  quarantineState(reason: string, atLeast: LogIndex): void {
     this.room = 0
-    this.distrusted = reason
+    this.quarantined = reason
     this.wanted = atLeast
   }
 

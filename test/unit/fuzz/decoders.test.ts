@@ -16,7 +16,7 @@ import { decodeGroup, decodeGroupHeader, decodeRecord } from '../../../raft/log/
 import { GroupEncoder } from '../../../raft/log/group-encoder.ts'
 import { groupHeaderBytes, recordHeaderBytes } from '../../../raft/log/layout.ts'
 import { isEnvelope } from '../../../raft/protocol/envelope.ts'
-import { TransportFailure } from '../../../raft/transport/errors.ts'
+import { TransportError } from '../../../raft/transport/errors.ts'
 import {
   decodeLinkFrame,
   decodeSnapshotFrame,
@@ -67,8 +67,7 @@ type Target = {
 }
 
 const neverRefuses = (): boolean => false
-const isMalformed = (cause: unknown): boolean =>
-  cause instanceof TransportFailure && cause.code === 'malformed'
+const isMalformed = (cause: unknown): boolean => cause instanceof TransportError && cause.code === 'malformed'
 const isStorage = (cause: unknown): boolean => cause instanceof DatabaseError
 
 function sealHash(bytes: Uint8Array, at: number, from: number): void {

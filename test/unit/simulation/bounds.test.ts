@@ -9,14 +9,14 @@ import { test } from 'node:test'
 import { BrokenInvariant } from '../../../base/assert.ts'
 import { checkBounds } from '../../simulation/checkers/bounds.ts'
 import type { Mode, Proof } from '../../simulation/clients/history.ts'
-import { WatchLine } from './history-builder.ts'
+import { HistoryBuilder } from './history-builder.ts'
 
 const key = 'default/a'
 const asked: Mode = { kind: 'bounded', boundMs: 100 }
 
 /** 1: before. 2: returned at 1000 ms. */
-function told(): WatchLine {
-  const all = new WatchLine()
+function oneWrite(): HistoryBuilder {
+  const all = new HistoryBuilder()
   all.write(key, '1')
   all.write(key, '2')
   all.nowMs = 1000
@@ -28,7 +28,7 @@ function proof(more: Partial<Proof>): Proof {
   return { mode: 'bounded', boundMs: 100, revision: 1, atMs: 0, ...more }
 }
 
-type Reader = (all: WatchLine, proof: Proof) => void
+type Reader = (all: HistoryBuilder, proof: Proof) => void
 const readers: Readonly<Record<string, Reader>> = {
   get: (all, of) => {
     all.call({ kind: 'get', key, mode: asked }, all.object(of.revision)).proof = of
@@ -45,7 +45,7 @@ const readers: Readonly<Record<string, Reader>> = {
 
 for (const [name, read] of Object.entries(readers)) {
   const judged = (of: Partial<Proof>): (() => void) => {
-    const all = told()
+    const all = oneWrite()
     read(all, proof(of))
     return () => checkBounds(all.history, all.truth)
   }

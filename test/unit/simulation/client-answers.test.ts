@@ -17,7 +17,7 @@ import { checkPages } from '../../simulation/checkers/pages.ts'
 import { checkModes, checkRealTime, checkSessions } from '../../simulation/checkers/real-time.ts'
 import { checkLists, checkServed } from '../../simulation/checkers/served-content.ts'
 import type { Mode, Request } from '../../simulation/clients/history.ts'
-import { done, refused, WatchLine, unknown } from './history-builder.ts'
+import { done, refused, HistoryBuilder, unknown } from './history-builder.ts'
 
 const k = 'default/k'
 const get = (mode: Mode = { kind: 'most-recent' }, key = k): Request => ({ kind: 'get', key, mode })
@@ -37,13 +37,13 @@ function finds(claim: RegExp, check: () => void): void {
 }
 
 /** Written twice: `a` at revision 1, `b` at 2. */
-function twice(): WatchLine {
-  const told = new WatchLine()
-  told.write(k, 'a')
-  told.call(create('a'), told.object(1))
-  told.write(k, 'b')
-  told.call(update('b', 1, 'a'), told.object(2))
-  return told
+function twice(): HistoryBuilder {
+  const builder = new HistoryBuilder()
+  builder.write(k, 'a')
+  builder.call(create('a'), builder.object(1))
+  builder.write(k, 'b')
+  builder.call(update('b', 1, 'a'), builder.object(2))
+  return builder
 }
 
 void test('I16 per object: a read that went back', () => {
@@ -57,23 +57,23 @@ void test('I16 per object: a read that went back', () => {
 
 void test('I16 per object: deletions of whole ranges explain what is missing, and nothing else does', () => {
   for (const namespace of ['default', 'other']) {
-    const told = twice()
-    told.call({ kind: 'delete-namespace', namespace }, done)
-    told.call(get(), refused('NotFound'))
-    if (namespace === 'default') checkLinearizable(told.history, () => null)
-    else finds(/^I16 linearizability/, () => checkLinearizable(told.history, () => null))
+    const builder = twice()
+    builder.call({ kind: 'delete-namespace', namespace }, done)
+    builder.call(get(), refused('NotFound'))
+    if (namespace === 'default') checkLinearizable(builder.history, () => null)
+    else finds(/^I16 linearizability/, () => checkLinearizable(builder.history, () => null))
   }
 })
 
 void test('I16 per object: an unknown write may show later, a refused one may not', () => {
   for (const answer of [unknown, refused('ServiceUnavailable')]) {
-    const told = twice()
-    const third = told.begin(update('c', 2, 'b'))
-    told.history.end(third, answer)
-    told.write(k, 'c')
-    told.call(get(), told.object(3))
-    if (answer === unknown) checkLinearizable(told.history, () => null)
-    else finds(/^I16 linearizability/, () => checkLinearizable(told.history, () => null))
+    const builder = twice()
+    const third = builder.begin(update('c', 2, 'b'))
+    builder.history.end(third, answer)
+    builder.write(k, 'c')
+    builder.call(get(), builder.object(3))
+    if (answer === unknown) checkLinearizable(builder.history, () => null)
+    else finds(/^I16 linearizability/, () => checkLinearizable(builder.history, () => null))
   }
 })
 
@@ -90,15 +90,15 @@ void test('I16 real time: a returned version is never followed by an older one, 
 })
 
 void test('I16 real time: watch events count, and concurrent calls may be in either order', () => {
-  const told = new WatchLine()
-  told.write(k, 'a')
-  const read = told.begin(get())
-  told.write(k, 'b')
-  told.history.end(read, told.object(1))
-  checkRealTime(told.history, told.truth)
-  told.history.saw(2)
-  told.call(get(), told.object(1))
-  finds(/^I16 real time/, () => checkRealTime(told.history, told.truth))
+  const builder = new HistoryBuilder()
+  builder.write(k, 'a')
+  const read = builder.begin(get())
+  builder.write(k, 'b')
+  builder.history.end(read, builder.object(1))
+  checkRealTime(builder.history, builder.truth)
+  builder.history.observe(2)
+  builder.call(get(), builder.object(1))
+  finds(/^I16 real time/, () => checkRealTime(builder.history, builder.truth))
 })
 
 void test('I16 real time: a conflict needs another version, a revision one that exists', () => {
@@ -108,7 +108,7 @@ void test('I16 real time: a conflict needs another version, a revision one that 
   const wrong = twice()
   wrong.call(update('c', 2, 'b'), refused('Conflict'))
   finds(/^I16 real time/, () => checkRealTime(wrong.history, wrong.truth))
-  const early = new WatchLine()
+  const early = new HistoryBuilder()
   const call = early.begin(list(mostRecent))
   early.history.end(call, { kind: 'list', revision: 1, objects: [], more: false, remaining: null })
   finds(/^I16 real time/, () => checkRealTime(early.history, early.truth))
@@ -123,11 +123,11 @@ void test('I17: a conditional write on another version than the one it names', (
 })
 
 void test('I17: a create over something', () => {
-  const told = twice()
-  checkCreatedOnce(told.history, told.truth)
-  told.write(k, 'c')
-  told.call(create('c'), told.object(3))
-  finds(/^I17 created once/, () => checkCreatedOnce(told.history, told.truth))
+  const builder = twice()
+  checkCreatedOnce(builder.history, builder.truth)
+  builder.write(k, 'c')
+  builder.call(create('c'), builder.object(3))
+  finds(/^I17 created once/, () => checkCreatedOnce(builder.history, builder.truth))
 })
 
 void test('I17: a uid that comes again, and one that changes', () => {
@@ -152,7 +152,7 @@ void test('I17 and I5: an effect twice, an effect of what was refused, none of w
   for (const call of double.history.calls) call.wasCut = true
   // The state of the member that wrote had not done what it was told.
   checkEffects(double.history, double.truth)
-  const denied = new WatchLine()
+  const denied = new HistoryBuilder()
   denied.write(k, 'a')
   denied.call(create('a'), refused('ServiceUnavailable'))
   finds(/^I17 refused without effect/, () => checkEffects(denied.history, denied.truth))
@@ -163,20 +163,20 @@ void test('I17 and I5: an effect twice, an effect of what was refused, none of w
 
 void test('a deleted collection keeps nothing that was there all the while', () => {
   for (const isDeleted of [true, false]) {
-    const told = twice()
-    const call = told.begin({ kind: 'delete-collection', range: { namespace: 'default', color: 'red' } })
-    if (isDeleted) told.remove(k)
-    told.history.end(call, done)
-    if (isDeleted) checkCollectionsDeleted(told.history, told.truth)
-    else finds(/^deletecollection/, () => checkCollectionsDeleted(told.history, told.truth))
+    const builder = twice()
+    const call = builder.begin({ kind: 'delete-collection', range: { namespace: 'default', color: 'red' } })
+    if (isDeleted) builder.remove(k)
+    builder.history.end(call, done)
+    if (isDeleted) checkCollectionsDeleted(builder.history, builder.truth)
+    else finds(/^deletecollection/, () => checkCollectionsDeleted(builder.history, builder.truth))
   }
 })
 
 void test('I14: other bytes, another object', () => {
-  const told = twice()
-  const right = told.shown(2)
-  told.call(get(), { kind: 'object', object: right })
-  checkServed(told.history, told.truth)
+  const builder = twice()
+  const right = builder.shown(2)
+  builder.call(get(), { kind: 'object', object: right })
+  checkServed(builder.history, builder.truth)
   const wrong = twice()
   wrong.call(get(), { kind: 'object', object: { ...right, text: right.text.replace('"b"', '"c"') } })
   finds(/^I14/, () => checkServed(wrong.history, wrong.truth))
@@ -188,10 +188,10 @@ void test('I14: other bytes, another object', () => {
 void test('I18: a list that shows too little, too much, or an older version', () => {
   const shown: readonly (readonly number[])[] = [[2], [], [1], [2, 2]]
   for (const [at, revisions] of shown.entries()) {
-    const told = twice()
-    told.call(list(any), told.list(2, revisions))
-    if (at === 0) checkLists(told.history, told.truth)
-    else finds(/^I18 list content/, () => checkLists(told.history, told.truth))
+    const builder = twice()
+    builder.call(list(any), builder.list(2, revisions))
+    if (at === 0) checkLists(builder.history, builder.truth)
+    else finds(/^I18 list content/, () => checkLists(builder.history, builder.truth))
   }
 })
 
@@ -210,19 +210,19 @@ void test('I18: not older than, exact, and what is too old', () => {
     [/^I18 expiry/, list({ kind: 'exact', revision: 1 }), null],
   ]
   for (const [claim, request, at] of wrongs) {
-    const told = twice()
-    const shown = at === null ? refused('Expired') : told.object(at)
-    told.call(request, request.kind === 'list' && at !== null ? told.list(at, [at]) : shown)
-    finds(claim, () => checkModes(told.history, told.truth))
+    const builder = twice()
+    const shown = at === null ? refused('Expired') : builder.object(at)
+    builder.call(request, request.kind === 'list' && at !== null ? builder.list(at, [at]) : shown)
+    finds(claim, () => checkModes(builder.history, builder.truth))
   }
 })
 
 void test('I20: one client at one process sees nothing go back, at another process it may', () => {
   for (const process of [1, 2]) {
-    const told = twice()
-    told.call(list(any), told.list(1, [1]), { process })
-    if (process === 2) checkSessions(told.history, told.truth)
-    else finds(/^I20/, () => checkSessions(told.history, told.truth))
+    const builder = twice()
+    builder.call(list(any), builder.list(1, [1]), { process })
+    if (process === 2) checkSessions(builder.history, builder.truth)
+    else finds(/^I20/, () => checkSessions(builder.history, builder.truth))
   }
   const exact = twice()
   exact.call(list({ kind: 'exact', revision: 1 }), exact.list(1, [1]))
@@ -230,22 +230,22 @@ void test('I20: one client at one process sees nothing go back, at another proce
 })
 
 void test('I19: pages of one revision, whole, with what is left', () => {
-  const pages = (second: (told: WatchLine) => void, remaining: number): WatchLine => {
-    const told = new WatchLine()
-    for (const name of ['a', 'b', 'c']) told.write(`default/${name}`, name)
-    told.call(list(mostRecent, 2), told.list(3, [1, 2], true, remaining))
-    told.write('default/d', 'd')
-    second(told)
-    return told
+  const pages = (second: (builder: HistoryBuilder) => void, remaining: number): HistoryBuilder => {
+    const builder = new HistoryBuilder()
+    for (const name of ['a', 'b', 'c']) builder.write(`default/${name}`, name)
+    builder.call(list(mostRecent, 2), builder.list(3, [1, 2], true, remaining))
+    builder.write('default/d', 'd')
+    second(builder)
+    return builder
   }
-  const right = pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [3])), 1)
+  const right = pages((builder) => builder.call(list(mostRecent, 2, 1), builder.list(3, [3])), 1)
   checkPages(right.history, right.truth)
   const wrongs = [
-    pages((told) => told.call(list(mostRecent, 2, 1), told.list(4, [3, 4])), 1),
-    pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [])), 1),
-    pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [2])), 1),
-    pages((told) => told.call(list(mostRecent, 2, 1), told.list(3, [3])), 2),
-    pages((told) => told.call(list(mostRecent, 2, 1), refused('Expired')), 1),
+    pages((builder) => builder.call(list(mostRecent, 2, 1), builder.list(4, [3, 4])), 1),
+    pages((builder) => builder.call(list(mostRecent, 2, 1), builder.list(3, [])), 1),
+    pages((builder) => builder.call(list(mostRecent, 2, 1), builder.list(3, [2])), 1),
+    pages((builder) => builder.call(list(mostRecent, 2, 1), builder.list(3, [3])), 2),
+    pages((builder) => builder.call(list(mostRecent, 2, 1), refused('Expired')), 1),
   ]
   for (const wrong of wrongs) finds(/^I19/, () => checkPages(wrong.history, wrong.truth))
 })

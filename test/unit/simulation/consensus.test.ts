@@ -71,7 +71,7 @@ class Logs {
       recovered,
       append: () => undefined,
       read: () => entries,
-      cut: () => undefined,
+      compact: () => undefined,
       close: () => undefined,
     }
     this.safety.opened(member, store)
@@ -127,9 +127,9 @@ void test('I5: an entry dropped in its own term or after its commit is found, an
   for (const member of [1, 2]) committed.write(member, { entries: [entry(1, 1), entry(2, 1)], term: 1 })
   committed.safety.commits(1, 2)
   finds(/^I5 append only/, () => committed.write(2, { entries: [entry(1, 1)], term: 3 }))
-  const needless = new Logs()
-  needless.write(1, { entries: [entry(1, 1), entry(2, 1)], term: 1 })
-  needless.write(1, { entries: [entry(2, 3)], term: 3 })
+  const unneeded = new Logs()
+  unneeded.write(1, { entries: [entry(1, 1), entry(2, 1)], term: 1 })
+  unneeded.write(1, { entries: [entry(2, 3)], term: 3 })
 })
 
 void test('I3: a leader without what was committed before its term', () => {

@@ -51,7 +51,7 @@ void test('an undamaged state is right and may not be quarantined', () => {
 
 void test('an error between two checks counts against a state as long as that state is used', () => {
   const state = begun()
-  state.spoil('skipped')
+  state.corrupt('skipped')
   assert.equal(applied(state)?.kind, 'empty')
   assert.ok(state.looked(true, false, false))
   assert.ok(!state.isWrong)
@@ -65,7 +65,7 @@ void test('an error between two checks counts against a state as long as that st
 
 void test('an injected divergence without effect is no reason for a quarantine', () => {
   const state = begun()
-  state.spoil('bit-flip')
+  state.corrupt('bit-flip')
   assert.notEqual(applied(state), write)
   assert.ok(state.looked(true, true, false))
   assert.ok(!state.mayBeDistrusted)

@@ -10,7 +10,7 @@ import type { ObservedObject } from '../../simulation/clients/observed-object.ts
 import { split } from '../../simulation/clients/verbs.ts'
 
 /** Builds a true history and the responses to clients by hand. */
-export class WatchLine {
+export class HistoryBuilder {
   readonly truth = new Truth()
   /** The virtual time at which calls end. */
   nowMs = 0

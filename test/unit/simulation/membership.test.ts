@@ -82,15 +82,15 @@ void test('I8: a learner does not lead, in a joint configuration both sides may'
 })
 
 void test('I8: a member that considers itself removed has been removed', () => {
-  const told = (index: number): Memberships => {
+  const observedAt = (index: number): Memberships => {
     const memberships = new Memberships(three)
     memberships.committed(change(1, two))
     memberships.left(3, index, false)
     return memberships
   }
-  told(1)
-  told(2).end()
-  finds(/^I8 believes/, () => told(0))
+  observedAt(1)
+  observedAt(2).end()
+  finds(/^I8 believes/, () => observedAt(0))
   const early = new Memberships(three)
   // Known to whoever leads before it tells anybody.
   early.left(2, 1, true)

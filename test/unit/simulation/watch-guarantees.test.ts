@@ -18,7 +18,7 @@ import {
 } from '../../simulation/checkers/watch-guarantees.ts'
 import type { WatchedEvent, WatchRecord } from '../../simulation/clients/history.ts'
 import { observedObject } from '../../simulation/clients/observed-object.ts'
-import { WatchLine } from './history-builder.ts'
+import { HistoryBuilder } from './history-builder.ts'
 
 const red = { namespace: null, color: 'red' }
 const behind = (revision: number): WatchRecord['start'] => ({ kind: 'after', revision })
@@ -28,8 +28,8 @@ function finds(claim: RegExp, check: () => void): void {
 }
 
 /** 1: a comes red. 2: b comes blue. 3: a turns blue. 4: b turns red. 5: b goes. */
-function told(): WatchLine {
-  const all = new WatchLine()
+function newHistory(): HistoryBuilder {
+  const all = new HistoryBuilder()
   all.write('default/a', '1', { color: 'red' })
   all.write('default/b', '2', { color: 'blue' })
   all.write('default/a', '3', { color: 'blue' })
@@ -38,12 +38,12 @@ function told(): WatchLine {
   return all
 }
 
-function event(all: WatchLine, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number): WatchedEvent {
+function event(all: HistoryBuilder, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revision: number): WatchedEvent {
   return { kind, object: all.shown(revision) }
 }
 
 /** The version before, at the revision at which it left. */
-function left(all: WatchLine, revision: number): WatchedEvent {
+function left(all: HistoryBuilder, revision: number): WatchedEvent {
   const version = all.truth.version(revision)
   const before = all.truth.version(version?.previous ?? 0)
   if (before === undefined) throw new Error('nothing before')
@@ -54,7 +54,7 @@ function bookmark(revision: number, initialEnd = false): WatchedEvent {
   return { kind: 'BOOKMARK', revision, initialEnd }
 }
 
-function whole(all: WatchLine): WatchedEvent[] {
+function whole(all: HistoryBuilder): WatchedEvent[] {
   return [
     event(all, 'ADDED', 1),
     event(all, 'ADDED', 2),
@@ -65,18 +65,18 @@ function whole(all: WatchLine): WatchedEvent[] {
 }
 
 void test('ordered', () => {
-  const all = told()
+  const all = newHistory()
   all.watch({ start: behind(0), events: [...whole(all), bookmark(5)] })
   checkOrdered(all.history)
   all.watch({ start: behind(0), events: [event(all, 'ADDED', 2), event(all, 'ADDED', 1)] })
   finds(/^I22 ordered/, () => checkOrdered(all.history))
-  const back = told()
+  const back = newHistory()
   back.watch({ start: behind(3), events: [bookmark(2)] })
   finds(/^I22 ordered/, () => checkOrdered(back.history))
 })
 
 void test('unique, also over two members, unless the state was asked for again', () => {
-  const all = told()
+  const all = newHistory()
   const [first, second] = [event(all, 'ADDED', 1), event(all, 'ADDED', 2)]
   all.watch({ start: behind(0), events: [first, second] })
   all.watch({ start: { kind: 'state', marked: true }, events: [first] })
@@ -87,52 +87,52 @@ void test('unique, also over two members, unless the state was asked for again',
 })
 
 void test('reliable: an omitted change is found, also in a resumed watch', () => {
-  const all = told()
+  const all = newHistory()
   all.watch({ start: behind(0), events: whole(all) })
   all.watch({ start: behind(3), events: whole(all).slice(3) })
   all.watch({ start: behind(0), events: whole(all).slice(0, 2) })
   checkReliable(all.history, all.truth)
   for (const start of [0, 1]) {
-    const gap = told()
+    const gap = newHistory()
     gap.watch({ start: behind(start), events: whole(gap).filter((_, at) => at >= start && at !== 2) })
     finds(/^I22 reliable/, () => checkReliable(gap.history, gap.truth))
   }
 })
 
 void test('filtered: objects enter and leave a selection by their labels', () => {
-  const right = (all: WatchLine): WatchedEvent[] => [
+  const right = (all: HistoryBuilder): WatchedEvent[] => [
     event(all, 'ADDED', 1),
     left(all, 3),
     event(all, 'ADDED', 4),
     left(all, 5),
   ]
-  const all = told()
+  const all = newHistory()
   all.watch({ range: red, start: behind(0), events: right(all) })
   checkFiltered(all.history, all.truth)
   checkReliable(all.history, all.truth)
-  const wrongs: ((of: WatchLine) => WatchedEvent[])[] = [
+  const wrongs: ((of: HistoryBuilder) => WatchedEvent[])[] = [
     (of) => [event(of, 'MODIFIED', 1)],
     // What left is shown as it became, not as it was.
     (of) => [event(of, 'ADDED', 1), event(of, 'DELETED', 3)],
     (of) => [event(of, 'ADDED', 1), left(of, 3), event(of, 'MODIFIED', 4)],
   ]
   for (const wrong of wrongs) {
-    const of = told()
+    const of = newHistory()
     of.watch({ range: red, start: behind(0), events: wrong(of) })
     finds(/^I22 filtered/, () => checkFiltered(of.history, of.truth))
   }
-  const foreign = told()
+  const foreign = newHistory()
   foreign.watch({ range: red, start: behind(0), events: [event(foreign, 'ADDED', 2)] })
   finds(/^I22 reliable/, () => checkReliable(foreign.history, foreign.truth))
 })
 
 void test('a bookmark never precedes its events', () => {
-  const all = told()
+  const all = newHistory()
   all.watch({ start: behind(0), events: [...whole(all).slice(0, 3), bookmark(3), ...whole(all).slice(3)] })
   // Nothing of it concerns this watch.
   all.watch({ range: red, start: behind(1), events: [bookmark(2)] })
   checkBookmarks(all.history, all.truth)
-  const early = told()
+  const early = newHistory()
   early.watch({
     start: behind(0),
     events: [...whole(early).slice(0, 2), bookmark(3), event(early, 'MODIFIED', 3)],
@@ -141,36 +141,36 @@ void test('a bookmark never precedes its events', () => {
 })
 
 void test('the initial state is the whole state of one revision, and a most recent one is not stale', () => {
-  const state = (all: WatchLine): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
+  const state = (all: HistoryBuilder): WatchedEvent[] => [event(all, 'ADDED', 3), event(all, 'ADDED', 4)]
   const start = { kind: 'state', marked: true } as const
   const mode = { kind: 'most-recent' } as const
-  const all = told()
-  all.history.saw(4)
+  const all = newHistory()
+  all.history.observe(4)
   all.watch({ start, mode, events: [...state(all), bookmark(4, true), left(all, 5)] })
   all.watch({ start: { kind: 'state', marked: false }, events: [...state(all), left(all, 5), bookmark(5)] })
   checkInitialState(all.history, all.truth)
   checkReliable(all.history, all.truth)
   checkBookmarks(all.history, all.truth)
-  const old = told()
-  old.history.saw(5)
+  const old = newHistory()
+  old.history.observe(5)
   old.watch({ start, mode, events: [...state(old), bookmark(4, true)] })
   finds(/^I22 state/, () => checkInitialState(old.history, old.truth))
   for (const kind of ['lease', 'log'] as const) {
-    const older = told()
-    older.history.saw(5)
+    const older = newHistory()
+    older.history.observe(5)
     older.watch({ start, mode: { kind }, events: [...state(older), bookmark(4, true)] })
     finds(/^I22 state: of 4, 5 was told before/, () => checkInitialState(older.history, older.truth))
   }
   for (const revision of [4, 5]) {
-    const said = told()
+    const stated = newHistory()
     const proof = { mode: 'any', boundMs: null, revision, atMs: 0 } as const
-    said.watch({ start, proof, events: [...state(said), bookmark(4, true)] })
-    const check = (): void => checkInitialState(said.history, said.truth)
+    stated.watch({ start, proof, events: [...state(stated), bookmark(4, true)] })
+    const check = (): void => checkInitialState(stated.history, stated.truth)
     if (revision === 4) check()
     else finds(/^I22 state: of 4, said to be of 5/, check)
   }
   for (const marked of [true, false]) {
-    const partial = told()
+    const partial = newHistory()
     const events = [...state(partial).slice(1), bookmark(4, marked)]
     partial.watch({ start: { kind: 'state', marked }, events })
     finds(/^I22 state/, () => checkInitialState(partial.history, partial.truth))
@@ -178,7 +178,7 @@ void test('the initial state is the whole state of one revision, and a most rece
 })
 
 void test('a version is too old only after its compaction', () => {
-  const all = told()
+  const all = newHistory()
   all.watch({ start: behind(2), events: [{ kind: 'ERROR', reason: 'Expired', trimmed: 3 }] })
   checkExpired(all.history)
   all.watch({ start: behind(3), events: [{ kind: 'ERROR', reason: 'Expired', trimmed: 3 }] })
@@ -186,8 +186,8 @@ void test('a version is too old only after its compaction', () => {
 })
 
 void test('atomic: whole commands below the verbs, and all of them', () => {
-  const pulled = (upTo: number, revisions: readonly number[]): WatchLine => {
-    const all = new WatchLine()
+  const pulled = (upTo: number, revisions: readonly number[]): HistoryBuilder => {
+    const all = new HistoryBuilder()
     all.write('default/a', '1')
     all.writeTogether(['default/t0', 'default/t1'], '2')
     all.history.pulls.push({ watcher: 'c', member: 1, after: 0, upTo, revisions })

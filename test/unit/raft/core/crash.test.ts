@@ -12,12 +12,12 @@ import { Solo } from './solo.ts'
 test('thesis 3.8: a candidate asks for votes only once its disk has what it asks with', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1, commit: 1 })
   solo.manual = true
-  solo.hear(solo.append(2, 1, [1, 1], 1, 1))
+  solo.receive(solo.append(2, 1, [1, 1], 1, 1))
   solo.raft.campaign()
   solo.work()
   for (const id of [3, 4]) {
     const voter = { from: nodeId(id), to: nodeId(1), term: term(2) }
-    solo.hear({ kind: 'pre-vote-response', ...voter, granted: true })
+    solo.receive({ kind: 'pre-vote-response', ...voter, granted: true })
   }
   assert.equal(solo.raft.status().role, 'candidate')
   // A crash now takes term 2 and entry 2 with it; votes given to this log would elect the shorter

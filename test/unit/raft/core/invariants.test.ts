@@ -60,10 +60,10 @@ test('terms, commits, what is applied and votes do not go back', () => {
   breaks({ ...leader(), vote: nodeId(3), role: 'follower', leader: null }, 'one vote in a term')
   breaks({ ...leader(), vote: null, role: 'follower', leader: null }, 'one vote in a term')
   const state = leader()
-  const past = { ...state.outbox.past, applied: noIndex, commit: logIndex(7) }
-  breaks({ ...state, outbox: { ...state.outbox, past } }, 'the commit index never goes back')
-  const later = { ...state.outbox.past, term: term(3) }
-  breaks({ ...state, outbox: { ...state.outbox, past: later } }, 'terms never go back')
+  const past = { ...state.outbox.reported, applied: noIndex, commit: logIndex(7) }
+  breaks({ ...state, outbox: { ...state.outbox, reported: past } }, 'the commit index never goes back')
+  const later = { ...state.outbox.reported, term: term(3) }
+  breaks({ ...state, outbox: { ...state.outbox, reported: later } }, 'terms never go back')
 })
 
 test('applied is at most commit, commit at most the last entry, and the base is committed', () => {

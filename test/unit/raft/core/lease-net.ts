@@ -22,7 +22,7 @@ const otherTicks = [6, 10, 10, 30]
  */
 function timeouts(ticks: number, owed: number): Partial<CoreConfig> {
   const promise = { electionTicks: ticks, heartbeatTicks: 2, leasePromiseMs: (ticks - 2) * tickMs }
-  return owed > ticks ? { ...promise, owedTicks: owed + 1 } : promise
+  return owed > ticks ? { ...promise, formerPromiseTicks: owed + 1 } : promise
 }
 /** Of each clock, from the true time, either way: together less than `leaseDriftMax`. */
 const driftMax = 0.045
@@ -41,7 +41,7 @@ export class LeaseNet {
   #now = 0
   #cutOff: ReadonlySet<number> = new Set()
   /** Does not hear the leaders, and they not it; all others do. Since when. */
-  #deaf: { readonly id: number; readonly sinceMs: number } | null = null
+  #isolated: { readonly id: number; readonly sinceMs: number } | null = null
   /** Of all leaders so far. */
   #latestTerm = 0
   /** Ms in which somebody held a lease, and reigns in which somebody did. */
@@ -97,12 +97,12 @@ export class LeaseNet {
       person.toldAt = this.#now + 200
       // The word took its time.
       const sent = this.#now - this.#random.below(4)
-      keeper.told(true, sent * person.rate + person.apiZero, this.#raftMs(person))
+      keeper.update(true, sent * person.rate + person.apiZero, this.#raftMs(person))
     }
     if (this.#now >= person.tickAt) {
       // Timers may be a little early, and are never made up for.
       person.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / person.rate
-      keeper.tellTime(this.#raftMs(person))
+      keeper.updateTime(this.#raftMs(person))
       member.raft.tick()
       this.#work(person)
     }
@@ -118,8 +118,8 @@ export class LeaseNet {
    * from office.
    */
   #pester(): void {
-    if (this.#deaf === null || this.#now < this.#deaf.sinceMs + 2 * electionTicks * tickMs) return
-    const person = this.#person(this.#deaf.id)
+    if (this.#isolated === null || this.#now < this.#isolated.sinceMs + 2 * electionTicks * tickMs) return
+    const person = this.#person(this.#isolated.id)
     if (person.awakeAt > this.#now || person.member.raft.leader !== null || !this.#random.chance(0.2)) return
     person.member.raft.campaign()
     this.#work(person)
@@ -127,7 +127,7 @@ export class LeaseNet {
 
   #work(person: Person): void {
     const { member, keeper } = person
-    keeper.tellTime(this.#raftMs(person))
+    keeper.updateTime(this.#raftMs(person))
     while (member.raft.hasReady()) {
       const ready = member.takeReady()
       keeper.publish()
@@ -164,13 +164,13 @@ export class LeaseNet {
     if (message.kind !== 'heartbeat' && message.kind !== 'heartbeat-response') {
       this.#note(describeMessage(message))
     }
-    person.keeper.tellTime(this.#raftMs(person))
+    person.keeper.updateTime(this.#raftMs(person))
     person.member.hear(message)
     this.#work(person)
   }
 
   #isUnheard({ from, to }: Message): boolean {
-    const { id } = this.#deaf ?? { id: 0 }
+    const { id } = this.#isolated ?? { id: 0 }
     if (from !== id && to !== id) return false
     const { raft } = this.#person(from === id ? to : from).member
     return raft.leader === raft.status().id
@@ -210,8 +210,8 @@ export class LeaseNet {
         member.raft.propose([Uint8Array.of(1)], member.raft.term)
         break
       case 6:
-        this.#deaf = random.chance(0.3) ? null : { id: 1 + random.below(5), sinceMs: this.#now }
-        return this.#note(`deaf is ${this.#deaf?.id ?? 'nobody'}`)
+        this.#isolated = random.chance(0.3) ? null : { id: 1 + random.below(5), sinceMs: this.#now }
+        return this.#note(`deaf is ${this.#isolated?.id ?? 'nobody'}`)
       default:
         this.#cutOff = new Set()
     }
@@ -233,7 +233,7 @@ export class LeaseNet {
     person.keeper = new LeaseKeeper(member.raft, person.board)
     person.awakeAt = this.#now + this.#random.below(30)
     person.toldAt = person.awakeAt
-    if (this.#deaf?.id === member.id) this.#deaf = { id: member.id, sinceMs: this.#now }
+    if (this.#isolated?.id === member.id) this.#isolated = { id: member.id, sinceMs: this.#now }
     // As the driver does.
     if (member.raft.votesAlone) member.raft.campaign()
   }

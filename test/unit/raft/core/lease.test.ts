@@ -25,20 +25,20 @@ function leader(accept: 'accept' | 'silent' = 'accept'): Solo {
 }
 
 function beat(solo: Solo, atMs: number): void {
-  solo.raft.tellTime(atMs)
+  solo.raft.setTime(atMs)
   solo.tick(1)
 }
 
 function answers(solo: Solo, from: number, sentMs: number, promisedMs = 80): void {
   const promise = { sentMs, promisedMs }
-  solo.hear({ ...solo.from(from), kind: 'heartbeat-response', context: null, promise })
+  solo.receive({ ...solo.from(from), kind: 'heartbeat-response', context: null, promise })
 }
 
 /** Member 1 follows member 2 in term 5, and has answered it. */
 function follower(): Solo {
   const solo = new Solo({ options })
-  const word = { from: nodeId(2), to: nodeId(1), term: term(5) }
-  solo.hear({ ...word, kind: 'heartbeat', commit: solo.raft.commit, context: null, sentMs: 70 })
+  const addressed = { from: nodeId(2), to: nodeId(1), term: term(5) }
+  solo.receive({ ...addressed, kind: 'heartbeat', commit: solo.raft.commit, context: null, sentMs: 70 })
   return solo
 }
 
@@ -46,7 +46,7 @@ const asked = { from: nodeId(3), to: nodeId(1), lastIndex: 9, lastTerm: 9 } as c
 
 function asksForVote(solo: Solo, at: number, transfer = false): boolean {
   const request = { ...asked, kind: 'vote-request', term: term(at), transfer } as const
-  solo.hear({ ...request, lastIndex: solo.raft.commit, lastTerm: term(at - 1) })
+  solo.receive({ ...request, lastIndex: solo.raft.commit, lastTerm: term(at - 1) })
   return solo.takeAll('vote-response').some(({ granted }) => granted)
 }
 
@@ -56,7 +56,7 @@ test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when it was 
   const [heartbeat] = solo.takeAll('heartbeat')
   assert.equal(heartbeat?.sentMs, 1000)
   assert.equal(solo.raft.leaseUntilMs, 0)
-  solo.raft.tellTime(1050)
+  solo.raft.setTime(1050)
   answers(solo, 2, 1000)
   assert.equal(solo.raft.leaseUntilMs, 1072)
 })
@@ -75,7 +75,7 @@ test('thesis 6.4.1: there is none without a quorum, and of a joint change each h
 test('a member that promises nothing gives no lease', () => {
   const solo = leader()
   beat(solo, 1000)
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   assert.equal(solo.raft.leaseUntilMs, 0)
 })
 
@@ -113,28 +113,28 @@ test('a leader that steps down has none', () => {
   const solo = leader()
   beat(solo, 1000)
   answers(solo, 2, 1000)
-  solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null, term: term(9) })
+  solo.receive({ ...solo.from(3), kind: 'heartbeat-response', context: null, term: term(9) })
   assert.equal(solo.raft.leaseUntilMs, 0)
 })
 
 test('a promise is made only in a term that is on disk', () => {
   const solo = new Solo({ options })
   solo.manual = true
-  const word = { from: nodeId(2), to: nodeId(1), term: term(5) }
-  const heartbeat = { ...word, kind: 'heartbeat', commit: solo.raft.commit, context: null } as const
-  solo.hear({ ...heartbeat, sentMs: 70 })
+  const addressed = { from: nodeId(2), to: nodeId(1), term: term(5) }
+  const heartbeat = { ...addressed, kind: 'heartbeat', commit: solo.raft.commit, context: null } as const
+  solo.receive({ ...heartbeat, sentMs: 70 })
   assert.equal(solo.takeOnly('heartbeat-response').promise, undefined)
   solo.finishWrite()
-  solo.hear({ ...heartbeat, sentMs: 71 })
+  solo.receive({ ...heartbeat, sentMs: 71 })
   assert.deepEqual(solo.takeOnly('heartbeat-response').promise, { sentMs: 71, promisedMs: 80 })
-  solo.hear(heartbeat)
+  solo.receive(heartbeat)
   assert.equal(solo.takeOnly('heartbeat-response').promise, undefined, 'nobody asked for one')
 })
 
 test('thesis 4.2.3: who answered a leader withholds its vote, also once it heard of a later term', () => {
   const solo = follower()
   assert.equal(asksForVote(solo, 6), false)
-  solo.hear({ from: nodeId(3), to: nodeId(1), term: term(7), kind: 'pre-vote-response', granted: false })
+  solo.receive({ from: nodeId(3), to: nodeId(1), term: term(7), kind: 'pre-vote-response', granted: false })
   assert.equal(solo.raft.leader, null)
   assert.equal(asksForVote(solo, 7), false, 'in the same term')
   assert.equal(asksForVote(solo, 8), false, 'in a later one')
@@ -195,21 +195,21 @@ test('a voter that comes back with a shorter election timeout keeps the longer p
     term: 5,
     options: { ...options, electionTicks: 100, leasePromiseMs: 980 },
   })
-  const word = { from: nodeId(2), to: nodeId(1), term: term(5) }
-  before.hear({ ...word, kind: 'heartbeat', commit: before.raft.commit, context: null, sentMs: 70 })
+  const addressed = { from: nodeId(2), to: nodeId(1), term: term(5) }
+  before.receive({ ...addressed, kind: 'heartbeat', commit: before.raft.commit, context: null, sentMs: 70 })
   assert.equal(before.takeOnly('heartbeat-response').promise?.promisedMs, 980)
-  const after = new Solo({ log: [1], term: 5, options: { ...options, owedTicks: 101 } })
-  after.hear({ ...word, kind: 'heartbeat', commit: after.raft.commit, context: null, sentMs: 90 })
+  const after = new Solo({ log: [1], term: 5, options: { ...options, formerPromiseTicks: 101 } })
+  after.receive({ ...addressed, kind: 'heartbeat', commit: after.raft.commit, context: null, sentMs: 90 })
   after.tick(60)
   assert.equal(asksForVote(after, 7), false)
   assert.deepEqual([after.raft.status().role, after.takeAll('pre-vote-request')], ['follower', []])
   assert.equal(asksForVote(after, 7, true), true, 'the leader itself asked for that')
-  const free = new Solo({ log: [1], term: 5, options: { ...options, owedTicks: 101 } })
+  const free = new Solo({ log: [1], term: 5, options: { ...options, formerPromiseTicks: 101 } })
   free.tick(101)
   assert.equal(asksForVote(free, 7), true)
 })
 
 test('a voter whose log is new owes nobody anything', () => {
-  const fresh = new Solo({ options: { ...options, owedTicks: 101 } })
+  const fresh = new Solo({ options: { ...options, formerPromiseTicks: 101 } })
   assert.equal(asksForVote(fresh, 1), true)
 })

@@ -40,7 +40,7 @@ test('term runs answer like a list of all terms', () => {
           }
           case 'cut':
             cut = Math.min(last, cut + operation.ahead)
-            runs.cut(logIndex(cut), logIndex(last))
+            runs.compact(logIndex(cut), logIndex(last))
             break
         }
         for (let index = cut + 1; index < terms.length; index++) {
@@ -74,7 +74,7 @@ test('the cache holds the end of the log like a list, and evicts only what may g
             break
           case 'cut':
             cut = Math.min(next - 1, cut + operation.ahead)
-            if (operation.ahead % 2 === 0) cache.cut(logIndex(cut))
+            if (operation.ahead % 2 === 0) cache.compact(logIndex(cut))
             else cache.evict(logIndex(cut))
             assert.ok(cache.first <= cut + 1 || cache.first === cache.next)
             break

@@ -66,7 +66,7 @@ test('no completion of an old write vouches for what took its place', () => {
             break
           }
           case 'hand-out':
-            underWay.push({ ticket, entries: log.takeDuty(ticket++).entries })
+            underWay.push({ ticket, entries: log.takeUpdate(ticket++).entries })
             break
           case 'complete': {
             const done = underWay.splice(0, step.count)
@@ -83,7 +83,7 @@ test('no completion of an old write vouches for what took its place', () => {
           for (let at = 0; at < log.persisted; at++) assert.equal(image[at], memory[at])
         }
       }
-      underWay.push({ ticket, entries: log.takeDuty(ticket).entries })
+      underWay.push({ ticket, entries: log.takeUpdate(ticket).entries })
       for (const { entries } of underWay) write(disk, entries)
       log.notePersisted(ticket)
       assert.equal(log.persisted, memory.length)
@@ -106,10 +106,10 @@ test('a configuration comes with its entry, goes with it, and survives a cut', (
   assert.deepEqual([log.configuration.voters, log.configurationIndex], [[1, 2], 3])
   log.truncateFrom(logIndex(3))
   assert.deepEqual([log.configuration.voters, log.configurationIndex], [[1], 1])
-  log.takeDuty(1)
+  log.takeUpdate(1)
   log.notePersisted(1)
   const before = log.configuration
-  log.cut({ index: logIndex(2), term: term(1), configuration: cluster([1]) })
+  log.compact({ index: logIndex(2), term: term(1), configuration: cluster([1]) })
   assert.equal(log.configuration, before)
   assert.deepEqual([log.termAt(logIndex(1)), log.termAt(logIndex(2))], [null, 1])
 })
@@ -117,13 +117,13 @@ test('a configuration comes with its entry, goes with it, and survives a cut', (
 test('a restored log starts at the snapshot, and is durable there once that write is', () => {
   const log = new RaftLog(empty, 1 << 20)
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
-  log.takeDuty(1)
+  log.takeUpdate(1)
   log.restore({ index: logIndex(9), term: term(2), configuration: cluster([1, 2]) }, logIndex(2))
   assert.equal(log.restoring, true)
   log.append(command(10, 3))
   log.notePersisted(1)
   assert.equal(log.persisted, 2)
-  const duty = log.takeDuty(2)
+  const duty = log.takeUpdate(2)
   assert.deepEqual([duty.snapshot?.index, duty.entries.map((entry) => entry.index)], [9, [10]])
   log.notePersisted(2)
   assert.deepEqual([log.persisted, log.restoring, log.lastIndex], [10, false, 10])
@@ -134,7 +134,7 @@ test('memory keeps what is not durable or not committed, whatever its bound', ()
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
   log.evict(logIndex(5))
   assert.equal(log.inMemory(logIndex(1)), true)
-  log.takeDuty(1)
+  log.takeUpdate(1)
   log.notePersisted(1)
   log.evict(logIndex(3))
   const held = [1, 2, 3, 4, 5].filter((index) => log.inMemory(index as LogIndex))
@@ -146,7 +146,7 @@ test('a log asserts what would tear it', () => {
   log.append(command(1, 2))
   assert.throws(() => log.append(command(3, 2)), { name: 'BrokenInvariant' })
   assert.throws(() => log.append(command(2, 1)), { name: 'BrokenInvariant' })
-  assert.throws(() => log.cut({ ...noSnapshot, index: logIndex(1), term: term(2) }), {
+  assert.throws(() => log.compact({ ...noSnapshot, index: logIndex(1), term: term(2) }), {
     name: 'BrokenInvariant',
   })
 })

@@ -16,7 +16,7 @@ import {
 import { membersMax, votersMax } from '../../../../raft/core/config.ts'
 import { planChange } from '../../../../raft/core/member-change.ts'
 import type {
-  ChangeKnowledge,
+  ChangeContext,
   ChangePlan,
   MemberChange,
   NewMember,
@@ -26,7 +26,7 @@ import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
 
-function knowing(inTouch: readonly number[], caughtUp: readonly number[] = []): ChangeKnowledge {
+function knowing(inTouch: readonly number[], caughtUp: readonly number[] = []): ChangeContext {
   const ids = (numbers: readonly number[]): Set<NodeId> => new Set(numbers.map(nodeId))
   return {
     ...{ pending: false, settled: true, inTouch: ids(inTouch), caughtUp: ids(caughtUp) },

@@ -21,12 +21,12 @@ function voteRequest(at: number, lastIndex = 0, lastTerm = 0): Message {
 test('paper figure 2, state: term, vote and log are on disk before an answer that rests on them', () => {
   const solo = new Solo()
   solo.manual = true
-  solo.hear(voteRequest(3))
+  solo.receive(voteRequest(3))
   assert.deepEqual(solo.take(), [])
   solo.finishWrite()
   assert.deepEqual([solo.member.disk.hardState.term, solo.member.disk.hardState.vote], [3, 2])
   assert.equal(solo.takeOnly('vote-response').granted, true)
-  solo.hear(solo.append(2, 3, [3], 0, 0))
+  solo.receive(solo.append(2, 3, [3], 0, 0))
   assert.deepEqual(solo.take(), [])
   solo.finishWrite()
   assert.equal(solo.member.disk.entries.length, 1)
@@ -45,40 +45,40 @@ test('paper figure 2, state: a leader begins with next after its log and match a
 
 test('paper figure 2, append 1: an append of an earlier term is refused', () => {
   const solo = new Solo({ term: 4, log: [1] })
-  solo.hear(solo.append(2, 3, [1, 3], 1, 0))
+  solo.receive(solo.append(2, 3, [1, 3], 1, 0))
   assert.deepEqual([solo.terms(), solo.takeOnly('heartbeat-response').term], [[1], 4])
 })
 
 test('paper figure 2, append 2: an append behind an entry that is not there is refused', () => {
   const solo = new Solo({ term: 4, log: [1] })
-  solo.hear(solo.append(2, 4, [1, 4, 4], 2, 0))
+  solo.receive(solo.append(2, 4, [1, 4, 4], 2, 0))
   const { index, hintIndex, hintTerm } = solo.takeOnly('append-refused')
   assert.deepEqual([solo.terms(), index, hintIndex, hintTerm], [[1], 2, 1, 1])
 })
 
 test('paper figure 2, append 3: a conflicting entry goes, with all that follow it', () => {
   const solo = new Solo({ term: 4, log: [1, 2, 2, 2] })
-  solo.hear(solo.append(2, 4, [1, 3], 1, 0))
+  solo.receive(solo.append(2, 4, [1, 3], 1, 0))
   assert.deepEqual(solo.terms(), [1, 3])
 })
 
 test('paper figure 2, append 4: entries that are there already are not appended again', () => {
   const solo = new Solo({ term: 4, log: [1, 2] })
-  solo.hear(solo.append(2, 4, [1, 2, 4], 0, 0))
+  solo.receive(solo.append(2, 4, [1, 2, 4], 0, 0))
   assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1, 2, 4], 3])
 })
 
 test('paper figure 2, append 5: commit follows the leader up to the last entry it vouched for', () => {
   const solo = new Solo({ term: 4, log: [1, 1, 1, 1] })
-  solo.hear(solo.append(2, 4, [1, 1, 1], 2, 9))
+  solo.receive(solo.append(2, 4, [1, 1, 1], 2, 9))
   assert.equal(solo.raft.commit, 3)
-  solo.hear(solo.append(2, 4, [1], 1, 1))
+  solo.receive(solo.append(2, 4, [1], 1, 1))
   assert.equal(solo.raft.commit, 3, 'and never goes back')
 })
 
 test('paper figure 2, vote 1: a vote in an earlier term is refused', () => {
   const solo = new Solo({ term: 4 })
-  solo.hear(voteRequest(3, 9, 3))
+  solo.receive(voteRequest(3, 9, 3))
   const { granted, term: at } = solo.takeOnly('vote-response')
   assert.deepEqual([granted, at], [false, 4])
 })
@@ -93,7 +93,7 @@ test('paper figure 2, vote 2: a free vote goes to whose log is at least as up to
   ] as const
   for (const { vote, last, granted } of cases) {
     const solo = new Solo({ term: 4, log: [1, 2, 2], ...(vote === undefined ? {} : { vote }) })
-    solo.hear(voteRequest(4, ...last))
+    solo.receive(voteRequest(4, ...last))
     assert.equal(solo.takeOnly('vote-response').granted, granted, `vote ${vote}, last ${last.join('/')}`)
   }
 })
@@ -110,7 +110,7 @@ test('paper figure 2, all servers 1: what is committed is handed over once, in o
 test('paper figure 2, all servers 2: whatever names a later term makes a follower of it', () => {
   const at = { ...two, term: term(7) }
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
-  const words: readonly Message[] = [
+  const messages: readonly Message[] = [
     {
       kind: 'append-request',
       ...at,
@@ -127,11 +127,11 @@ test('paper figure 2, all servers 2: whatever names a later term makes a followe
     { kind: 'heartbeat', ...at, commit: logIndex(0), context: null },
     { kind: 'heartbeat-response', ...at, context: null },
   ]
-  for (const word of words) {
+  for (const message of messages) {
     const solo = new Solo()
     solo.lead([2], 'silent')
-    solo.hear(word)
-    assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 7], word.kind)
+    solo.receive(message)
+    assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 7], message.kind)
   }
 })
 
@@ -143,7 +143,7 @@ test('paper figure 2, followers 2: a vote given away starts the wait anew, a vot
       options: { random: { below: () => 0, bytes: () => new Uint8Array() } },
     })
     solo.tick(9)
-    solo.hear(request)
+    solo.receive(request)
     let ticks = 0
     for (; solo.raft.status().role === 'follower'; ticks++) solo.tick(1)
     return ticks
@@ -157,7 +157,7 @@ test('paper figure 2, candidates 1: a later term, its own vote, a new wait, and 
   solo.raft.campaign()
   solo.work()
   solo.take()
-  solo.hear({ kind: 'pre-vote-response', ...two, term: term(4), granted: true })
+  solo.receive({ kind: 'pre-vote-response', ...two, term: term(4), granted: true })
   const { role, term: at, vote, leader } = solo.raft.status()
   assert.deepEqual([role, at, vote, leader], ['candidate', 4, 1, null])
   assert.deepEqual(
@@ -175,12 +175,12 @@ test('paper figure 2, candidates 4: a candidate that hears nothing stands again,
   const solo = new Solo()
   solo.raft.campaign()
   solo.work()
-  solo.hear({ kind: 'pre-vote-response', ...two, term: term(1), granted: true })
+  solo.receive({ kind: 'pre-vote-response', ...two, term: term(1), granted: true })
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['candidate', 1])
   solo.take()
   solo.tick(20)
   assert.ok(solo.takeAll('pre-vote-request').every(({ term: of }) => of === 2))
-  solo.hear({ kind: 'pre-vote-response', ...two, term: term(2), granted: true })
+  solo.receive({ kind: 'pre-vote-response', ...two, term: term(2), granted: true })
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['candidate', 2])
 })
 
@@ -190,7 +190,7 @@ test('paper figure 2, leaders 1: its first word, an entry of its term, leaves at
   solo.work()
   for (const kind of ['pre-vote-response', 'vote-response'] as const) {
     solo.take()
-    solo.hear({ kind, ...two, term: term(1), granted: true })
+    solo.receive({ kind, ...two, term: term(1), granted: true })
   }
   const first = solo.takeAll('append-request')
   assert.deepEqual(
@@ -206,10 +206,10 @@ test('paper figure 2, leaders 3: a success moves next and match, a refusal moves
     solo.raft
       .status()
       .followers.flatMap((follower) => (follower.id === id ? [follower.match, follower.next] : []))
-  solo.hear({ ...solo.from(2), kind: 'append-accepted', index: logIndex(5) })
+  solo.receive({ ...solo.from(2), kind: 'append-accepted', index: logIndex(5) })
   assert.deepEqual(of(2), [5, 6])
   const hint = { hintIndex: logIndex(2), hintTerm: term(1) }
-  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(4), ...hint })
+  solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(4), ...hint })
   assert.deepEqual(of(3), [0, 3])
 })
 
@@ -218,7 +218,7 @@ test('paper figure 2, leaders 4: it commits what a majority has of its own term,
   solo.lead([2, 3], 'silent')
   solo.propose('a')
   const accepts = (id: number, index: number): void =>
-    solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(index) })
+    solo.receive({ ...solo.from(id), kind: 'append-accepted', index: logIndex(index) })
   accepts(2, 4)
   accepts(3, 2)
   assert.equal(solo.raft.commit, 0, 'a majority has 2, which is of an earlier term')
@@ -229,7 +229,7 @@ test('paper figure 2, leaders 4: it commits what a majority has of its own term,
 test('paper figure 13, receiver 1: a state of an earlier term is refused', () => {
   const solo = new Solo({ log: [1], term: 4 })
   const snapshot = { index: logIndex(9), term: term(3), configuration: cluster([1, 2, 3]) }
-  solo.hear({ kind: 'snapshot', ...two, term: term(3), snapshot })
+  solo.receive({ kind: 'snapshot', ...two, term: term(3), snapshot })
   assert.deepEqual([solo.terms(), solo.takeOnly('heartbeat-response').term], [[1], 4])
 })
 
@@ -237,7 +237,7 @@ test('paper figure 13, receiver 7 and 8: what contradicts the state goes, and it
   const solo = new Solo({ log: [1, 1, 1], term: 4, commit: 1 })
   solo.manual = true
   const snapshot = { index: logIndex(3), term: term(3), configuration: cluster([1, 2, 3, 4]) }
-  solo.hear({ kind: 'snapshot', ...two, term: term(4), snapshot })
+  solo.receive({ kind: 'snapshot', ...two, term: term(4), snapshot })
   const { commit, lastIndex, firstIndex, configuration } = solo.raft.status()
   assert.deepEqual([commit, lastIndex, firstIndex, configuration.voters], [3, 3, 4, [1, 2, 3, 4]])
   assert.deepEqual(solo.take(), [], 'nothing is said before it is on disk')

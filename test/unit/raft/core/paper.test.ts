@@ -20,7 +20,7 @@ test('paper 5.1: a follower, a candidate and a leader that hear of a later term 
   leader.lead()
   assert.equal(leader.raft.status().role, 'leader')
   for (const solo of [follower, candidate, leader]) {
-    solo.hear({ kind: 'heartbeat', ...one, term: term(9), commit: logIndex(0), context: null })
+    solo.receive({ kind: 'heartbeat', ...one, term: term(9), commit: logIndex(0), context: null })
     const { role, term: now, leader: of } = solo.raft.status()
     assert.deepEqual([role, now, of], ['follower', 9, 2])
   }
@@ -28,10 +28,10 @@ test('paper 5.1: a follower, a candidate and a leader that hear of a later term 
 
 test('paper 5.1: a request of an earlier term is not obeyed, and its sender is told the present term', () => {
   const solo = new Solo({ term: 5, log: [1] })
-  solo.hear(solo.append(2, 4, [1, 4], 1, 2))
+  solo.receive(solo.append(2, 4, [1, 4], 1, 2))
   assert.deepEqual(solo.terms(), [1])
   assert.equal(solo.takeOnly('heartbeat-response').term, 5)
-  solo.hear({
+  solo.receive({
     kind: 'vote-request',
     ...one,
     term: term(4),
@@ -63,7 +63,7 @@ test('paper 5.2: a follower that hears no leader stands after one to two electio
 test('paper 5.2: a follower that hears its leader does not stand', () => {
   const solo = new Solo()
   for (let round = 0; round < 100; round++) {
-    solo.hear({ kind: 'heartbeat', ...one, term: term(1), commit: logIndex(0), context: null })
+    solo.receive({ kind: 'heartbeat', ...one, term: term(1), commit: logIndex(0), context: null })
     solo.tick(5)
     assert.equal(solo.raft.status().role, 'follower')
   }
@@ -73,7 +73,7 @@ test('paper 5.2: a member votes once in a term, first come first served, and rep
   const solo = new Solo()
   const ask = (from: number): boolean => {
     solo.take()
-    solo.hear({
+    solo.receive({
       kind: 'vote-request',
       from: nodeId(from),
       to: nodeId(1),
@@ -100,7 +100,7 @@ test('paper 5.2: a vote survives a crash', () => {
     lastTerm: term(3),
     transfer: false,
   }
-  solo.hear(request)
+  solo.receive(request)
   assert.equal(solo.takeOnly('vote-response').granted, false)
 })
 
@@ -109,10 +109,16 @@ test('paper 5.2: a candidate leads with a majority, not before, and says so at o
   solo.raft.campaign()
   solo.work()
   for (const from of [2, 3]) {
-    solo.hear({ kind: 'pre-vote-response', from: nodeId(from), to: nodeId(1), term: term(1), granted: true })
+    solo.receive({
+      kind: 'pre-vote-response',
+      from: nodeId(from),
+      to: nodeId(1),
+      term: term(1),
+      granted: true,
+    })
   }
   const vote = (from: number, granted: boolean): void =>
-    solo.hear({ kind: 'vote-response', from: nodeId(from), to: nodeId(1), term: term(1), granted })
+    solo.receive({ kind: 'vote-response', from: nodeId(from), to: nodeId(1), term: term(1), granted })
   assert.equal(solo.raft.status().role, 'candidate')
   vote(2, true)
   vote(2, true)
@@ -130,7 +136,13 @@ test('paper 5.2: a candidate that a majority refuses steps aside', () => {
   const solo = new Solo()
   solo.raft.campaign()
   for (const from of [2, 3]) {
-    solo.hear({ kind: 'pre-vote-response', from: nodeId(from), to: nodeId(1), term: term(0), granted: false })
+    solo.receive({
+      kind: 'pre-vote-response',
+      from: nodeId(from),
+      to: nodeId(1),
+      term: term(0),
+      granted: false,
+    })
   }
   assert.equal(solo.raft.status().role, 'follower')
 })
@@ -138,9 +150,9 @@ test('paper 5.2: a candidate that a majority refuses steps aside', () => {
 test('paper 5.2: a candidate that hears a leader of its term follows it', () => {
   const solo = new Solo()
   solo.raft.campaign()
-  solo.hear({ kind: 'pre-vote-response', ...one, term: term(1), granted: true })
+  solo.receive({ kind: 'pre-vote-response', ...one, term: term(1), granted: true })
   assert.equal(solo.raft.status().role, 'candidate')
-  solo.hear({ ...solo.from(3), kind: 'heartbeat', commit: logIndex(0), context: null })
+  solo.receive({ ...solo.from(3), kind: 'heartbeat', commit: logIndex(0), context: null })
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', 3])
 })
 
@@ -169,38 +181,38 @@ test('paper 5.3: an entry is committed once a majority has it, and the followers
   solo.take()
   solo.acceptAll(3)
   assert.equal(solo.raft.commit, 2)
-  const told = solo.takeAll('append-request').filter((message) => message.to === 3)
+  const sent = solo.takeAll('append-request').filter((message) => message.to === 3)
   assert.deepEqual(
-    told.map((message) => message.commit),
+    sent.map((message) => message.commit),
     [2],
   )
 })
 
 test('paper 5.3: a follower refuses an append whose previous entry it lacks or has of another term', () => {
   const solo = new Solo({ log: [1, 1, 2], term: 3 })
-  solo.hear(solo.append(2, 3, [1, 1, 2, 3, 3], 4, 0))
+  solo.receive(solo.append(2, 3, [1, 1, 2, 3, 3], 4, 0))
   assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [4, [1, 1, 2]])
-  solo.hear(solo.append(2, 3, [1, 3, 3, 3], 3, 0))
+  solo.receive(solo.append(2, 3, [1, 3, 3, 3], 3, 0))
   assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [3, [1, 1, 2]])
 })
 
 test('paper 5.3: a follower drops what conflicts with the leader and takes what it sends', () => {
   const solo = new Solo({ log: [1, 1, 2, 2], term: 2 })
-  solo.hear(solo.append(2, 3, [1, 1, 3], 2, 0))
+  solo.receive(solo.append(2, 3, [1, 1, 3], 2, 0))
   assert.deepEqual(solo.terms(), [1, 1, 3])
   assert.equal(solo.takeOnly('append-accepted').index, 3)
 })
 
 test('paper 5.3: an old append does not shorten the log that a later one made', () => {
   const solo = new Solo()
-  solo.hear(solo.append(2, 1, [1, 1, 1], 0, 0))
-  solo.hear(solo.append(2, 1, [1], 0, 0))
+  solo.receive(solo.append(2, 1, [1, 1, 1], 0, 0))
+  solo.receive(solo.append(2, 1, [1], 0, 0))
   assert.deepEqual(solo.terms(), [1, 1, 1])
 })
 
 test('paper 5.3: a follower commits no further than the append vouches for', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
-  solo.hear(solo.append(2, 2, [1, 1], 1, 3))
+  solo.receive(solo.append(2, 2, [1, 1], 1, 3))
   assert.equal(solo.raft.commit, 2)
 })
 
@@ -235,11 +247,11 @@ test('paper 5.3: figure 7: whatever a follower missed or made up, it ends with t
     for (let round = 0; round < 20; round++) {
       follow.take()
       for (const message of lead.take()) {
-        if (message.to === 3) follow.hear({ ...message, to: nodeId(1), from: nodeId(2) })
+        if (message.to === 3) follow.receive({ ...message, to: nodeId(1), from: nodeId(2) })
       }
       for (const message of follow.take()) {
         if (message.kind === 'append-refused') refusals++
-        lead.hear({ ...message, from: nodeId(3), to: nodeId(1) })
+        lead.receive({ ...message, from: nodeId(3), to: nodeId(1) })
       }
       lead.tick(round % 3 === 2 ? 1 : 0)
     }
@@ -259,7 +271,7 @@ test('paper 5.4.1: a member does not vote for one whose log is less up to date t
   for (const { lastTerm, lastIndex, granted } of cases) {
     const solo = new Solo({ log: [1, 2, 3], term: 4 })
     const last = { lastTerm: term(lastTerm), lastIndex: logIndex(lastIndex) }
-    solo.hear({ kind: 'vote-request', ...one, term: term(5), ...last, transfer: false })
+    solo.receive({ kind: 'vote-request', ...one, term: term(5), ...last, transfer: false })
     assert.equal(solo.takeOnly('vote-response').granted, granted, `${lastTerm}/${lastIndex}`)
   }
 })
@@ -267,17 +279,17 @@ test('paper 5.4.1: a member does not vote for one whose log is less up to date t
 test('paper 5.4.2: figure 8: a leader commits only entries of its own term by counting', () => {
   const solo = new Solo({ log: [1, 2], term: 3, commit: 1, configuration: cluster([1, 2, 3, 4, 5]) })
   solo.lead([2, 3], 'silent')
-  for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
+  for (const id of [2, 3]) solo.receive({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
   assert.equal(solo.raft.commit, 1)
-  for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(3) })
+  for (const id of [2, 3]) solo.receive({ ...solo.from(id), kind: 'append-accepted', index: logIndex(3) })
   assert.equal(solo.raft.commit, 3)
 })
 
 test('paper 5.5: a repeated request changes nothing', () => {
   const solo = new Solo()
   const append = solo.append(2, 1, [1, 1], 0, 0)
-  solo.hear(append)
-  solo.hear(append)
+  solo.receive(append)
+  solo.receive(append)
   assert.deepEqual(solo.terms(), [1, 1])
   assert.deepEqual(
     solo.takeAll('append-accepted').map((message) => message.index),
@@ -294,24 +306,24 @@ test('paper 7: a snapshot ahead of the log replaces it; one the log contains doe
     snapshot: { index: logIndex(index), term: term(at), configuration: cluster([1, 2]) },
   })
   const ahead = new Solo({ log: [1, 1, 1], term: 2, commit: 1 })
-  ahead.hear(snapshot(9, 2))
+  ahead.receive(snapshot(9, 2))
   const { firstIndex, lastIndex, commit, configuration } = ahead.raft.status()
   assert.deepEqual([firstIndex, lastIndex, commit, configuration.voters], [10, 9, 9, [1, 2]])
   assert.equal(ahead.takeOnly('append-accepted').index, 9)
 
   const contained = new Solo({ log: [1, 1, 1], term: 2, commit: 1 })
-  contained.hear(snapshot(2, 1))
+  contained.receive(snapshot(2, 1))
   assert.deepEqual([contained.terms(), contained.raft.commit], [[1, 1, 1], 2])
 
   const old = new Solo({ log: [1, 1, 1], term: 2, commit: 2 })
-  old.hear(snapshot(1, 1))
+  old.receive(snapshot(1, 1))
   assert.deepEqual([old.terms(), old.raft.commit], [[1, 1, 1], 2])
   assert.equal(old.takeOnly('append-accepted').index, 2)
 })
 
 test('paper 7: a conflicting suffix goes when a snapshot contradicts the log', () => {
   const solo = new Solo({ log: [1, 2, 2, 2], term: 2, commit: 1 })
-  solo.hear({
+  solo.receive({
     kind: 'snapshot',
     ...one,
     term: term(3),

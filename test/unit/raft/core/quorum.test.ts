@@ -38,13 +38,13 @@ test('three voters commit what two have, five what three have, and four what thr
 })
 
 test('nobody elects and commits nothing', () => {
-  const nobody = { voters: [], votersOutgoing: null }
+  const noVoters = { voters: [], votersOutgoing: null }
   assert.equal(
-    quorumValue(nobody, () => 9),
+    quorumValue(noVoters, () => 9),
     0,
   )
   assert.equal(
-    voteResult(nobody, () => true),
+    voteResult(noVoters, () => true),
     'lost',
   )
 })

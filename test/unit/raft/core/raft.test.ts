@@ -127,19 +127,19 @@ test('while its own disk stalls a leader fills its memory to the bound, though o
 
 test('a commit alone is not worth a write', () => {
   const solo = new Solo({ log: [1, 1], term: 1 })
-  solo.hear(solo.append(2, 1, [1, 1], 2, 0))
+  solo.receive(solo.append(2, 1, [1, 1], 2, 0))
   solo.manual = true
-  solo.hear(solo.append(2, 1, [1, 1], 2, 2))
+  solo.receive(solo.append(2, 1, [1, 1], 2, 2))
   assert.deepEqual([solo.raft.commit, solo.member.underWay.length], [2, 0])
-  solo.hear(solo.append(2, 1, [1, 1, 1], 2, 2))
+  solo.receive(solo.append(2, 1, [1, 1, 1], 2, 2))
   assert.equal(solo.member.underWay[0]?.hardState?.commit, 2)
 })
 
 test('a message for somebody else, or from itself, changes nothing', () => {
   const solo = new Solo()
   const heartbeat = { kind: 'heartbeat', term: term(9), commit: logIndex(0), context: null } as const
-  solo.hear({ ...heartbeat, from: nodeId(2), to: nodeId(3) })
-  solo.hear({ ...heartbeat, from: nodeId(1), to: nodeId(1) })
+  solo.receive({ ...heartbeat, from: nodeId(2), to: nodeId(3) })
+  solo.receive({ ...heartbeat, from: nodeId(1), to: nodeId(1) })
   assert.deepEqual([solo.raft.term, solo.take()], [0, []])
 })
 
@@ -219,8 +219,8 @@ test('a disk that stands still holds a bounded number of answers; the newest lea
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   const terms = [1, 2]
-  solo.hear(solo.append(2, 2, terms, 1, 0))
-  for (let at = 0; at < 3 * heldMessagesMax; at++) solo.hear(solo.append(2, 2, terms, 2, 1))
+  solo.receive(solo.append(2, 2, terms, 1, 0))
+  for (let at = 0; at < 3 * heldMessagesMax; at++) solo.receive(solo.append(2, 2, terms, 2, 1))
   assert.deepEqual(solo.take(), [])
   while (solo.member.underWay.length > 0) solo.finishWrite()
   const answers = solo.takeAll('append-accepted')

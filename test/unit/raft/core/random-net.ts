@@ -251,7 +251,7 @@ export class RandomNet {
 
   /** As an operator wishes, who is refused what would be unwise; or anything at all. */
   #change(member: Member): void {
-    if (this.#random.chance(0.5)) return this.#wish(member)
+    if (this.#random.chance(0.5)) return this.#requestChange(member)
     const ids = [1, 2, 3, 4, 5].filter(() => this.#random.chance(0.7))
     const voters = ids.filter(() => this.#random.chance(0.7))
     const learners = ids.filter((id) => !voters.includes(id))
@@ -259,15 +259,15 @@ export class RandomNet {
     this.#note(`${member.id} change voters=${voters.join()} learners=${learners.join()} ${answer.kind}`)
   }
 
-  #wish({ id, raft }: Member): void {
+  #requestChange({ id, raft }: Member): void {
     if (raft.leader !== id) return
-    const change = this.#drawWish()
+    const change = this.#drawChange()
     const plan = planChange(raft.configuration, change, knowledgeOf(raft))
     const answer = plan.kind === 'change' ? raft.changeConfiguration(plan).kind : plan.kind
     this.#note(`${id} wish ${JSON.stringify(change)} ${answer}`)
   }
 
-  #drawWish(): MemberChange {
+  #drawChange(): MemberChange {
     const random = this.#random
     const number = 1 + random.below(5)
     const id = nodeId(number)
@@ -326,8 +326,8 @@ export class RandomNet {
    */
   #pause(): void {
     const awake = this.#paused
-    const someone = this.#random.pick([...this.members.values()])
-    this.#paused = awake !== null ? null : this.#leaderOr(someone).id
+    const member = this.#random.pick([...this.members.values()])
+    this.#paused = awake !== null ? null : this.#leaderOr(member).id
     if (awake !== null) {
       const member = this.#member(awake)
       this.witness.noteRead(member, member.raft.readIndex())

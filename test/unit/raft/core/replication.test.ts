@@ -28,7 +28,7 @@ test('an old refusal of what has arrived since does not stop the stream', () => 
   solo.propose('a')
   solo.acceptAll(2)
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
-  solo.hear({ ...solo.from(2), kind: 'append-refused', index: logIndex(1), ...hint })
+  solo.receive({ ...solo.from(2), kind: 'append-refused', index: logIndex(1), ...hint })
   assert.deepEqual([follower(solo, 2).state, follower(solo, 2).match], ['replicate', 2])
 })
 
@@ -39,7 +39,7 @@ test('a refusal beyond what is known there makes the leader probe from what is k
   solo.propose('b')
   solo.take()
   const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
-  solo.hear({ ...solo.from(2), kind: 'append-refused', index: logIndex(2), ...hint })
+  solo.receive({ ...solo.from(2), kind: 'append-refused', index: logIndex(2), ...hint })
   assert.deepEqual([follower(solo, 2).state, follower(solo, 2).next], ['probe', 2])
   assert.equal(solo.takeOnly('append-request').entries.length, 2)
 })
@@ -48,7 +48,7 @@ test('an answer to another probe than the present one is ignored', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2], 'silent')
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
-  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(2), ...hint })
+  solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(2), ...hint })
   assert.equal(follower(solo, 3).next, 4)
 })
 
@@ -60,7 +60,7 @@ test('a hint of a term that was cut here leads to a snapshot at once', () => {
   // All it has up to 4 is of term 1, and here term 1 ended before 3: nothing that is left can
   // agree.
   const hint = { hintIndex: logIndex(4), hintTerm: term(1) }
-  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(5), ...hint })
+  solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(5), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
@@ -74,14 +74,14 @@ test('nobody who is out of reach is sent a state, until it gives a sign of life'
     [2],
   )
   solo.tick(10)
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   solo.tick(1)
   solo.member.flush()
   solo.member.cut(logIndex(3))
   solo.raft.supply([])
   solo.work()
   assert.deepEqual([follower(solo, 3).state, follower(solo, 3).recentlyActive], ['replicate', false])
-  solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(3), kind: 'heartbeat-response', context: null })
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
@@ -91,7 +91,7 @@ test('a follower that answers is in touch at every moment, also right after a ch
   for (let at = 0; at < 35; at++) {
     solo.tick(1)
     assert.ok(follower(solo, 2).recentlyActive, `after tick ${at + 1}`)
-    if (at % 5 === 0) solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+    if (at % 5 === 0) solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   }
   assert.equal(follower(solo, 3).recentlyActive, false, 'and one that is silent is not')
 })
@@ -115,11 +115,11 @@ test('entries read just before a cut that ends with the first of them lead to a 
 test('a follower that took the state, by whatever way, goes on by appends', () => {
   const solo = leaderWithCutLog()
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
-  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+  solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')
-  solo.hear({ ...solo.from(3), kind: 'append-accepted', index: logIndex(2) })
+  solo.receive({ ...solo.from(3), kind: 'append-accepted', index: logIndex(2) })
   assert.equal(follower(solo, 3).state, 'snapshot', 'what it has ends before the log begins')
-  solo.hear({ ...solo.from(3), kind: 'append-accepted', index: logIndex(3) })
+  solo.receive({ ...solo.from(3), kind: 'append-accepted', index: logIndex(3) })
   assert.deepEqual([follower(solo, 3).state, follower(solo, 3).match], ['replicate', 3])
 })
 
@@ -127,12 +127,12 @@ test('a state that was delivered or failed is followed up after the next sign of
   for (const outcome of ['finished', 'failed'] as const) {
     const solo = leaderWithCutLog()
     const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
-    solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
-    solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+    solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+    solo.receive({ ...solo.from(3), kind: 'heartbeat-response', context: null })
     assert.equal(follower(solo, 3).state, 'snapshot')
     solo.raft.reportSnapshot(nodeId(3), outcome)
     solo.take()
-    solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+    solo.receive({ ...solo.from(3), kind: 'heartbeat-response', context: null })
     const appends = solo.takeAll('append-request').map((message) => message.previousIndex)
     if (outcome === 'finished') assert.deepEqual([follower(solo, 3).state, appends], ['probe', [3]])
     else assert.deepEqual([follower(solo, 3).state, appends], ['snapshot', []])
@@ -144,7 +144,7 @@ test('an acknowledgement lost is found by the append after a heartbeat', () => {
   solo.lead([2])
   solo.propose('a')
   solo.take()
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   const append = solo.takeOnly('append-request')
   assert.deepEqual([append.previousIndex, append.entries.length], [2, 0])
 })

@@ -65,7 +65,7 @@ export class Solo {
     this.work()
   }
 
-  hear(message: Message): void {
+  receive(message: Message): void {
     this.member.hear(message)
     this.work()
   }
@@ -121,10 +121,16 @@ export class Solo {
     this.work()
     const asked = term(this.raft.term + 1)
     for (const from of voters) {
-      this.hear({ kind: 'pre-vote-response', from: nodeId(from), to: nodeId(1), term: asked, granted: true })
+      this.receive({
+        kind: 'pre-vote-response',
+        from: nodeId(from),
+        to: nodeId(1),
+        term: asked,
+        granted: true,
+      })
     }
     for (const from of voters) {
-      this.hear({ kind: 'vote-response', from: nodeId(from), to: nodeId(1), term: asked, granted: true })
+      this.receive({ kind: 'vote-response', from: nodeId(from), to: nodeId(1), term: asked, granted: true })
     }
     if (accept === 'accept') for (const from of voters) this.acceptAll(from)
     this.take()
@@ -132,7 +138,7 @@ export class Solo {
 
   /** `from` has everything. */
   acceptAll(from: number): void {
-    this.hear({ ...this.from(from), kind: 'append-accepted', index: this.raft.status().lastIndex })
+    this.receive({ ...this.from(from), kind: 'append-accepted', index: this.raft.status().lastIndex })
   }
 
   /** The envelope of a word to member 1 in its present term. */

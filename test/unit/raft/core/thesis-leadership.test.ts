@@ -30,7 +30,7 @@ test('thesis 3.5: an append that was lost is found out and sent again without en
   for (let round = 0; round < 50; round++) {
     solo.take()
     solo.tick(1)
-    solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+    solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
     assert.equal(solo.takeAll('append-request').filter(({ to }) => to === 2).length, 1)
   }
 })
@@ -46,10 +46,10 @@ test('thesis 3.6.2: the empty entry of its term is what makes earlier entries co
 test('thesis 3.7: a member that crashed after it wrote and before it answered gives the answer when asked again', () => {
   const solo = new Solo()
   solo.manual = true
-  solo.hear(solo.append(2, 1, [1], 0, 0))
+  solo.receive(solo.append(2, 1, [1], 0, 0))
   solo.member.crash(1)
   solo.manual = false
-  solo.hear(solo.append(2, 1, [1], 0, 0))
+  solo.receive(solo.append(2, 1, [1], 0, 0))
   assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1], 1])
 })
 
@@ -64,7 +64,7 @@ test('thesis 3.8: term and vote come back after a restart, role and leader do no
 
 test('thesis 3.8: the commit index may be forgotten, what is applied durably is not applied again', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
-  solo.hear(solo.append(2, 1, [1, 1, 1], 3, 3))
+  solo.receive(solo.append(2, 1, [1, 1, 1], 3, 3))
   solo.member.flush()
   assert.deepEqual([solo.member.disk.hardState.commit, solo.member.disk.applied], [0, 3])
   solo.member.crash(0)
@@ -82,7 +82,7 @@ test('thesis 3.10: a leader that hands over takes no proposals and no changes, a
   assert.deepEqual(change, { kind: 'dropped', reason: 'transferring' })
   solo.take()
   solo.tick(1)
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   assert.ok(solo.takeAll('append-request').some(({ to }) => to === 2))
 })
 
@@ -92,7 +92,7 @@ test('thesis 3.10: a hand-over that does not end in an election timeout is given
   solo.raft.transferLeadership(nodeId(2))
   solo.tick(9)
   assert.equal(solo.raft.status().transferTarget, 2)
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   solo.tick(1)
   assert.equal(solo.raft.status().transferTarget, null)
   assert.equal(solo.propose('a').kind, 'accepted')
@@ -112,12 +112,12 @@ test('thesis 3.10: asking again for the same heir does not give it more time, an
 
 test('thesis 3.10: the word of a leader that nobody follows any more is not obeyed', () => {
   const solo = new Solo({ term: 5 })
-  solo.hear({ kind: 'timeout-now', ...two, term: term(4) })
+  solo.receive({ kind: 'timeout-now', ...two, term: term(4) })
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 5])
 })
 
 test('thesis 3.10: a learner that is told to stand does not', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
-  solo.hear({ kind: 'timeout-now', ...two, term: term(1) })
+  solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
   assert.equal(solo.raft.status().role, 'follower')
 })

@@ -26,13 +26,13 @@ function followerInJoint(): Solo {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
-  solo.hear({ ...append, entries: [configurationAt(2, 1, joint)] })
+  solo.receive({ ...append, entries: [configurationAt(2, 1, joint)] })
   solo.take()
   return solo
 }
 
 function grant(solo: Solo, kind: 'pre-vote-response' | 'vote-response', from: number): void {
-  solo.hear({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
+  solo.receive({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
 }
 
 test('thesis 4.1: a change of one voter is a step of its own, and the new majority counts at once', () => {
@@ -53,11 +53,11 @@ test('thesis 4.1: configurations that are overwritten fall back one by one, to t
     configurationAt(2, 1, cluster([1, 2, 3, 4])),
     configurationAt(3, 1, cluster([1, 2, 3, 4, 5])),
   ]
-  solo.hear({ ...append, entries })
+  solo.receive({ ...append, entries })
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3, 4, 5])
-  solo.hear(solo.append(3, 2, [1, 1, 2], 2, 1))
+  solo.receive(solo.append(3, 2, [1, 1, 2], 2, 1))
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3, 4])
-  solo.hear(solo.append(3, 3, [1, 3], 1, 1))
+  solo.receive(solo.append(3, 3, [1, 3], 1, 1))
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
 })
 
@@ -69,7 +69,7 @@ test('thesis 4.2.1: a new learner is sent the log from its beginning, and its pr
   solo.acceptAll(2)
   solo.take()
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
-  solo.hear({ ...solo.from(4), kind: 'append-refused', index: logIndex(2), ...hint })
+  solo.receive({ ...solo.from(4), kind: 'append-refused', index: logIndex(2), ...hint })
   const [append] = solo.takeAll('append-request').filter(({ to }) => to === 4)
   assert.deepEqual([append?.previousIndex, append?.entries[0]?.index], [0, 1])
   solo.acceptAll(4)
@@ -84,7 +84,7 @@ test('thesis 4.2.1: a new learner is sent the log from its beginning, and its pr
 test('thesis 4.2.1: a learner votes when it is asked: who counts is the candidate to know', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
-  solo.hear({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
+  solo.receive({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
   assert.equal(solo.takeOnly('vote-response').granted, true)
 })
 
@@ -105,7 +105,7 @@ test('thesis 4.2.2: a leader that is leaving holds its office by a majority of t
   solo.raft.changeConfiguration({ members: people([2, 3]) })
   solo.work()
   solo.tick(10)
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   solo.tick(10)
   assert.equal(solo.raft.status().role, 'follower', 'one of two others is no majority of them')
 })
@@ -117,10 +117,10 @@ test('thesis 4.2.3: the lease ends with an election timeout of silence, not befo
     { ticks: 10, answers: 1 },
   ]) {
     const solo = new Solo({ options: { random: { below: () => 9, bytes: () => new Uint8Array() } } })
-    solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+    solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
     solo.tick(ticks)
     solo.take()
-    solo.hear({ kind: 'pre-vote-request', from: nodeId(3), to: nodeId(1), term: term(5), ...last })
+    solo.receive({ kind: 'pre-vote-request', from: nodeId(3), to: nodeId(1), term: term(5), ...last })
     assert.equal(solo.takeAll('pre-vote-response').length, answers, `after ${ticks} ticks`)
   }
 })
@@ -151,7 +151,7 @@ test('thesis 4.3: either majority that refuses ends the candidacy', () => {
   solo.work()
   for (const from of [4, 5]) {
     const refusal = { kind: 'pre-vote-response', from: nodeId(from), to: nodeId(1), granted: false } as const
-    solo.hear({ ...refusal, term: solo.raft.term })
+    solo.receive({ ...refusal, term: solo.raft.term })
   }
   assert.equal(solo.raft.status().role, 'follower')
 })

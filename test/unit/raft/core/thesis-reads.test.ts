@@ -18,7 +18,7 @@ function open(solo: Solo): ReadContext {
 }
 
 function confirm(solo: Solo, from: number, context: ReadContext): void {
-  solo.hear({ ...solo.from(from), kind: 'heartbeat-response', context })
+  solo.receive({ ...solo.from(from), kind: 'heartbeat-response', context })
 }
 
 test('thesis 6.4: step 1, before an entry of its term is committed no round is sent and none confirmed', () => {
@@ -50,7 +50,7 @@ test('thesis 6.4: step 3, an answer to another question is no proof', () => {
   confirm(solo, 2, first)
   const second = open(solo)
   confirm(solo, 2, first)
-  solo.hear({ ...solo.from(3), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(3), kind: 'heartbeat-response', context: null })
   solo.acceptAll(3)
   assert.deepEqual(solo.confirmed, [{ context: first, index: 1 }])
   confirm(solo, 3, second)
@@ -116,7 +116,7 @@ test('thesis 6.4: an answer of an earlier term confirms nothing in a later one',
   solo.lead([2])
   const first = open(solo)
   const late = { ...solo.from(2), kind: 'heartbeat-response', context: first } as const
-  solo.hear({
+  solo.receive({
     kind: 'heartbeat',
     from: nodeId(2),
     to: nodeId(1),
@@ -128,6 +128,6 @@ test('thesis 6.4: an answer of an earlier term confirms nothing in a later one',
   solo.tick(10)
   solo.lead([3])
   open(solo)
-  solo.hear(late)
+  solo.receive(late)
   assert.deepEqual(solo.confirmed, [])
 })

@@ -29,7 +29,7 @@ test('thesis 5.1: index, term and configuration of the last cut entry are kept, 
   const solo = cutAtThree()
   const { firstIndex, lastIndex, configuration } = solo.raft.status()
   assert.deepEqual([firstIndex, lastIndex, configuration.voters], [4, 3, [1, 2, 3]])
-  solo.hear(solo.append(2, 2, [1, 2, 2, 2], 3, 3))
+  solo.receive(solo.append(2, 2, [1, 2, 2, 2], 3, 3))
   assert.equal(solo.takeOnly('append-accepted').index, 4)
 })
 
@@ -41,21 +41,21 @@ test('thesis 5.1: a log that was cut to nothing still votes by its last term and
   ]) {
     const solo = cutAtThree()
     const [lastIndex, lastTerm] = [logIndex(last[0] ?? 0), term(last[1] ?? 0)]
-    solo.hear({ kind: 'vote-request', ...two, term: term(3), lastIndex, lastTerm, transfer: false })
+    solo.receive({ kind: 'vote-request', ...two, term: term(3), lastIndex, lastTerm, transfer: false })
     assert.equal(solo.takeOnly('vote-response').granted, granted, last.join('/'))
   }
 })
 
 test('thesis 5.1: an append that reaches back behind the cut is answered with what is committed', () => {
   const solo = cutAtThree()
-  solo.hear(solo.append(2, 2, [1, 2, 2], 1, 3))
+  solo.receive(solo.append(2, 2, [1, 2, 2], 1, 3))
   assert.equal(solo.takeOnly('append-accepted').index, 3)
 })
 
 test('thesis 5.1: only what is applied is cut', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 1 })
   const base = { index: logIndex(2), term: term(1), configuration: cluster([1, 2, 3]) }
-  assert.throws(() => solo.raft.cut(base), { name: 'BrokenInvariant' })
+  assert.throws(() => solo.raft.compact(base), { name: 'BrokenInvariant' })
 })
 
 test('thesis 5.1: a follower that needs what was cut is sent the state once, and nothing beside it', () => {
@@ -80,11 +80,11 @@ test('thesis 5.1: a state counts for a commit only once the follower says it has
   const solo = cutAtThree()
   solo.lead([2], 'silent')
   const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
-  solo.hear({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
+  solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
   solo.raft.reportSnapshot(nodeId(3), 'finished')
   solo.work()
   assert.equal(follower(solo, 3)?.match, 0)
-  solo.hear({ ...solo.from(3), kind: 'append-accepted', index: logIndex(3) })
+  solo.receive({ ...solo.from(3), kind: 'append-accepted', index: logIndex(3) })
   assert.deepEqual([follower(solo, 3)?.match, solo.raft.commit], [3, 3])
   solo.acceptAll(3)
   assert.equal(solo.raft.commit, 4)

@@ -26,16 +26,23 @@ test('thesis 3.10: a transfer waits until the target has everything, then tells 
 
 test('thesis 3.10: a member told to stand does so at once, and voters do not wait out the lease', () => {
   const solo = new Solo()
-  solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
-  solo.hear({ kind: 'timeout-now', ...two, term: term(1) })
+  solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
   assert.equal(solo.raft.status().role, 'candidate')
   assert.ok(solo.takeAll('vote-request').every((message) => message.transfer))
 
   const voter = new Solo()
-  voter.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  voter.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   voter.take()
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
-  voter.hear({ kind: 'vote-request', from: nodeId(3), to: nodeId(1), term: term(2), ...last, transfer: true })
+  voter.receive({
+    kind: 'vote-request',
+    from: nodeId(3),
+    to: nodeId(1),
+    term: term(2),
+    ...last,
+    transfer: true,
+  })
   assert.equal(voter.takeOnly('vote-response').granted, true)
 })
 
@@ -49,9 +56,9 @@ test('thesis 4.1: a configuration is in force on append and goes with its entry'
   } as const
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
-  solo.hear({ ...append, entries: [entry] })
+  solo.receive({ ...append, entries: [entry] })
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3, 4])
-  solo.hear(solo.append(3, 2, [1, 2], 1, 1))
+  solo.receive(solo.append(3, 2, [1, 2], 1, 1))
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
 })
 
@@ -115,7 +122,7 @@ test('thesis 4.2.1: a learner gets the log, does not count and is not asked for 
 
 test('thesis 4.2.1: a learner does not stand, and admits after a while that it knows no leader', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
-  solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.raft.campaign()
   solo.tick(20)
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', null])
@@ -142,7 +149,7 @@ test('thesis 4.2.2: commits before that of its removal do not end a reign', () =
   solo.propose('a')
   solo.raft.changeConfiguration({ members: people([2, 3]) })
   solo.work()
-  for (const id of [2, 3]) solo.hear({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
+  for (const id of [2, 3]) solo.receive({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'leader'])
 })
 
@@ -151,19 +158,19 @@ test('thesis 4.2.2: a voter on its way out stands while that is not known commit
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
   const entry = { kind: 'configuration', index: logIndex(2), term: term(1), configuration: cluster([2, 3]) }
-  solo.hear({ ...append, entries: [{ ...entry, kind: 'configuration' }] })
+  solo.receive({ ...append, entries: [{ ...entry, kind: 'configuration' }] })
   solo.raft.campaign()
   assert.equal(solo.raft.status().role, 'pre-candidate')
 
   const decided = new Solo({ log: [1], term: 1, commit: 1 })
-  decided.hear({ ...append, entries: [{ ...entry, kind: 'configuration' }], commit: logIndex(2) })
+  decided.receive({ ...append, entries: [{ ...entry, kind: 'configuration' }], commit: logIndex(2) })
   decided.raft.campaign()
   assert.equal(decided.raft.status().role, 'follower')
 })
 
 test('thesis 4.2.3: while a leader is heard of, requests for votes are ignored and change no term', () => {
   const solo = new Solo()
-  solo.hear({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
+  solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.take()
   const ask = {
     from: nodeId(3),
@@ -172,15 +179,15 @@ test('thesis 4.2.3: while a leader is heard of, requests for votes are ignored a
     lastIndex: logIndex(9),
     lastTerm: term(4),
   }
-  solo.hear({ kind: 'vote-request', ...ask, transfer: false })
-  solo.hear({ kind: 'pre-vote-request', ...ask })
+  solo.receive({ kind: 'vote-request', ...ask, transfer: false })
+  solo.receive({ kind: 'pre-vote-request', ...ask })
   assert.deepEqual([solo.take(), solo.raft.term], [[], 1])
 })
 
 test('thesis 4.2.3: a leader whose quorum answers ignores requests for votes', () => {
   const solo = new Solo()
   solo.lead()
-  solo.hear({
+  solo.receive({
     kind: 'vote-request',
     from: nodeId(3),
     to: nodeId(1),
@@ -217,7 +224,7 @@ test('thesis 6.2: a leader that no quorum answers for an election timeout steps 
   solo.tick(10)
   assert.equal(solo.raft.status().role, 'leader')
   const contacts = solo.raft.quorumContacts
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: null })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   assert.equal(solo.raft.quorumContacts, contacts + 1)
   solo.tick(10)
   assert.equal(solo.raft.status().role, 'leader')
@@ -240,7 +247,7 @@ test('thesis 6.4: a read waits for the first commit of the term and for a quorum
     [answer.context, answer.context],
   )
   assert.deepEqual(solo.confirmed, [])
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: answer.context })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: answer.context })
   assert.deepEqual(solo.confirmed, [{ context: answer.context, index: 3 }])
 })
 
@@ -257,7 +264,7 @@ test('thesis 6.4: reads of one turn share a round, and a later round confirms th
   const later = solo.raft.readIndex()
   assert.ok(later.kind === 'accepted')
   solo.work()
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: later.context })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: later.context })
   assert.deepEqual(solo.confirmed, [
     { context: contexts[0], index: 1 },
     { context: contexts[1], index: 1 },
@@ -272,7 +279,7 @@ test('thesis 6.4: reads elsewhere and too many are dropped, and lost leadership 
   assert.equal(solo.raft.readIndex().kind, 'accepted')
   assert.equal(solo.raft.readIndex().kind, 'accepted')
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'too-many-reads' })
-  solo.hear({ kind: 'heartbeat', ...two, term: term(9), commit: logIndex(0), context: null })
+  solo.receive({ kind: 'heartbeat', ...two, term: term(9), commit: logIndex(0), context: null })
   assert.deepEqual([solo.confirmed, solo.failed], [[], [1, 2]])
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'not-leader' })
 })
@@ -283,14 +290,14 @@ test('thesis 6.4: contexts are not reused by a later reign, so a late answer con
   const first = solo.raft.readIndex()
   assert.ok(first.kind === 'accepted')
   solo.work()
-  solo.hear({ kind: 'heartbeat', ...two, term: term(5), commit: logIndex(0), context: null })
+  solo.receive({ kind: 'heartbeat', ...two, term: term(5), commit: logIndex(0), context: null })
   solo.tick(10)
   solo.lead([3])
   const second = solo.raft.readIndex()
   assert.ok(second.kind === 'accepted')
   solo.work()
   assert.notEqual(second.context, first.context)
-  solo.hear({ ...solo.from(2), kind: 'heartbeat-response', context: first.context })
+  solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: first.context })
   assert.deepEqual(solo.confirmed, [])
 })
 
@@ -302,7 +309,13 @@ test('thesis 9.6: who asks whether it could win raises no term, its own included
   assert.ok(asked.every((message) => message.term === 5))
 
   const other = new Solo({ log: [1], term: 4 })
-  other.hear({ kind: 'pre-vote-request', ...two, term: term(9), lastIndex: logIndex(1), lastTerm: term(1) })
+  other.receive({
+    kind: 'pre-vote-request',
+    ...two,
+    term: term(9),
+    lastIndex: logIndex(1),
+    lastTerm: term(1),
+  })
   const { granted, term: of } = other.takeOnly('pre-vote-response')
   assert.deepEqual([granted, of, other.raft.term, other.raft.status().vote], [true, 9, 4, null])
 })
@@ -323,10 +336,10 @@ test('thesis 10.2.1: appends race the disk of the leader, and its own entries co
 test('thesis 10.2.1: a follower speaks of what it was sent only once it is durable', () => {
   const solo = new Solo()
   solo.manual = true
-  solo.hear(solo.append(2, 1, [1, 1], 0, 0))
+  solo.receive(solo.append(2, 1, [1, 1], 0, 0))
   assert.deepEqual(solo.take(), [])
   // A repetition waits for the same write.
-  solo.hear(solo.append(2, 1, [1, 1], 0, 0))
+  solo.receive(solo.append(2, 1, [1, 1], 0, 0))
   assert.deepEqual(solo.take(), [])
   solo.finishWrite()
   assert.deepEqual(
@@ -339,7 +352,7 @@ test('a vote is told only once it is durable', () => {
   const solo = new Solo()
   solo.manual = true
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
-  solo.hear({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
+  solo.receive({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
   assert.deepEqual([solo.take(), solo.raft.status().vote], [[], 2])
   solo.finishWrite()
   assert.equal(solo.takeOnly('vote-response').granted, true)
@@ -359,7 +372,7 @@ test('a candidate takes office only once its own vote is durable, whatever the o
   solo.work()
   for (const kind of ['pre-vote-response', 'vote-response'] as const) {
     for (const from of [2, 3]) {
-      solo.hear({ kind, from: nodeId(from), to: nodeId(1), term: term(1), granted: true })
+      solo.receive({ kind, from: nodeId(from), to: nodeId(1), term: term(1), granted: true })
     }
   }
   assert.equal(solo.raft.status().role, 'candidate')
@@ -370,12 +383,12 @@ test('a candidate takes office only once its own vote is durable, whatever the o
 test('a write from before the candidacy says nothing of its vote', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
-  solo.hear(solo.append(2, 1, [1, 1], 1, 0))
+  solo.receive(solo.append(2, 1, [1, 1], 1, 0))
   solo.raft.campaign()
   solo.work()
   for (const kind of ['pre-vote-response', 'vote-response'] as const) {
     for (const from of [2, 3]) {
-      solo.hear({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
+      solo.receive({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
     }
   }
   solo.finishWrite()
@@ -389,8 +402,8 @@ test('thesis 9.6: a grant for another term answers an older question', () => {
   solo.raft.campaign()
   solo.work()
   const grant = { kind: 'pre-vote-response', ...two, granted: true } as const
-  solo.hear({ ...grant, term: term(9) })
+  solo.receive({ ...grant, term: term(9) })
   assert.equal(solo.raft.status().role, 'pre-candidate')
-  solo.hear({ ...grant, term: term(4) })
+  solo.receive({ ...grant, term: term(4) })
   assert.equal(solo.raft.status().role, 'candidate')
 })

@@ -17,7 +17,7 @@ const declined = { kind: 'refused', reason: 'target-declined' }
 /** A tick in which these followers answer. */
 function beat(solo: Solo, answering: readonly number[]): void {
   solo.tick(1)
-  for (const id of answering) solo.hear({ ...solo.from(id), kind: 'heartbeat-response', context: null })
+  for (const id of answering) solo.receive({ ...solo.from(id), kind: 'heartbeat-response', context: null })
 }
 
 /**

@@ -22,7 +22,7 @@ const known = { from: nodeId(2), to: nodeId(1), term: term(2) } as const
 /** A follower of member 2 in term 2, with entries of terms 1, 1, 2 of which two are committed. */
 function follower(): Solo {
   const solo = new Solo({ log: [1, 1, 2], term: 2, commit: 2 })
-  solo.hear({ kind: 'heartbeat', ...known, commit: logIndex(2), context: null })
+  solo.receive({ kind: 'heartbeat', ...known, commit: logIndex(2), context: null })
   solo.take()
   return solo
 }
@@ -107,7 +107,7 @@ void test('a follower refuses a configuration that cannot be', () => {
   const solo = follower()
   const good = cluster([1, 2, 3])
   const none = { ...good, voters: [], members: [] }
-  const mad = { ...good, members: good.members.map((one) => ({ ...one, featureLevel: 2 ** 40 })) }
+  const invalid = { ...good, members: good.members.map((one) => ({ ...one, featureLevel: 2 ** 40 })) }
   const place = { index: logIndex(3), term: term(2), kind: 'configuration' } as const
   const append = {
     ...known,
@@ -119,10 +119,10 @@ void test('a follower refuses a configuration that cannot be', () => {
   refused(solo, { ...append, entries: [{ ...place, configuration: none }], commit }, /has no voter/)
   refused(
     solo,
-    { ...append, entries: [{ ...place, configuration: mad }], commit },
+    { ...append, entries: [{ ...place, configuration: invalid }], commit },
     /feature level .* is absurd/,
   )
-  const snapshot = { index: logIndex(9), term: term(2), configuration: mad }
+  const snapshot = { index: logIndex(9), term: term(2), configuration: invalid }
   refused(solo, { ...known, kind: 'snapshot', snapshot }, /feature level .* is absurd/)
 })
 
@@ -133,7 +133,7 @@ void test('a follower refuses a leader that counts on more than its log has, and
     { ...known, kind: 'heartbeat', commit: logIndex(7), context: null },
     /counts on entry 7 here, .* ends at 3/,
   )
-  solo.hear({ ...known, kind: 'heartbeat', commit: logIndex(3), context: null })
+  solo.receive({ ...known, kind: 'heartbeat', commit: logIndex(3), context: null })
   assert.equal(solo.raft.commit, 3)
 })
 
@@ -162,7 +162,7 @@ function ofTerm(of: number): Message {
 void test('a term that no cluster can have reached by now is refused in every role', () => {
   const far = term(nowMs + 1)
   for (const solo of [follower(), leader()]) {
-    solo.raft.tellWallTime(nowMs)
+    solo.raft.setWallTime(nowMs)
     const from = { from: nodeId(3), to: nodeId(1), term: far }
     const log = { lastIndex: logIndex(9), lastTerm: term(2) }
     refused(
@@ -172,33 +172,33 @@ void test('a term that no cluster can have reached by now is refused in every ro
     )
     refused(solo, { ...from, kind: 'vote-request', ...log, transfer: true }, /is absurd/)
     refused(solo, ofTerm(far), /is absurd/)
-    solo.raft.tellWallTime(nowMs + 1)
-    solo.hear(ofTerm(far))
+    solo.raft.setWallTime(nowMs + 1)
+    solo.receive(ofTerm(far))
     assert.equal(solo.raft.term, far)
   }
 })
 
 void test('a member that was away catches up with terms that were raised as far as they may, in any steps', () => {
   for (const solo of [follower(), leader(), new Solo()]) {
-    solo.raft.tellWallTime(nowMs)
-    solo.hear(ofTerm(nowMs))
+    solo.raft.setWallTime(nowMs)
+    solo.receive(ofTerm(nowMs))
     assert.equal(solo.raft.term, nowMs)
     // The next election, a moment later.
-    solo.raft.tellWallTime(nowMs + 300)
-    solo.hear(ofTerm(nowMs + 1))
+    solo.raft.setWallTime(nowMs + 300)
+    solo.receive(ofTerm(nowMs + 1))
     assert.equal(solo.raft.term, nowMs + 1)
   }
 })
 
 void test('a clock that is set back, or was never set, keeps no member from its term', () => {
   const solo = follower()
-  solo.raft.tellWallTime(nowMs)
-  solo.hear(ofTerm(nowMs))
-  solo.raft.tellWallTime(0)
+  solo.raft.setWallTime(nowMs)
+  solo.receive(ofTerm(nowMs))
+  solo.raft.setWallTime(0)
   assert.equal(solo.refuses(ofTerm(nowMs)), null)
   refused(solo, ofTerm(nowMs + 1), /is absurd/)
   const fresh = new Solo()
-  fresh.hear(ofTerm(termMaxAt(0)))
+  fresh.receive(ofTerm(termMaxAt(0)))
   assert.equal(fresh.raft.term, 2 ** 40)
 })
 
@@ -208,7 +208,7 @@ void test('a leader refuses answers to what it never asked', () => {
   refused(solo, { ...answer, context: 7 as ReadContext }, /confirms read 7, which was never asked/)
   const early = { sentMs: 5_000, promisedMs: 100 }
   refused(solo, { ...answer, context: null, promise: early }, /a heartbeat that was not sent yet/)
-  solo.raft.tellTime(6_000)
+  solo.raft.setTime(6_000)
   assert.equal(solo.refuses({ ...answer, context: null, promise: early }), null)
   refused(solo, { ...answer, context: null, promise: { sentMs: 5_000, promisedMs: 1e9 } }, /is absurd/)
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
@@ -233,7 +233,7 @@ void test('random messages in every role never throw, and never change a committ
   let refusals = 0
   for (let seed = Number(only ?? 1), left = seeds; left > 0; seed++, left--) {
     try {
-      refusals += runMad(seed, roles)
+      refusals += runFaulty(seed, roles)
     } catch (cause) {
       const run = 'node --test dist/test/unit/raft/core/violation.test.js'
       throw new Error(`${String(cause)}\nrepeat with: RAFT_SEED=${seed} ${run}`, { cause })
@@ -244,7 +244,7 @@ void test('random messages in every role never throw, and never change a committ
 })
 
 /** @returns how many were refused */
-function runMad(seed: number, roles: Set<string>): number {
+function runFaulty(seed: number, roles: Set<string>): number {
   const random = new SeededRandom(seed)
   const log = random.pick([[], [1], [1, 1, 2], [1, 2, 2, 3, 3]])
   const solo = new Solo({ log, term: log.at(-1) ?? 0, commit: random.below(log.length + 1) })

@@ -22,13 +22,13 @@ function answersOf(solo: Solo): readonly (readonly [to: number, granted: boolean
 
 test('Raft paper §5.2: a vote is written with its term, and is remembered behind a crash', () => {
   const solo = new Solo({ log: [1], term: 1 })
-  solo.hear(asksForVote(2, 2))
+  solo.receive(asksForVote(2, 2))
   assert.deepEqual(answersOf(solo), [[2, true]])
   assert.deepEqual([solo.member.disk.hardState.term, solo.member.disk.hardState.vote], [2, 2])
   solo.member.crash(0)
   solo.work()
-  solo.hear(asksForVote(3, 2))
-  solo.hear(asksForVote(2, 2))
+  solo.receive(asksForVote(3, 2))
+  solo.receive(asksForVote(2, 2))
   assert.deepEqual(answersOf(solo), [
     [3, false],
     [2, true],
@@ -37,14 +37,14 @@ test('Raft paper §5.2: a vote is written with its term, and is remembered behin
 
 test('Raft paper §5.2: whoever stands and gives up in the term of its vote still has given it', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1 })
-  solo.hear(asksForVote(2, 2))
+  solo.receive(asksForVote(2, 2))
   solo.raft.campaign()
   solo.work()
   assert.equal(solo.raft.status().role, 'pre-candidate')
-  for (const id of [3, 4, 5]) solo.hear({ kind: 'pre-vote-response', ...solo.from(id), granted: false })
+  for (const id of [3, 4, 5]) solo.receive({ kind: 'pre-vote-response', ...solo.from(id), granted: false })
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 2])
   solo.take()
-  solo.hear(asksForVote(3, 2))
+  solo.receive(asksForVote(3, 2))
   assert.deepEqual(answersOf(solo), [[3, false]])
 })
 
@@ -52,13 +52,13 @@ test('Raft paper figure 2: a heartbeat tells nobody of commits beyond what is kn
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2])
   assert.equal(solo.raft.commit, 4)
-  const told = new Map<number, number>()
-  for (let ticks = 0; ticks < 20 && told.size < 2; ticks++) {
+  const granted = new Map<number, number>()
+  for (let ticks = 0; ticks < 20 && granted.size < 2; ticks++) {
     solo.tick(1)
-    for (const { to, commit } of solo.takeAll('heartbeat')) told.set(to, commit)
+    for (const { to, commit } of solo.takeAll('heartbeat')) granted.set(to, commit)
   }
   assert.deepEqual(
-    [...told].sort(([a], [b]) => a - b),
+    [...granted].sort(([a], [b]) => a - b),
     [
       [2, 4],
       [3, 0],
@@ -70,7 +70,7 @@ test('whose log is about to be replaced does not stand, until that is on its dis
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   const snapshot = { index: logIndex(50), term: term(1), configuration: cluster([1, 2, 3]) }
-  solo.hear({ kind: 'snapshot', ...solo.from(2), snapshot })
+  solo.receive({ kind: 'snapshot', ...solo.from(2), snapshot })
   solo.raft.campaign()
   solo.work()
   assert.deepEqual(solo.takeAll('pre-vote-request'), [])

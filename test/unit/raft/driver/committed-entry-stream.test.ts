@@ -24,95 +24,95 @@ const oneBytes = entryBytes(entries(1, 1)[0] as Entry)
 function bench(
   credit: number,
   tail = 100,
-): { feed: CommittedEntryStream; told: () => (readonly [string, number, number])[] } {
-  let posted: Committed[] = []
+): { feed: CommittedEntryStream; posted: () => (readonly [string, number, number])[] } {
+  let messages: Committed[] = []
   const feed = new CommittedEntryStream(
     {
       creditBytes: credit * oneBytes,
       tailBytesMax: tail * oneBytes,
       post: (message) => {
         assert.equal(message.kind, 'committed')
-        if (message.kind === 'committed') posted.push(message)
+        if (message.kind === 'committed') messages.push(message)
       },
     },
     noIndex,
   )
-  const told = (): (readonly [string, number, number])[] => {
-    const lines = posted.map(({ entries: sent, commit, persisted }) => {
+  const posted = (): (readonly [string, number, number])[] => {
+    const lines = messages.map(({ entries: sent, commit, persisted }) => {
       const indexes = sent.map(({ index }) => index)
       return [indexes.join(' '), commit, persisted] as const
     })
-    posted = []
+    messages = []
     return lines
   }
-  return { feed, told }
+  return { feed, posted }
 }
 
 void test('nothing is sent before the api thread asked for it', () => {
-  const { feed, told } = bench(10)
+  const { feed, posted } = bench(10)
   feed.writing(1, null, entries(1, 3))
   feed.move(logIndex(2))
-  assert.deepEqual(told(), [['', 2, 0]])
+  assert.deepEqual(posted(), [['', 2, 0]])
   feed.resume(logIndex(1))
-  assert.deepEqual(told(), [['1 2', 2, 0]])
+  assert.deepEqual(posted(), [['1 2', 2, 0]])
   feed.written(1)
   feed.move(logIndex(3))
-  assert.deepEqual(told(), [['3', 3, 3]])
+  assert.deepEqual(posted(), [['3', 3, 3]])
   feed.move(logIndex(3))
-  assert.deepEqual(told(), [], 'nothing moved')
+  assert.deepEqual(posted(), [], 'nothing moved')
 })
 
 void test('without credit only the index is told, until the reader caught up and asks again', () => {
-  const { feed, told } = bench(2)
+  const { feed, posted } = bench(2)
   feed.resume(logIndex(1))
   feed.writing(1, null, entries(1, 5))
   feed.written(1)
   feed.move(logIndex(5))
-  assert.deepEqual(told(), [['1 2', 5, 5]])
+  assert.deepEqual(posted(), [['1 2', 5, 5]])
   feed.granted(2 * oneBytes)
   feed.writing(2, null, entries(6, 6))
   feed.move(logIndex(6))
-  assert.deepEqual(told(), [['', 6, 5]], 'the reader is reading the log')
+  assert.deepEqual(posted(), [['', 6, 5]], 'the reader is reading the log')
   feed.resume(logIndex(6))
-  assert.deepEqual(told(), [['6', 6, 5]])
+  assert.deepEqual(posted(), [['6', 6, 5]])
   assert.throws(() => feed.granted(3 * oneBytes), { name: 'BrokenInvariant' })
 })
 
 void test('what no longer fits the tail has to be read from the log', () => {
-  const { feed, told } = bench(10, 2)
+  const { feed, posted } = bench(10, 2)
   feed.writing(1, null, entries(1, 4))
   feed.written(1)
   feed.move(logIndex(4))
-  told()
+  posted()
   feed.resume(logIndex(1))
-  assert.deepEqual(told(), [])
+  assert.deepEqual(posted(), [])
   feed.resume(logIndex(3))
-  assert.deepEqual(told(), [['3 4', 4, 4]])
+  assert.deepEqual(posted(), [['3 4', 4, 4]])
 })
 
 void test('a write that replaces entries takes back what was durable, also of writes under way', () => {
-  const { feed, told } = bench(10)
+  const { feed, posted } = bench(10)
   feed.writing(1, null, entries(1, 10))
   feed.writing(2, null, entries(8, 9, 2))
   feed.written(1)
   feed.move(logIndex(9))
-  assert.deepEqual(told(), [['', 9, 7]], 'entries 8 and 9 on disk are the old ones')
+  assert.deepEqual(posted(), [['', 9, 7]], 'entries 8 and 9 on disk are the old ones')
   feed.written(2)
   feed.move(logIndex(9))
-  assert.deepEqual(told(), [['', 9, 9]])
+  assert.deepEqual(posted(), [['', 9, 9]])
 })
 
 void test('a snapshot ends the stream until the reader has installed it', () => {
-  const { feed, told } = bench(10)
+  const { feed, posted } = bench(10)
   feed.resume(logIndex(1))
   feed.writing(1, null, entries(1, 3))
   feed.move(logIndex(2))
-  told()
+  posted()
   const snapshot = { index: logIndex(20), term: term(3), configuration: emptyConfiguration }
   feed.writing(2, snapshot, entries(21, 22, 3))
   feed.move(logIndex(22))
-  assert.deepEqual(told(), [['', 22, 0]])
+  assert.deepEqual(posted(), [['', 22, 0]])
   feed.written(2)
   feed.resume(logIndex(21))
-  assert.deepEqual(told(), [['21 22', 22, 22]])
+  assert.deepEqual(posted(), [['21 22', 22, 22]])
 })

@@ -112,19 +112,19 @@ void test('without a state a log is cut where it is full, and no later point tha
   for (let index = 11; index <= 2000; index++) {
     append(index, index)
     const before = extent.base.index
-    extent.cutAbandoned(at(index - 5), [])
+    extent.compactAbandoned(at(index - 5), [])
     longest = Math.max(longest, index - before)
     if (index < 400) assert.equal(extent.base.index, 0, 'its first entry stays while there is room')
     assert.ok(index - 5 >= extent.base.index, 'what may not be committed stays')
   }
   assert.equal(longest, 400)
   assert.ok(extent.base.index >= 1600)
-  extent.cutAbandoned(at(1995), [])
+  extent.compactAbandoned(at(1995), [])
   const state = extent.base.index + 20
   extent.beginBehind(at(state))
   append(2001, 2200)
   extent.durable(at(state + 30))
-  assert.equal(extent.cut([])?.index, state + 30, 'not 1995, which no database holds')
+  assert.equal(extent.compact([])?.index, state + 30, 'not 1995, which no database holds')
 })
 
 void test('a full log without a state is not cut above the state that is being received in place of it', () => {
@@ -133,7 +133,7 @@ void test('a full log without a state is not cut above the state that is being r
   const step = (index: number, needs: readonly LogNeed[]): void => {
     const data = new Uint8Array(100)
     extent.writing(null, [{ kind: 'command', index: logIndex(index), term: term(1), data }])
-    extent.cutAbandoned(at(index), needs)
+    extent.compactAbandoned(at(index), needs)
   }
   for (let index = 1; index <= 60; index++) step(index, need(20, 1e6))
   assert.equal(extent.base.index, 20)
@@ -156,7 +156,7 @@ void test('lives that are each too short to cut anything leave no log without en
         extent.writing(null, [entry])
         lastIndex = entry.index
         extent.durable(at(lastIndex))
-        if (extent.cut([]) !== null) base = extent.base
+        if (extent.compact([]) !== null) base = extent.base
       }
       bytes = (lastIndex - base.index) * size
       assert.ok(

@@ -71,28 +71,28 @@ function follower(id: number, match: number, recentlyActive = true, sent = 0): F
 /** @param unserved ids of those that need a state, where none can be opened */
 function run(
   core: FakeCore,
-  succession: LeadershipTransferPolicy,
+  policy: LeadershipTransferPolicy,
   untilMs: number,
   unserved: readonly number[] = [],
 ): void {
-  for (; core.nowMs <= untilMs; core.nowMs += 10) succession.tick(core.nowMs, (id) => unserved.includes(id))
+  for (; core.nowMs <= untilMs; core.nowMs += 10) policy.tick(core.nowMs, (id) => unserved.includes(id))
 }
 
 function starving(id: number): FollowerStatus {
   return { ...follower(id, 3), state: 'snapshot' }
 }
 
-function made(): { readonly core: FakeCore; readonly succession: LeadershipTransferPolicy } {
+function made(): { readonly core: FakeCore; readonly policy: LeadershipTransferPolicy } {
   const core = new FakeCore()
-  return { core, succession: new LeadershipTransferPolicy(nodeId(1), core, limits) }
+  return { core, policy: new LeadershipTransferPolicy(nodeId(1), core, limits) }
 }
 
 void test('a stalled leader offers leadership to the one furthest along, then to the next, then keeps it', () => {
-  const { core, succession } = made()
-  succession.applying.start(0)
-  run(core, succession, 2500)
+  const { core, policy } = made()
+  policy.applying.start(0)
+  run(core, policy, 2500)
   assert.equal(core.offered.length, 0, 'two seconds and a half are not three')
-  run(core, succession, 25_000)
+  run(core, policy, 25_000)
   assert.deepEqual(
     core.offered.map(({ to }) => to),
     [2, 3],
@@ -102,13 +102,13 @@ void test('a stalled leader offers leadership to the one furthest along, then to
 })
 
 void test('so does one whose api thread stands still while its log writes on, and everybody has something to write', () => {
-  const { core, succession } = made()
+  const { core, policy } = made()
   core.persisted = 8
   core.followers = [follower(2, 8, true, 1), follower(3, 8, true, 1)]
-  succession.applying.start(0)
+  policy.applying.start(0)
   for (; core.nowMs <= 4000; core.nowMs += 10) {
-    succession.writing.stop(core.nowMs, true)
-    succession.tick(core.nowMs, () => false)
+    policy.writing.stop(core.nowMs, true)
+    policy.tick(core.nowMs, () => false)
   }
   assert.deepEqual(
     core.offered.map(({ to }) => to),
@@ -117,11 +117,11 @@ void test('so does one whose api thread stands still while its log writes on, an
 })
 
 void test('whoever takes it ends the search', () => {
-  const { core, succession } = made()
-  succession.applying.start(0)
-  run(core, succession, 3100)
+  const { core, policy } = made()
+  policy.applying.start(0)
+  run(core, policy, 3100)
   core.leader = nodeId(2)
-  run(core, succession, 25_000)
+  run(core, policy, 25_000)
   assert.deepEqual(
     core.offered.map(({ to }) => to),
     [2],
@@ -129,46 +129,46 @@ void test('whoever takes it ends the search', () => {
 })
 
 void test('a try that found nobody in touch is made again as soon as somebody is', () => {
-  const { core, succession } = made()
+  const { core, policy } = made()
   core.followers = [follower(2, 9, false), follower(3, 8, false)]
-  succession.applying.start(0)
-  run(core, succession, 6000)
+  policy.applying.start(0)
+  run(core, policy, 6000)
   assert.equal(core.offered.length, 0)
   core.followers = [follower(2, 9)]
-  run(core, succession, 6010)
+  run(core, policy, 6010)
   assert.equal(core.offered.length, 1)
 })
 
 void test('a disk that the quorum waits for keeps the leader: without it nobody could be elected', () => {
-  const { core, succession } = made()
+  const { core, policy } = made()
   core.persisted = 8
   core.followers = [follower(2, 9), follower(3, 8, true, 1)]
-  succession.writing.start(0)
-  run(core, succession, 10_000)
+  policy.writing.start(0)
+  run(core, policy, 10_000)
   assert.equal(core.offered.length, 0)
   core.commit = logIndex(9)
-  run(core, succession, 10_010)
+  run(core, policy, 10_010)
   assert.equal(core.offered.length, 1, 'now the others commit without it')
 })
 
 void test('that the others committed without it before their disks stood still as well is no reason', () => {
-  const { core, succession } = made()
+  const { core, policy } = made()
   core.persisted = 5
   core.followers = [follower(2, 9), follower(3, 8, true, 1)]
-  succession.writing.start(0)
-  run(core, succession, 10_000)
+  policy.writing.start(0)
+  run(core, policy, 10_000)
   assert.equal(core.offered.length, 0, 'nobody could be elected, and nobody would answer a read')
   core.followers = [follower(2, 9), follower(3, 9)]
-  run(core, succession, 10_010)
+  run(core, policy, 10_010)
   assert.equal(core.offered.length, 1, 'now they write again')
 })
 
 void test('followers that wait for what only the stalled disk has can elect another', () => {
-  const { core, succession } = made()
+  const { core, policy } = made()
   core.persisted = 8
   core.followers = [follower(2, 9), follower(3, 3)]
-  succession.writing.start(0)
-  run(core, succession, 4000)
+  policy.writing.start(0)
+  run(core, policy, 4000)
   assert.deepEqual(
     core.offered.map(({ to }) => to),
     [2, 3],
@@ -176,10 +176,10 @@ void test('followers that wait for what only the stalled disk has can elect anot
 })
 
 void test('who leaves offers it again and again until its time is over', () => {
-  const { core, succession } = made()
-  succession.handOver(0, 2000)
+  const { core, policy } = made()
+  policy.transferAway(0, 2000)
   assert.equal(core.offered.length, 1, 'at once')
-  run(core, succession, 10_000)
+  run(core, policy, 10_000)
   assert.deepEqual(
     core.offered.map(({ to }) => to),
     [2, 3, 2, 3, 2, 3, 2],
@@ -187,26 +187,26 @@ void test('who leaves offers it again and again until its time is over', () => {
 })
 
 void test('who stands still does not take over', () => {
-  const { succession } = made()
-  assert.equal(succession.mayTakeOver(10_000), true)
-  succession.writing.start(10_000)
-  assert.equal(succession.mayTakeOver(10_400), true)
-  assert.equal(succession.mayTakeOver(10_600), false)
-  succession.writing.stop(10_700, false)
-  assert.equal(succession.mayTakeOver(10_800), true)
+  const { policy } = made()
+  assert.equal(policy.mayTakeOver(10_000), true)
+  policy.writing.start(10_000)
+  assert.equal(policy.mayTakeOver(10_400), true)
+  assert.equal(policy.mayTakeOver(10_600), false)
+  policy.writing.stop(10_700, false)
+  assert.equal(policy.mayTakeOver(10_800), true)
 })
 
 void test('a leader that can open no state for followers in touch that need one makes room for the others', () => {
   for (const state of ['snapshot', 'probe'] as const) {
-    const { core, succession } = made()
+    const { core, policy } = made()
     core.followers = [{ ...starving(2), state }, follower(3, 9, false)]
-    run(core, succession, 2500, [2])
+    run(core, policy, 2500, [2])
     assert.deepEqual(core.resignedMs, [], 'it may open one yet')
-    run(core, succession, 30_000, [2])
+    run(core, policy, 30_000, [2])
     assert.equal(core.resignedMs.length, 1, 'once in the cooldown')
-    run(core, succession, 36_000, [2])
+    run(core, policy, 36_000, [2])
     assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing is better')
-    assert.equal(succession.counts.resigned, 2)
+    assert.equal(policy.counts.resigned, 2)
     assert.deepEqual(core.offered, [])
   }
 })
@@ -224,21 +224,21 @@ const useful: readonly (readonly [
 
 for (const [what, followers, unserved] of useful) {
   void test(`a leader ${what} does not resign`, () => {
-    const { core, succession } = made()
+    const { core, policy } = made()
     core.followers = [...followers]
-    run(core, succession, 20_000, unserved)
+    run(core, policy, 20_000, unserved)
     assert.deepEqual(core.resignedMs, [])
   })
 }
 
 void test('a follower that is fed in time ends the wait, and so does another leader', () => {
-  const { core, succession } = made()
+  const { core, policy } = made()
   for (let round = 0; round < 5; round++) {
     core.followers = [starving(2), follower(3, 9, false)]
-    run(core, succession, core.nowMs + 2000, [2])
+    run(core, policy, core.nowMs + 2000, [2])
     if (round % 2 === 0) core.followers = [follower(2, 9)]
     else core.leader = nodeId(2)
-    run(core, succession, core.nowMs + 100, [2])
+    run(core, policy, core.nowMs + 100, [2])
     core.leader = nodeId(1)
   }
   assert.deepEqual(core.resignedMs, [])

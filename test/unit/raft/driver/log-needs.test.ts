@@ -37,9 +37,9 @@ for (const [title, followers, sentTo, needed] of [
 ] as const) {
   void test(`what is needed of the log: ${title}`, () => {
     const needs = neededByFollowers(followers, sentTo)
-    const told = needs.map(({ from, stateBytes }) =>
+    const summary = needs.map(({ from, stateBytes }) =>
       stateBytes === 0 ? `${from}` : `${from} or ${stateBytes} bytes`,
     )
-    assert.deepEqual(told, needed)
+    assert.deepEqual(summary, needed)
   })
 }

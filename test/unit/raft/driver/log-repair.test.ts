@@ -30,7 +30,7 @@ function entry(index: number, at = 1): Entry {
 async function bench() {
   const clock = new ManualClock()
   const sent: PeerMessage[] = []
-  const told: string[] = []
+  const notices: string[] = []
   const mended: (readonly Entry[])[] = []
   const mender = new LogRepair({
     ...{
@@ -41,15 +41,15 @@ async function bench() {
       clock,
     },
     send: (message) => sent.push(message),
-    refusePeer: (peer) => told.push(`link to ${peer} closed`),
+    refusePeer: (peer) => notices.push(`link to ${peer} closed`),
     done: (entries) => mended.push(entries),
-    refuse: (why) => told.push(`refused: ${why}`),
-    notice: (line) => told.push(line),
+    refuse: (why) => notices.push(`refused: ${why}`),
+    notice: (line) => notices.push(line),
   })
   const answer = (from: number, first: number, entries: readonly Entry[]): void =>
     mender.receive({ kind: 'entries-sent', from: nodeId(from), to: self, first: logIndex(first), entries })
   await clock.settle()
-  return { clock, sent, told, mended, answer, mender }
+  return { clock, sent, notices, mended, answer, mender }
 }
 
 function wanted(to: number, first: number): PeerMessage {
@@ -57,7 +57,7 @@ function wanted(to: number, first: number): PeerMessage {
 }
 
 void test('missing entries are fetched in parts from one peer', async () => {
-  const { sent, mended, answer, clock, told } = await bench()
+  const { sent, mended, answer, clock, notices } = await bench()
   assert.deepEqual(sent, [wanted(2, 5)])
   answer(3, 5, [entry(5)])
   answer(2, 6, [entry(6)])
@@ -68,16 +68,18 @@ void test('missing entries are fetched in parts from one peer', async () => {
   assert.deepEqual(mended, [[5, 6, 7, 8].map((index) => entry(index))])
   await clock.advance(100_000)
   assert.equal(sent.length, 2, 'nothing is asked any more')
-  assert.deepEqual(told, [])
+  assert.deepEqual(notices, [])
 })
 
 void test('a peer that does not answer is given up for the next one, again and again', async () => {
-  const { sent, clock, told, answer, mended } = await bench()
+  const { sent, clock, notices, answer, mended } = await bench()
   answer(2, 5, [entry(5)])
   for (let at = 0; at < 3; at++) await clock.advance(1000)
   assert.deepEqual(sent, [wanted(2, 5), wanted(2, 6), wanted(3, 5), wanted(2, 5), wanted(3, 5)])
   for (let at = 0; at < 60; at++) await clock.advance(1000)
-  assert.deepEqual(told, ['entries 5 to 8 are missing in the log, and no other member that has them answers'])
+  assert.deepEqual(notices, [
+    'entries 5 to 8 are missing in the log, and no other member that has them answers',
+  ])
   const last = sent.at(-1)
   answer(
     last?.kind === 'core' ? 0 : (last?.to ?? 0),
@@ -88,31 +90,31 @@ void test('a peer that does not answer is given up for the next one, again and a
 })
 
 void test('entries that are not those of this log are not taken, and their sender is not asked again', async () => {
-  const { sent, told, answer, mended, clock } = await bench()
+  const { sent, notices, answer, mended, clock } = await bench()
   answer(2, 5, [entry(5), entry(6), entry(7), entry(8, 2)])
-  assert.equal(told.shift(), 'link to 2 closed')
+  assert.equal(notices.shift(), 'link to 2 closed')
   assert.match(
-    told[0] ?? '',
+    notices[0] ?? '',
     /member 2 sent what is not in this log: entry 8 is of term 2, in this log it is of term 1/,
   )
   assert.deepEqual(sent.at(-1), wanted(3, 5))
   const altered = entry(6)
   if (altered.kind === 'command') altered.data[altered.data.length - 1] = 7
   answer(3, 5, [entry(5), altered, entry(7), entry(8)])
-  assert.equal(told[1], 'link to 3 closed')
-  assert.match(told[2] ?? '', /member 3 sent what is not in this log: entry 6 was altered/)
-  assert.deepEqual(told.slice(3), ['refused: no other member has entries 5 to 8 any more'])
+  assert.equal(notices[1], 'link to 3 closed')
+  assert.match(notices[2] ?? '', /member 3 sent what is not in this log: entry 6 was altered/)
+  assert.deepEqual(notices.slice(3), ['refused: no other member has entries 5 to 8 any more'])
   await clock.advance(100_000)
   assert.equal(sent.length, 2)
   assert.deepEqual(mended, [])
 })
 
 void test('when all peers have cut the entries the repair is refused', async () => {
-  const { told, answer } = await bench()
+  const { notices, answer } = await bench()
   answer(2, 5, [])
   answer(3, 5, [])
-  assert.match(told[0] ?? '', /member 2 has cut them from its log/)
-  assert.equal(told.at(-1), 'refused: no other member has entries 5 to 8 any more')
+  assert.match(notices[0] ?? '', /member 2 has cut them from its log/)
+  assert.equal(notices.at(-1), 'refused: no other member has entries 5 to 8 any more')
 })
 
 void test('a peer gives committed and durable entries only, to members only, one request at a time', () => {

@@ -1,7 +1,7 @@
 /*
  * Goal: whoever is asked passes a change of the members to the leader, who makes one at a time,
  * answers what is decided and only that, gives way before it goes, and promotes who has caught up.
- * Method: a desk with a core by hand, whose changes are decided when the test says so.
+ * Method: a coordinator with a core by hand, whose changes are decided when the test says so.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-/** A leader's core, as far as the desk looks. */
+/** A leader's core, as far as the coordinator looks. */
 class HandCore implements MembershipCore {
   term = term(1)
   leader: NodeId | null = nodeId(1)
@@ -86,7 +86,7 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
   const core = new HandCore(configuration)
   const sent: PeerMessage[] = []
   const answers: [number, MembershipAnswer][] = []
-  const handOvers: number[] = []
+  const transfers: number[] = []
   const wakes = { count: 0 }
   /** Whether read rounds are confirmed. */
   const quorum = { answers: true }
@@ -94,25 +94,25 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
     ...{ self: nodeId(1), core, electionMs: 300 },
     send: (message: PeerMessage) => void sent.push(message),
     changeAnswered: (request: number, answer: MembershipAnswer) => void answers.push([request, answer]),
-    handOver: (forMs: number) => void handOvers.push(forMs),
+    transferAway: (forMs: number) => void transfers.push(forMs),
     wake: () => void wakes.count++,
   }
-  const desk = new MembershipCoordinator(needs, clock, new SeededRandom(1))
+  const coordinator = new MembershipCoordinator(needs, clock, new SeededRandom(1))
   const turn = (): void => {
-    desk.tick()
-    desk.settle()
+    coordinator.tick()
+    coordinator.settle()
     if (!quorum.answers) return
-    for (const context of core.rounds.splice(0)) desk.confirmed(context)
-    desk.settle()
+    for (const context of core.rounds.splice(0)) coordinator.confirmed(context)
+    coordinator.settle()
   }
-  return { clock, core, sent, answers, handOvers, wakes, quorum, desk, turn }
+  return { clock, core, sent, answers, transfers, wakes, quorum, coordinator, turn }
 }
 
 const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
 
 void test('a change is answered once it is decided, and a joint one once that is left', () => {
-  const { core, answers, desk, turn } = bench(cluster([1, 2, 3], [4]))
-  desk.local(7, remove(3))
+  const { core, answers, coordinator, turn } = bench(cluster([1, 2, 3], [4]))
+  coordinator.local(7, remove(3))
   turn()
   assert.deepEqual(core.configuration.voters, [1, 2])
   turn()
@@ -125,9 +125,9 @@ void test('a change is answered once it is decided, and a joint one once that is
 void test('a member that cannot be is asked of no leader, and put into no configuration', () => {
   const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: '', clientAddress: null }
   for (const leader of [nodeId(1), nodeId(2), null]) {
-    const { core, answers, sent, desk, turn } = bench()
+    const { core, answers, sent, coordinator, turn } = bench()
     core.leader = leader
-    desk.local(4, change)
+    coordinator.local(4, change)
     turn()
     const [[request, answer] = []] = answers
     assert.ok(answer?.kind === 'refused', `led by ${String(leader)}`)
@@ -137,9 +137,9 @@ void test('a member that cannot be is asked of no leader, and put into no config
 })
 
 void test('changes are made one after the other', () => {
-  const { core, answers, desk, turn } = bench(cluster([1, 2, 3, 4, 5]))
-  desk.local(1, remove(4))
-  desk.local(2, remove(5))
+  const { core, answers, coordinator, turn } = bench(cluster([1, 2, 3, 4, 5]))
+  coordinator.local(1, remove(4))
+  coordinator.local(2, remove(5))
   turn()
   assert.deepEqual(core.configuration.voters, [1, 2, 3, 5])
   core.decide()
@@ -157,9 +157,9 @@ void test('changes are made one after the other', () => {
 })
 
 void test('a leader that does not know yet what was decided changes nothing', () => {
-  const { core, answers, desk, turn } = bench()
+  const { core, answers, coordinator, turn } = bench()
   core.settled = false
-  desk.local(1, remove(3))
+  coordinator.local(1, remove(3))
   turn()
   assert.deepEqual(core.configuration.voters, [1, 2, 3])
   core.settled = true
@@ -169,52 +169,52 @@ void test('a leader that does not know yet what was decided changes nothing', ()
 })
 
 void test('whoever does not lead passes it on, and brings the answer back', () => {
-  const { core, sent, answers, desk } = bench()
+  const { core, sent, answers, coordinator } = bench()
   core.leader = nodeId(3)
-  desk.local(5, remove(2))
-  desk.local(5, remove(2))
+  coordinator.local(5, remove(2))
+  coordinator.local(5, remove(2))
   const [first, second] = sent
   assert.ok(first?.kind === 'change-wanted' && second?.kind === 'change-wanted')
   assert.deepEqual([first.to, first.change, second.round], [3, remove(2), first.round])
   const answer = { kind: 'later' } as const
-  desk.answered({ kind: 'change-answer', from: nodeId(3), to: nodeId(1), round: first.round, answer })
+  coordinator.answered({ kind: 'change-answer', from: nodeId(3), to: nodeId(1), round: first.round, answer })
   assert.deepEqual(answers, [[5, answer]])
   core.leader = null
-  desk.local(6, remove(2))
+  coordinator.local(6, remove(2))
   assert.deepEqual(answers.at(-1), [6, { kind: 'later' }])
 })
 
 void test('a peer is answered by the leader, told to ask again by others, and a stranger by nobody', () => {
-  const { core, sent, desk, turn } = bench()
+  const { core, sent, coordinator, turn } = bench()
   const wanted = (from: number) =>
     ({ kind: 'change-wanted', from: nodeId(from), to: nodeId(1), round: 44, change: remove(3) }) as const
-  desk.requested(wanted(9))
+  coordinator.requested(wanted(9))
   turn()
   assert.deepEqual([sent, core.configuration.voters], [[], [1, 2, 3]])
-  desk.requested(wanted(2))
-  desk.requested(wanted(2))
+  coordinator.requested(wanted(2))
+  coordinator.requested(wanted(2))
   turn()
   core.decide()
   turn()
   assert.equal(sent.length, 1, 'asked twice, answered once')
   assert.ok(sent[0]?.kind === 'change-answer' && sent[0].round === 44 && sent[0].answer.kind === 'done')
   core.leader = nodeId(2)
-  desk.requested(wanted(2))
+  coordinator.requested(wanted(2))
   assert.ok(sent[1]?.kind === 'change-answer' && sent[1].answer.kind === 'later')
 })
 
 void test('with leadership goes everybody who waits: they ask the next leader', () => {
-  const { core, answers, desk, turn } = bench()
-  desk.local(1, remove(3))
+  const { core, answers, coordinator, turn } = bench()
+  coordinator.local(1, remove(3))
   core.leader = nodeId(2)
   turn()
   assert.deepEqual(answers, [[1, { kind: 'later' }]])
 })
 
 void test('a refusal is told, but not before everybody could have answered the new leader', async () => {
-  const { clock, core, answers, desk, turn } = bench()
+  const { clock, core, answers, coordinator, turn } = bench()
   core.silent = [3]
-  desk.local(1, remove(2))
+  coordinator.local(1, remove(2))
   turn()
   assert.equal(answers.length, 0)
   await clock.advance(300)
@@ -224,7 +224,7 @@ void test('a refusal is told, but not before everybody could have answered the n
 })
 
 void test('a follower that never answered this leader is not in touch', async () => {
-  const { clock, core, answers, desk, turn } = bench()
+  const { clock, core, answers, coordinator, turn } = bench()
   core.status = () => {
     const status = HandCore.prototype.status.call(core)
     return {
@@ -232,7 +232,7 @@ void test('a follower that never answered this leader is not in touch', async ()
       followers: status.followers.map((each) => (each.id === 3 ? { ...each, match: logIndex(0) } : each)),
     }
   }
-  desk.local(1, remove(2))
+  coordinator.local(1, remove(2))
   turn()
   await clock.advance(300)
   turn()
@@ -240,17 +240,17 @@ void test('a follower that never answered this leader is not in touch', async ()
 })
 
 void test('thesis 4.2.2: a leader that is to go hands leadership on first, and goes itself where nobody takes it', async () => {
-  const { clock, core, handOvers, desk, turn } = bench()
-  desk.local(1, remove(1))
+  const { clock, core, transfers, coordinator, turn } = bench()
+  coordinator.local(1, remove(1))
   turn()
   turn()
-  assert.deepEqual(handOvers, [900])
+  assert.deepEqual(transfers, [900])
   assert.deepEqual(core.configuration.voters, [1, 2, 3])
   await clock.advance(901)
-  desk.local(1, remove(1))
+  coordinator.local(1, remove(1))
   turn()
   assert.deepEqual(core.configuration.voters, [2, 3])
-  assert.deepEqual(handOvers, [900])
+  assert.deepEqual(transfers, [900])
 })
 
 void test('a learner that caught up is promoted, a pinned one never', async () => {
@@ -287,7 +287,7 @@ void test('a promotion that cannot be made is not tried in every turn', async ()
 })
 
 void test('while leadership changes hands nothing is tried, and no turn asks for the next one', () => {
-  const { core, answers, wakes, desk, turn } = bench()
+  const { core, answers, wakes, coordinator, turn } = bench()
   let tries = 0
   const change = core.changeConfiguration.bind(core)
   core.changeConfiguration = (wanted) => {
@@ -295,32 +295,32 @@ void test('while leadership changes hands nothing is tried, and no turn asks for
     return change(wanted)
   }
   core.transferring = true
-  desk.local(1, remove(3))
-  const woken = wakes.count
+  coordinator.local(1, remove(3))
+  const wakesBefore = wakes.count
   for (let at = 0; at < 5; at++) turn()
-  assert.deepEqual([tries, wakes.count - woken], [0, 0])
+  assert.deepEqual([tries, wakes.count - wakesBefore], [0, 0])
   core.transferring = false
   turn()
   core.decide()
   turn()
   // For the change, and for the round that confirms who leads.
-  assert.deepEqual([tries, answers.length, wakes.count - woken], [1, 1, 2])
+  assert.deepEqual([tries, answers.length, wakes.count - wakesBefore], [1, 1, 2])
 })
 
 void test('a change that was dropped wakes nobody', () => {
-  const { core, wakes, desk, turn } = bench()
+  const { core, wakes, coordinator, turn } = bench()
   core.changeConfiguration = () => ({ kind: 'dropped', reason: 'too-many-uncommitted' })
-  desk.local(1, remove(3))
-  const woken = wakes.count
+  coordinator.local(1, remove(3))
+  const wakesBefore = wakes.count
   turn()
-  assert.equal(wakes.count, woken)
+  assert.equal(wakes.count, wakesBefore)
 })
 
 void test('asks that nobody repeats are forgotten, and there are not more than so many', async () => {
-  const { clock, core, sent, answers, desk, turn } = bench()
+  const { clock, core, sent, answers, coordinator, turn } = bench()
   core.settled = false
   for (let round = 1; round <= 70; round++) {
-    desk.requested({ kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round, change: remove(3) })
+    coordinator.requested({ kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round, change: remove(3) })
   }
   assert.equal(sent.length, 6, 'told to ask again')
   turn()
@@ -333,21 +333,21 @@ void test('asks that nobody repeats are forgotten, and there are not more than s
 })
 
 void test('an answer about the members from a member that was not asked is ignored', () => {
-  const { core, sent, answers, desk } = bench()
+  const { core, sent, answers, coordinator } = bench()
   core.leader = nodeId(2)
-  desk.local(7, remove(3))
+  coordinator.local(7, remove(3))
   const round = sent[0]?.kind === 'change-wanted' ? sent[0].round : 0
   const ends = { kind: 'change-answer', to: nodeId(1), round } as const
   const answer = { kind: 'done', index: logIndex(9), configuration: core.configuration } as const
-  desk.answered({ ...ends, from: nodeId(3), answer })
-  desk.answered({ ...ends, from: nodeId(3), round: round + 1, answer })
+  coordinator.answered({ ...ends, from: nodeId(3), answer })
+  coordinator.answered({ ...ends, from: nodeId(3), round: round + 1, answer })
   assert.equal(answers.length, 0)
-  desk.answered({ ...ends, from: nodeId(2), answer })
+  coordinator.answered({ ...ends, from: nodeId(2), answer })
   assert.deepEqual(answers, [[7, answer]])
 })
 
 void test('a member that cannot be is not asked for', () => {
-  const { core, desk, turn } = bench()
+  const { core, coordinator, turn } = bench()
   const ends = { kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round: 1 } as const
   const bad: readonly (readonly [object, RegExp])[] = [
     [{ name: 'no/name' }, /DNS label/],
@@ -357,21 +357,21 @@ void test('a member that cannot be is not asked for', () => {
   for (const [fact, reason] of bad) {
     const member = { ...person(4, 'learner'), ...fact }
     assert.match(
-      String(desk.requested({ ...ends, change: { kind: 'add', member, basedOn: noIndex } })),
+      String(coordinator.requested({ ...ends, change: { kind: 'add', member, basedOn: noIndex } })),
       reason,
     )
   }
   const change = { kind: 'move', id: nodeId(2), peerAddress: 'h2:99999', clientAddress: null } as const
-  assert.match(String(desk.requested({ ...ends, change })), /port/)
+  assert.match(String(coordinator.requested({ ...ends, change })), /port/)
   turn()
   assert.deepEqual(core.configuration, cluster([1, 2, 3]))
 })
 
 void test('a leader that no quorum confirms answers nothing from its own configuration', () => {
-  const { core, answers, quorum, desk, turn } = bench()
+  const { core, answers, quorum, coordinator, turn } = bench()
   quorum.answers = false
-  desk.local(1, remove(9))
-  desk.local(2, { kind: 'set-role', id: nodeId(2), role: 'voter' })
+  coordinator.local(1, remove(9))
+  coordinator.local(2, { kind: 'set-role', id: nodeId(2), role: 'voter' })
   for (let at = 0; at < 10; at++) turn()
   assert.equal(answers.length, 0)
   assert.equal(core.rounds.length, 1, 'one round for all')
@@ -387,14 +387,14 @@ void test('a leader that no quorum confirms answers nothing from its own configu
 })
 
 void test('a round that was lost with leadership is asked for again, and proves nothing', () => {
-  const { core, answers, quorum, desk, turn } = bench()
+  const { core, answers, quorum, coordinator, turn } = bench()
   quorum.answers = false
-  desk.local(1, remove(9))
+  coordinator.local(1, remove(9))
   turn()
   const [lost] = core.rounds.splice(0)
   assert.ok(lost !== undefined)
-  desk.failed(lost)
-  desk.confirmed(lost)
+  coordinator.failed(lost)
+  coordinator.confirmed(lost)
   turn()
   assert.equal(answers.length, 0)
   assert.equal(core.rounds.length, 1)
@@ -404,11 +404,11 @@ void test('a round that was lost with leadership is asked for again, and proves 
 })
 
 void test('who asks again does not begin the proof anew', () => {
-  const { core, answers, quorum, desk, turn } = bench()
+  const { core, answers, quorum, coordinator, turn } = bench()
   quorum.answers = false
-  desk.local(1, remove(9))
+  coordinator.local(1, remove(9))
   turn()
-  desk.local(1, remove(9))
+  coordinator.local(1, remove(9))
   turn()
   assert.equal(core.rounds.length, 1)
   quorum.answers = true

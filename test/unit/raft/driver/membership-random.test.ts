@@ -10,10 +10,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import {
-  ConsensusFailure,
+  ConsensusError,
   defaultLimits,
   inlineNode,
-  MembershipFailure,
+  MembershipError,
   MemoryClusterRecord,
   MemoryLog,
   MemoryNetwork,
@@ -85,7 +85,7 @@ class RandomMembers {
     const random = this.#random
     const process = this.#anyone()
     if (process === null || random.chance(0.08)) return void this.#comeBack()
-    if (random.chance(0.25)) return this.#wish(process)
+    if (random.chance(0.25)) return this.#requestChange(process)
     if (random.chance(0.4)) return this.#propose(process)
     if (random.chance(0.15)) return void this.#end(process, random.chance(0.6))
     if (random.chance(0.1)) return this.#transfer(process)
@@ -93,7 +93,7 @@ class RandomMembers {
     if (random.chance(0.4)) this.#note('heals', () => this.#network.heal())
   }
 
-  #wish({ node, info }: Process): void {
+  #requestChange({ node, info }: Process): void {
     const change = this.#drawChange(node.status.commit)
     const asked = node.changeMembers(change, this.#clock.monotonicMs() + 4_000)
     asked.then(
@@ -111,7 +111,7 @@ class RandomMembers {
         void this.#start({ ...change.member, role: 'learner' }, joining, new MemoryLog())
       },
       (cause: unknown) => {
-        const expected = cause instanceof MembershipFailure || cause instanceof ConsensusFailure
+        const expected = cause instanceof MembershipError || cause instanceof ConsensusError
         if (!expected) this.#fail(cause)
         else this.#note(`m${info.id}: ${JSON.stringify(change)} is not made: ${cause.code}`)
       },
@@ -121,14 +121,14 @@ class RandomMembers {
   /** @param commit as the member that is asked knows it */
   #drawChange(commit: LogIndex): MemberChange {
     const random = this.#random
-    const someone = nodeId(1 + random.below(this.#nextId - 1))
+    const target = nodeId(1 + random.below(this.#nextId - 1))
     const kind = random.below(10)
     if (kind < 4 && this.#nextId <= processesMax) return this.#drawAddition(commit)
-    if (kind < 6) return { kind: 'remove', id: someone }
-    if (kind < 8) return { kind: 'set-role', id: someone, role: random.pick(['voter', 'learner']) }
+    if (kind < 6) return { kind: 'remove', id: target }
+    if (kind < 8) return { kind: 'set-role', id: target, role: random.pick(['voter', 'learner']) }
     if (kind < 9)
-      return { kind: 'move', id: someone, peerAddress: null, clientAddress: `c${random.below(3)}:1` }
-    return { kind: 'promote', id: someone }
+      return { kind: 'move', id: target, peerAddress: null, clientAddress: `c${random.below(3)}:1` }
+    return { kind: 'promote', id: target }
   }
 
   #drawAddition(basedOn: LogIndex): MemberChange {
@@ -157,8 +157,8 @@ class RandomMembers {
     const [from, to] = [this.#anyone(), this.#anyone()]
     if (from === null || to === null || from === to) return
     this.#note(`cuts m${from.info.id} from m${to.info.id}`)
-    this.#network.cut(from.info.id, to.info.id)
-    if (this.#random.chance(0.7)) this.#network.cut(to.info.id, from.info.id)
+    this.#network.block(from.info.id, to.info.id)
+    if (this.#random.chance(0.7)) this.#network.block(to.info.id, from.info.id)
   }
 
   /** Its process ends without a word. @param soon whether it comes back at once */

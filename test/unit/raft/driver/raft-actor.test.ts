@@ -26,16 +26,16 @@ void test('a log that fails while the member stops ends the stop', async () => {
   const transport = new MemoryTransport({
     ...{ network: new MemoryNetwork(), cluster: '', self, clock, queueMessagesMax: 1 },
   })
-  const heard: RaftToApi['kind'][] = []
-  const told: RaftToLog['kind'][] = []
-  api.onMessages((messages) => heard.push(...messages.map(({ kind }) => kind)))
-  log.onMessages((messages) => told.push(...messages.map(({ kind }) => kind)))
+  const toApi: RaftToApi['kind'][] = []
+  const toLog: RaftToLog['kind'][] = []
+  api.onMessages((messages) => toApi.push(...messages.map(({ kind }) => kind)))
+  log.onMessages((messages) => toLog.push(...messages.map(({ kind }) => kind)))
   const node = { id: self.id, members: [], timing: defaultTiming, limits: defaultLimits }
   new RaftActor({ node, clock, random: new SeededRandom(1), transport, api: atApi, log: atLog }).begin()
   api.post({ kind: 'stop' })
   await turn()
-  assert.deepEqual(told, ['stop'])
+  assert.deepEqual(toLog, ['stop'])
   log.post({ kind: 'failed', code: 'io', message: 'the disk is gone' })
   await turn()
-  assert.deepEqual(heard, ['stopped'])
+  assert.deepEqual(toApi, ['stopped'])
 })

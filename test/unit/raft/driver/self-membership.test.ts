@@ -20,30 +20,30 @@ function bench(
   currentMembers?: MemberList,
 ) {
   const core = { configuration, decided: { index: logIndex(index), configuration } }
-  const told: [string, number][] = []
+  const peerCalls: [string, number][] = []
   const removed: [string, number][] = []
   const sent: PeerMessage[] = []
   const membership = new SelfMembership({
     ...{ self: nodeId(self), joining, currentMembers, core },
     transport: {
-      setPeers: (peers, decided) => void told.push([peers.map(({ id }) => id).join(), decided ?? -1]),
+      setPeers: (peers, decided) => void peerCalls.push([peers.map(({ id }) => id).join(), decided ?? -1]),
     },
     send: (message) => void sent.push(message),
     removed: (cause, at) => void removed.push([cause, at]),
   })
   membership.refresh()
-  return { core, told, removed, sent, membership }
+  return { core, peerCalls, removed, sent, membership }
 }
 
 void test('peers are told once for each configuration, and once more when it is decided', () => {
-  const { core, told, membership, removed } = bench(1, cluster([1, 2, 3]), 5)
+  const { core, peerCalls, membership, removed } = bench(1, cluster([1, 2, 3]), 5)
   membership.refresh()
   core.configuration = cluster([1, 2, 3, 4])
   membership.refresh()
   core.decided = { index: logIndex(9), configuration: core.configuration }
   membership.refresh()
   membership.refresh()
-  assert.deepEqual(told, [
+  assert.deepEqual(peerCalls, [
     ['1,2,3', 5],
     ['1,2,3,4', 5],
     ['1,2,3,4', 9],
@@ -52,13 +52,13 @@ void test('peers are told once for each configuration, and once more when it is 
 })
 
 void test('who is to be removed is let in until that is decided', () => {
-  const { core, told, membership } = bench(1, cluster([1, 2, 3]), 5)
+  const { core, peerCalls, membership } = bench(1, cluster([1, 2, 3]), 5)
   core.configuration = cluster([1, 2])
   membership.refresh()
-  assert.deepEqual(told.at(-1), ['1,2,3', 5])
+  assert.deepEqual(peerCalls.at(-1), ['1,2,3', 5])
   core.decided = { index: logIndex(9), configuration: core.configuration }
   membership.refresh()
-  assert.deepEqual(told.at(-1), ['1,2', 9])
+  assert.deepEqual(peerCalls.at(-1), ['1,2', 9])
 })
 
 void test('its own log tells a member that it was removed, once it is decided', () => {
@@ -119,8 +119,8 @@ void test('a member that joins talks to the members it was given until its log h
   const joining = {
     ...{ clusterId: 'c1', members: cluster([1, 2], [4]).members, configurationIndex: logIndex(20) },
   }
-  const { core, told, removed, membership } = bench(4, emptyConfiguration, 0, joining)
-  assert.deepEqual(told, [['1,2,4', 0]])
+  const { core, peerCalls, removed, membership } = bench(4, emptyConfiguration, 0, joining)
+  assert.deepEqual(peerCalls, [['1,2,4', 0]])
   // The log begins long before it was added.
   core.decided = { index: logIndex(7), configuration: cluster([1, 2, 3]) }
   core.configuration = core.decided.configuration
@@ -142,29 +142,29 @@ void test('a member that joins talks to the members it was given until its log h
 
 void test('members that the operator gave are peers until the own log knows a configuration as late', () => {
   const current = { members: cluster([3, 4, 5]).members, configurationIndex: logIndex(20) }
-  const { core, told, membership } = bench(3, cluster([1, 2, 3]), 5, undefined, current)
-  assert.deepEqual(told, [['3,4,5,1,2', 5]])
+  const { core, peerCalls, membership } = bench(3, cluster([1, 2, 3]), 5, undefined, current)
+  assert.deepEqual(peerCalls, [['3,4,5,1,2', 5]])
   core.configuration = cluster([2, 3, 4])
   core.decided = { index: logIndex(19), configuration: core.configuration }
   membership.refresh()
-  assert.deepEqual(told.at(-1), ['3,4,5,2', 19])
+  assert.deepEqual(peerCalls.at(-1), ['3,4,5,2', 19])
   core.configuration = cluster([3, 4, 5])
   core.decided = { index: logIndex(20), configuration: core.configuration }
   membership.refresh()
-  assert.deepEqual(told.at(-1), ['3,4,5', 20])
+  assert.deepEqual(peerCalls.at(-1), ['3,4,5', 20])
 })
 
 void test('who knows of no configuration keeps the peers it had', () => {
-  const { core, told, removed, membership } = bench(1, cluster([1, 2, 3]), 5)
+  const { core, peerCalls, removed, membership } = bench(1, cluster([1, 2, 3]), 5)
   core.configuration = emptyConfiguration
   core.decided = { index: logIndex(9), configuration: emptyConfiguration }
   membership.refresh()
-  assert.deepEqual(told, [['1,2,3', 5]])
+  assert.deepEqual(peerCalls, [['1,2,3', 5]])
   assert.equal(removed.length, 0)
 })
 
 void test('a member without a leader asks its peers who the members are, and talks to those that a known peer names', () => {
-  const { core, told, sent, membership } = bench(3, cluster([1, 2, 3]), 5)
+  const { core, peerCalls, sent, membership } = bench(3, cluster([1, 2, 3]), 5)
   membership.tick(0, true)
   membership.tick(500, false)
   membership.tick(1499, false)
@@ -185,16 +185,16 @@ void test('a member without a leader asks its peers who the members are, and tal
   const impossible = { ...cluster([2, 3, 4]), members: [{ ...second, name: 'Not A Name' }, ...rest] }
   membership.receive({ ...news, from: nodeId(2), index: logIndex(9), configuration: impossible })
   assert.equal(
-    told.length,
+    peerCalls.length,
     1,
     'a stranger, one that knows no more, and one that knows no place for this member, or what cannot be',
   )
   membership.receive({ ...news, from: nodeId(2), index: logIndex(9) })
-  assert.deepEqual(told.at(-1), ['2,3,4,1', 5])
+  assert.deepEqual(peerCalls.at(-1), ['2,3,4,1', 5])
   core.configuration = cluster([2, 3, 4])
   core.decided = { index: logIndex(9), configuration: core.configuration }
   membership.refresh()
-  assert.deepEqual(told.at(-1), ['2,3,4', 9])
+  assert.deepEqual(peerCalls.at(-1), ['2,3,4', 9])
 })
 
 void test('a member is told who the members are by peers that know more, if it is one', () => {

@@ -47,7 +47,7 @@ function bench(t: TestContext) {
       log: {
         write: (ticket, write) => void writes.push({ ticket, write }),
         fetch: () => undefined,
-        cut: () => undefined,
+        compact: () => undefined,
       },
       recovered: new MemoryLog().recovered,
       onBroken: (cause) => assert.fail(cause),

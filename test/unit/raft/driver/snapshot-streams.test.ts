@@ -239,16 +239,16 @@ void test('a repair is taken only when it was asked for, from the index asked fo
 })
 
 void test('a leader that takes this member for a laggard is told by the core how far it is', async () => {
-  const told: Message[] = []
-  const { box, needs, posted } = inbox((message) => void told.push(message))
+  const staged: Message[] = []
+  const { box, needs, posted } = inbox((message) => void staged.push(message))
   needs.commit = logIndex(20)
   await assert.rejects(box.receive({ ...header, snapshot: at(20) }), /further than that/)
-  assert.equal(told.length, 0, 'in a turn, and not before')
+  assert.equal(staged.length, 0, 'in a turn, and not before')
   box.flush()
   box.turnEnded()
   box.flush()
   assert.deepEqual(
-    told.map((message) => message.kind === 'snapshot' && message.snapshot.index),
+    staged.map((message) => message.kind === 'snapshot' && message.snapshot.index),
     [20],
   )
   assert.ok(

@@ -12,14 +12,14 @@ function looks(
   span: { readonly from: number; readonly to: number },
   since: { readonly writing?: number; readonly applying?: number },
 ): number[] {
-  const gaveWay: number[] = []
+  const attempts: number[] = []
   for (let now = span.from; now <= span.to; now += 10) {
     const owed = { writingSinceMs: since.writing ?? null, applyingSinceMs: since.applying ?? null }
     if (!watch.stalled(now, owed)) continue
-    gaveWay.push(now)
-    watch.gaveWay(now)
+    attempts.push(now)
+    watch.noteAttempt(now)
   }
-  return gaveWay
+  return attempts
 }
 
 const limits = { stallMsMax: 3000, stallCooldownMs: 30_000 }

@@ -18,16 +18,16 @@ void test('places agree with a map through growth, replacement, cuts and resets'
     let places: EntryPlace[] = []
     let first = 1
     for (let step = 0; step < 300; step++) {
-      const deed = random.below(20)
-      if (deed === 0) {
+      const action = random.below(20)
+      if (action === 0) {
         first += places.length + random.below(50)
         places = []
         index.reset(logIndex(first))
-      } else if (deed < 4) {
+      } else if (action < 4) {
         const gone = random.below(places.length + 1)
         first += gone
         places = places.slice(gone)
-        index.cut(logIndex(first))
+        index.compact(logIndex(first))
       } else {
         const start = random.chance(0.2) ? random.below(places.length + 1) : places.length
         for (let at = start; at < start + 1 + random.below(200); at++) {
@@ -55,7 +55,7 @@ void test('an index that never had a place, or lost it, has none', () => {
   const place = { segment: 1, offset: 2, length: 3, seed: 4 }
   index.put(logIndex(5), place)
   index.put(logIndex(6), place)
-  index.cut(logIndex(6))
+  index.compact(logIndex(6))
   assert.ok(!index.has(logIndex(5)) && index.has(logIndex(6)) && !index.has(logIndex(7)))
   assert.throws(() => index.place(logIndex(5)), BrokenInvariant)
   assert.throws(() => index.put(logIndex(9), place), BrokenInvariant)

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { LogFailure } from '../../../../raft/log/errors.ts'
+import { LogError } from '../../../../raft/log/errors.ts'
 import { FileDisk } from '../../../../raft/log/file-disk.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
 import { makeDirectory } from '../../../../src/pki/files.ts'
@@ -26,7 +26,7 @@ function folder(t: TestContext): string {
 
 function failsWith(code: string, words: RegExp, action: () => unknown): void {
   assert.throws(action, (cause) => {
-    assert.ok(cause instanceof LogFailure)
+    assert.ok(cause instanceof LogError)
     assert.equal(cause.code, code)
     assert.match(cause.message, words)
     assert.doesNotMatch(cause.message, /\n/)
@@ -177,7 +177,7 @@ void test('a cut gives room back on the real disk', (t) => {
   const before = disk.list().length
   const { configuration } = wal.recovered
   const [{ index, term }] = readAll(wal, 1990, 1990) as [ReturnType<typeof command>]
-  wal.cut({ index, term, configuration })
+  wal.compact({ index, term, configuration })
   assert.ok(before > 5 && disk.list().length <= 2)
   assert.deepEqual(readAll(wal, 1991, 2000), commands(1991, 2000, 1))
   wal.close()

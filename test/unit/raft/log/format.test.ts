@@ -32,7 +32,7 @@ void test('the bytes of format 2 are these', () => {
     () => wal.append([write([configurationEntry(1, 1, 1, 2, 3), empty(2, 1)], hard(1, 2, 0))]),
     () => wal.append([write(commands(3, 40, 1))]),
     () => wal.append([write(commands(30, 60, 2), hard(2, null, 29))]),
-    () => wal.cut(meta(2, 1, 1, 2, 3)),
+    () => wal.compact(meta(2, 1, 1, 2, 3)),
     () => wal.append([{ snapshot: meta(100, 3, 1, 2), entries: commands(101, 102, 3), hardState: null }]),
   ]
   for (const step of steps) {

@@ -104,7 +104,7 @@ void test('messages are served in the order they came', async () => {
   const bench = new Bench(store)
   bench.raft.post(asMessage(1, write(commands(1, 5, 1))))
   bench.raft.post({ kind: 'fetch', id: 7, from: logIndex(4), bytesMax: 1000 })
-  bench.raft.post({ kind: 'cut', base: meta(4, 1, 1) })
+  bench.raft.post({ kind: 'compact', base: meta(4, 1, 1) })
   bench.raft.post(asMessage(2, write(commands(6, 6, 1))))
   bench.raft.post({ kind: 'fetch', id: 8, from: logIndex(4), bytesMax: 1000 })
   bench.raft.post({ kind: 'fetch', id: 9, from: logIndex(7), bytesMax: 1000 })
@@ -113,7 +113,7 @@ void test('messages are served in the order they came', async () => {
   assert.deepEqual(bench.toRaft.slice(1), [
     { kind: 'persisted', ticket: 1, syncMs: 0, writes: 1, size },
     { kind: 'fetched', id: 7, entries: commands(4, 5, 1) },
-    { kind: 'cut-done', index: 4 },
+    { kind: 'compacted', index: 4 },
     { kind: 'persisted', ticket: 2, syncMs: 0, writes: 1, size },
     { kind: 'fetch-refused', id: 8, reason: 'cut' },
     { kind: 'fetch-refused', id: 9, reason: 'missing' },

@@ -84,19 +84,19 @@ function bench() {
   const disk = smallLog('killed')
   const wal = openSmallWal(disk)
   const clock = new ManualClock()
-  const told: string[] = []
+  const notices: string[] = []
   const scrub = new LogScrub({
     ...{ wal, clock, limits: { ...defaultLogLimits, scrubTurnBytes: 1000 } },
     guard: (turn) => turn(),
-    found: (line) => told.push(line),
-    repaired: (line) => told.push(line),
-    passed: () => told.push('passed'),
+    found: (line) => notices.push(line),
+    repaired: (line) => notices.push(line),
+    passed: () => notices.push('passed'),
   })
   scrub.start()
   const wait = async (ms: number): Promise<void> => {
     for (let at = 0; at < ms; at += 100) await clock.advance(100)
   }
-  const spoil = (segment: number, at: number): void => {
+  const corrupt = (segment: number, at: number): void => {
     const name =
       disk
         .list()
@@ -105,23 +105,23 @@ function bench() {
     const bytes = disk.contents(name)
     bytes[at] = (bytes[at] ?? 0) ^ 1
   }
-  return { disk, wal, clock, scrub, told, wait, spoil }
+  return { disk, wal, clock, scrub, notices, wait, corrupt }
 }
 
 const base = { index: logIndex(10), term: term(1), configuration: configurationOf(1, 2, 7) }
 
 void test('a damaged entry goes once the base has moved past it, and the log goes on', async () => {
-  const { disk, wal, told, wait, spoil, scrub } = bench()
-  spoil(1, 1600)
+  const { disk, wal, notices, wait, corrupt, scrub } = bench()
+  corrupt(1, 1600)
   const { hardState, lastIndex } = wal.recovered
   await wait(defaultLogLimits.scrubFirstMs + 10_000)
-  assert.equal(told.length, 2)
-  assert.match(told[0] ?? '', /^log 0+2\.log is damaged at byte/)
+  assert.equal(notices.length, 2)
+  assert.match(notices[0] ?? '', /^log 0+2\.log is damaged at byte/)
   scrub.repair()
-  assert.equal(told.length, 2, 'an entry above the base cannot be read')
-  wal.cut(base)
+  assert.equal(notices.length, 2, 'an entry above the base cannot be read')
+  wal.compact(base)
   scrub.repair()
-  assert.match(told[2] ?? '', /^repaired: log 0+2\.log is damaged at byte .*; the log was written anew$/)
+  assert.match(notices[2] ?? '', /^repaired: log 0+2\.log is damaged at byte .*; the log was written anew$/)
   assert.deepEqual(findings(wal, 1000), [])
   wal.append([write([command(12, 3)], hard(3, 1, 11))])
   wal.close()
@@ -136,7 +136,7 @@ void test('a damaged entry goes once the base has moved past it, and the log goe
 })
 
 void test('the last vote, damaged while the log is open, is written anew', async () => {
-  const { disk, wal, told, wait, scrub } = bench()
+  const { disk, wal, notices, wait, scrub } = bench()
   const name =
     disk
       .list()
@@ -151,9 +151,9 @@ void test('the last vote, damaged while the log is open, is written anew', async
   )
   await wait(defaultLogLimits.scrubFirstMs + 10_000)
   const before = { ...wal.recovered.hardState }
-  wal.cut({ ...base, index: logIndex(11), term: term(2) })
+  wal.compact({ ...base, index: logIndex(11), term: term(2) })
   scrub.repair()
-  assert.match(told.at(-1) ?? '', /^repaired: /)
+  assert.match(notices.at(-1) ?? '', /^repaired: /)
   disk.crash()
   assert.deepEqual(openSmallWal(disk).recovered.hardState, before)
 })

@@ -24,7 +24,7 @@ export function modelState(model: MemoryLog): unknown {
 
 export function perform(store: LogStore, operation: LogOperation): void {
   if (operation.kind === 'append') store.append(operation.writes)
-  else store.cut(operation.base)
+  else store.compact(operation.base)
 }
 
 /** Segments of a few groups, so that every test crosses their borders. */

@@ -12,7 +12,7 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { LogFailure } from '../../../../raft/log/errors.ts'
+import { LogError } from '../../../../raft/log/errors.ts'
 import { MemoryLog } from '../../../../raft/log/memory-log.ts'
 import type { Wal } from '../../../../raft/log/wal.ts'
 import { SimulatedCrash, SimulatedDisk } from '../../../simulation/disk.ts'
@@ -145,13 +145,13 @@ void test('after a failed sync or write the log is dead, and opened anew it hold
     }
     const before = modelState(model)
     const operation = drawOperation(random, model)
-    const deed = random.pick(['write', 'sync'] as const)
+    const action = random.pick(['write', 'sync'] as const)
     const code = random.pick(['disk-full', 'io'] as const)
-    disk.fail(deed, code)
+    disk.fail(action, code)
     const failsWith = (expected: string): void => {
       assert.throws(
         () => perform(wal, operation),
-        (cause) => cause instanceof LogFailure && cause.code === expected && !cause.message.includes('\n'),
+        (cause) => cause instanceof LogError && cause.code === expected && !cause.message.includes('\n'),
       )
     }
     failsWith(code)
@@ -174,7 +174,7 @@ void test('a write that failed and was found whole is made durable before it is 
   const wal = openTinyWal(disk)
   const operation = drawOperation(random, model)
   disk.fail('sync', 'io')
-  assert.throws(() => perform(wal, operation), LogFailure)
+  assert.throws(() => perform(wal, operation), LogError)
   perform(model, operation)
   disk.kill()
   assert.deepEqual(stateOf(openTinyWal(disk)), modelState(model))

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, term } from '../../../../raft/core/types.ts'
-import { LogFailure } from '../../../../raft/log/errors.ts'
-import type { LogFailureCode } from '../../../../raft/log/errors.ts'
+import { LogError } from '../../../../raft/log/errors.ts'
+import type { LogErrorCode } from '../../../../raft/log/errors.ts'
 import {
   formatVersion,
   groupHeaderBytes,
@@ -60,21 +60,21 @@ function spoiled(disk: SimulatedDisk, name: string, change: (bytes: Uint8Array) 
   return other
 }
 
-function refusal(disk: SimulatedDisk): LogFailure {
+function refusal(disk: SimulatedDisk): LogError {
   try {
     openTinyWal(disk).close()
   } catch (cause) {
-    if (cause instanceof LogFailure) return cause
+    if (cause instanceof LogError) return cause
     throw cause
   }
   throw new Error('it opened')
 }
 
-function refuses(disk: SimulatedDisk, code: LogFailureCode, ...words: readonly string[]): void {
+function refuses(disk: SimulatedDisk, code: LogErrorCode, ...texts: readonly string[]): void {
   const failure = refusal(disk)
   assert.equal(failure.code, code, failure.message)
   assert.doesNotMatch(failure.message, /\n/)
-  for (const word of words) assert.ok(failure.message.includes(word), `${failure.message} names ${word}`)
+  for (const text of texts) assert.ok(failure.message.includes(text), `${failure.message} names ${text}`)
 }
 
 /**
@@ -158,7 +158,7 @@ void test('a flipped bit anywhere is refused, or lay where nothing is', () => {
         assert.deepEqual(stateOf(wal), whole, `${name} at ${at}`)
         wal.close()
       } catch (cause) {
-        assert.ok(cause instanceof LogFailure, `${name} at ${at}`)
+        assert.ok(cause instanceof LogError, `${name} at ${at}`)
         assert.ok(
           ['damaged', 'foreign', 'newer-format', 'missing-segment'].includes(cause.code),
           cause.message,
@@ -259,7 +259,7 @@ void test('a later group in the place of the head is refused, though it is intac
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openTinyWal(disk)
   wal.append([write(commands(1, 3, 1), hard(1, 2, 3))])
-  wal.cut(meta(3, 1))
+  wal.compact(meta(3, 1))
   wal.append([write(commands(4, 4, 1))])
   disk.kill()
   const name = lastSegment(disk)
@@ -294,7 +294,7 @@ void test('rot under a running log is seen by the read', () => {
   assert.deepEqual(readAll(wal, 1, 2), commands(1, 2, 1))
   assert.throws(
     () => wal.read(logIndex(1), logIndex(3), 1000),
-    (cause) => cause instanceof LogFailure && cause.code === 'damaged',
+    (cause) => cause instanceof LogError && cause.code === 'damaged',
   )
 })
 
@@ -314,7 +314,7 @@ void test('segments a cut had removed may come back', () => {
   const names = segmentsOf(disk)
   const copy = disk.copy(new SeededRandom(2))
   const wal = openTinyWal(copy)
-  wal.cut(meta(28, 1, 1))
+  wal.compact(meta(28, 1, 1))
   wal.close()
   assert.ok(copy.list().length < names.length - 1)
   const [first = ''] = names
@@ -332,12 +332,12 @@ void test("somebody else's file, another log's segment and a later format are re
   text.put(second, new TextEncoder().encode('hello '.repeat(200)))
   refuses(text, 'foreign', second)
 
-  const stranger = new SimulatedDisk(new SeededRandom(1))
-  const other = Wal.open({ disk: stranger, random: new SeededRandom(1234), segmentBytes: 2048 })
+  const otherDisk = new SimulatedDisk(new SeededRandom(1))
+  const other = Wal.open({ disk: otherDisk, random: new SeededRandom(1234), segmentBytes: 2048 })
   for (let index = 1; index < 50; index++) other.append([write([padded(command(index, 1))])])
   other.close()
   const mixed = disk.copy(new SeededRandom(2))
-  mixed.put(segmentName(names.length + 1), stranger.contents(segmentName(names.length + 1)).slice())
+  mixed.put(segmentName(names.length + 1), otherDisk.contents(segmentName(names.length + 1)).slice())
   refuses(mixed, 'foreign', segmentName(names.length + 1))
 
   const later = spoiled(disk, second, (bytes) => {

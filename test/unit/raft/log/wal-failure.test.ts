@@ -31,7 +31,7 @@ for (const operation of ['sync', 'write'] as const) {
     // mean nothing.
     disk.heal()
     assert.throws(() => log.append([write(2)]), { code: 'dead' })
-    assert.throws(() => log.cut({ ...log.recovered.base, index: logIndex(1), term: term(1) }), {
+    assert.throws(() => log.compact({ ...log.recovered.base, index: logIndex(1), term: term(1) }), {
       code: 'dead',
     })
   })
@@ -48,7 +48,7 @@ void test('a disk without room for zeros ahead ends nothing, and a cut makes roo
   log.prepare()
   assert.equal(log.size.bytes, before, 'it was full a moment ago')
   log.append([write(2)])
-  log.cut({ ...log.recovered.base, index: logIndex(1), term: term(1) })
+  log.compact({ ...log.recovered.base, index: logIndex(1), term: term(1) })
   log.prepare()
   assert.ok(log.size.bytes > before)
   log.close()

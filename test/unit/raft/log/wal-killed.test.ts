@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { LogFailure } from '../../../../raft/log/errors.ts'
+import { LogError } from '../../../../raft/log/errors.ts'
 import { groupHeaderBytes, groupMagic, sectorBytes } from '../../../../raft/log/layout.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
 import { command, hard, write } from '../../../conformance/log-store.ts'
@@ -44,7 +44,7 @@ function isRefused(disk: SimulatedDisk, name: string, change: (bytes: Uint8Array
     Wal.open({ disk: other, random: new SeededRandom(4) }).close()
     return false
   } catch (cause) {
-    assert.ok(cause instanceof LogFailure && cause.code === 'damaged', String(cause))
+    assert.ok(cause instanceof LogError && cause.code === 'damaged', String(cause))
     return true
   }
 }

@@ -10,10 +10,10 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, term } from '../../../../raft/core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../../../../raft/core/types.ts'
-import { LogFailure } from '../../../../raft/log/errors.ts'
+import { LogError } from '../../../../raft/log/errors.ts'
 import { sectorBytes, segmentNumber } from '../../../../raft/log/layout.ts'
 import { Wal } from '../../../../raft/log/wal.ts'
-import { WoundedLog } from '../../../../raft/log/wounded-log.ts'
+import { RepairableLog } from '../../../../raft/log/repairable-log.ts'
 import { command, commands, configurationOf, contents, hard, write } from '../../../conformance/log-store.ts'
 import { SimulatedCrash, SimulatedDisk } from '../../../simulation/disk.ts'
 import { openSmallWal, smallLog, smallWalOptions, spoiled } from './small-log.ts'
@@ -45,7 +45,7 @@ function judge(disk: SimulatedDisk, help: Help, whole: Wal, what: string): Verdi
   try {
     wal = openWith(disk, help)
   } catch (cause) {
-    assert.ok(cause instanceof LogFailure, `${what}: ${String(cause)}`)
+    assert.ok(cause instanceof LogError, `${what}: ${String(cause)}`)
     assert.doesNotMatch(cause.message, /\n/)
     assert.equal(disk.steps, steps, `${what}: written to`)
     return 'refused'
@@ -122,13 +122,13 @@ for (const end of ['closed', 'killed'] as const) {
     )
     console.log(`# ${end}, changed bytes: ${JSON.stringify(counts)}`)
     const refused: Record<string, number> = {}
-    for (const [who, help] of Object.entries(helpers)) {
+    for (const [helper, help] of Object.entries(helpers)) {
       const some = tallyOf(changedBytes(disk, 61, 6), help, whole)
-      console.log(`# ${end}, every 61st byte, helped by ${who}: ${JSON.stringify(some)}`)
-      refused[who] = some.refused
+      console.log(`# ${end}, every 61st byte, helped by ${helper}: ${JSON.stringify(some)}`)
+      refused[helper] = some.refused
     }
     const most = refused['nobody'] ?? 0
-    for (const who of ['database', 'peer', 'both']) assert.ok((refused[who] ?? most) < most / 3, who)
+    for (const helper of ['database', 'peer', 'both']) assert.ok((refused[helper] ?? most) < most / 3, helper)
   })
 
   void test(`${end}: a log with zeroed, doubled or exchanged sectors is whole, repaired or refused`, () => {
@@ -243,7 +243,7 @@ void test('entries that may have been replaced within the damage are not taken f
     return bytes
   })
   const opened = Wal.openOrSalvage(smallWalOptions(rotten))
-  assert.ok(opened instanceof WoundedLog)
+  assert.ok(opened instanceof RepairableLog)
   const plan = opened.plan(null)
   assert.ok(plan.kind === 'fetch')
   assert.equal(plan.first, 3, 'only what was committed is known')
@@ -286,17 +286,17 @@ void test('a write that a client put into its data is not taken for one of the l
   data.set(forger.contents(name).slice(used - sectorBytes, used), lead)
   wal.append([write([{ index: logIndex(2), term: term(1), kind: 'command', data }], null)])
   const rotten = spoiled(disk, name, (bytes) => bytes.fill(0xee, start, start + 8))
-  assert.throws(() => Wal.openOrSalvage(smallWalOptions(rotten)), LogFailure)
+  assert.throws(() => Wal.openOrSalvage(smallWalOptions(rotten)), LogError)
 })
 
 void test('entries of a peer that are not those of this log are refused', () => {
   const disk = damagedInTheMiddle()
   const opened = Wal.openOrSalvage(smallWalOptions(disk))
-  assert.ok(opened instanceof WoundedLog)
+  assert.ok(opened instanceof RepairableLog)
   const plan = opened.plan(null)
   assert.ok(plan.kind === 'fetch')
   const right = contents(wholeOf(smallLog('closed'))).filter(
-    ({ index }) => index >= plan.first && index <= opened.wound.anchor.index,
+    ({ index }) => index >= plan.first && index <= opened.damage.anchor.index,
   )
   const wrong: readonly (readonly Entry[])[] = [
     [],
@@ -320,8 +320,8 @@ void test('entries of a peer that are not those of this log are refused', () => 
   )
 })
 
-function fetchedFor(opened: WoundedLog, { covered, peer }: Help): readonly Entry[] {
+function fetchedFor(opened: RepairableLog, { covered, peer }: Help): readonly Entry[] {
   const plan = opened.plan(covered)
   if (plan.kind !== 'fetch') return []
-  return peer.filter(({ index }) => index >= plan.first && index <= opened.wound.anchor.index)
+  return peer.filter(({ index }) => index >= plan.first && index <= opened.damage.anchor.index)
 }

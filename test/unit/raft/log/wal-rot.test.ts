@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { SeededRandom } from '../../../../base/random.ts'
 import { nodeId } from '../../../../raft/core/types.ts'
-import { LogFailure } from '../../../../raft/log/errors.ts'
+import { LogError } from '../../../../raft/log/errors.ts'
 import {
   groupBytes,
   groupHeaderBytes,
@@ -39,7 +39,7 @@ function judge(disk: SimulatedDisk, whole: unknown, what: string): Verdict {
   try {
     wal = open(disk)
   } catch (cause) {
-    assert.ok(cause instanceof LogFailure, `${what}: ${String(cause)}`)
+    assert.ok(cause instanceof LogError, `${what}: ${String(cause)}`)
     assert.match(cause.message, /log (\d{12}\.log|end) .*[;:] /, `${what} names the file and what to do`)
     assert.doesNotMatch(cause.message, /\n/)
     assert.equal(disk.steps, steps, `${what}: written to`)
@@ -185,7 +185,7 @@ void test('the files of another member, and those of a log that is gone, are ref
     try {
       Wal.open({ disk: copy, random: new SeededRandom(1), owner }).close()
     } catch (cause) {
-      if (cause instanceof LogFailure) return `${cause.code}: ${cause.message}`
+      if (cause instanceof LogError) return `${cause.code}: ${cause.message}`
       throw cause
     }
     return 'opened'
@@ -225,6 +225,6 @@ void test('a killed member may lose what it wrote since, and nothing from before
   const more = spoiled(disk, name, (bytes) => bytes.fill(0, start - sectorBytes))
   assert.throws(
     () => open(more),
-    (cause) => cause instanceof LogFailure && /when it was closed is gone/.test(cause.message),
+    (cause) => cause instanceof LogError && /when it was closed is gone/.test(cause.message),
   )
 })

@@ -152,23 +152,23 @@ void test('after an installation it reads on from the log what nobody will send'
 
 void test('entries held back for want of credit come once it is back, whatever the own disk does', async () => {
   const { clock, applier, granted, resumes } = bench()
-  const told: (() => void)[] = []
+  const deliveries: (() => void)[] = []
   const feed = new CommittedEntryStream(
     {
       creditBytes: 2 * entryBytes(entry(1)),
       tailBytesMax: 1e6,
       post: (message) => {
         assert.ok(message.kind === 'committed')
-        told.push(() => applier.committed(message.entries, message.commit, message.persisted))
+        deliveries.push(() => applier.committed(message.entries, message.commit, message.persisted))
       },
     },
     noIndex,
   )
   // What both threads tell each other, in order.
-  const talk = (): void => {
+  const exchange = (): void => {
     for (let more = true; more;) {
-      more = told.length + granted.length + resumes.length > 0
-      for (const tell of told.splice(0)) tell()
+      more = deliveries.length + granted.length + resumes.length > 0
+      for (const deliver of deliveries.splice(0)) deliver()
       for (const credit of granted.splice(0)) feed.granted(credit)
       for (const from of resumes.splice(0)) feed.resume(logIndex(from))
     }
@@ -177,9 +177,9 @@ void test('entries held back for want of credit come once it is back, whatever t
   feed.writing(1, null, entries(1, 3))
   // Committed by the others; the write of this member never ends.
   feed.move(logIndex(3))
-  talk()
+  exchange()
   assert.equal(applier.applied, 2)
   await clock.advance(20)
-  talk()
+  exchange()
   assert.equal(applier.applied, 3)
 })

@@ -18,7 +18,7 @@ function bench() {
   const clock = new ManualClock()
   const sent: number[] = []
   const requests = new MembershipRequests(clock, (request) => void sent.push(request))
-  const ask = (ms = 10_000) => requests.ask(change, clock.monotonicMs() + ms)
+  const ask = (ms = 10_000) => requests.change(change, clock.monotonicMs() + ms)
   return { clock, sent, requests, ask }
 }
 
@@ -44,7 +44,7 @@ void test('where nobody could say yet it is asked again soon', async () => {
   await clock.advance(60)
   assert.deepEqual(sent, [1, 1])
   requests.answered(1, { kind: 'refused', reason: 'last-voter', message: 'no: so' })
-  await assert.rejects(asked, { name: 'MembershipFailure', code: 'last-voter', message: 'no: so' })
+  await assert.rejects(asked, { name: 'MembershipError', code: 'last-voter', message: 'no: so' })
 })
 
 void test('the deadline ends it, as does stopping, and nothing is left behind', async () => {
@@ -55,9 +55,9 @@ void test('the deadline ends it, as does stopping, and nothing is left behind', 
   const stopped = assert.rejects(ask(), { code: 'stopped' })
   requests.stop()
   await stopped
-  const told = sent.length
+  const sentBefore = sent.length
   await clock.advance(5000)
-  assert.equal(sent.length, told)
+  assert.equal(sent.length, sentBefore)
   assert.equal(clock.pending, 0)
 })
 

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Fate } from '../../../../raft/consensus.ts'
+import type { ProposalResult } from '../../../../raft/consensus.ts'
 import { logIndex, term } from '../../../../raft/core/types.ts'
 import { decodeEnvelope } from '../../../../raft/protocol/envelope.ts'
 import type { Envelope } from '../../../../raft/protocol/envelope.ts'
@@ -17,7 +17,7 @@ type Bench = {
   readonly proposals: Proposals<string>
   /** What was sent, oldest first. */
   readonly sent: Envelope[]
-  readonly propose: (text: string, timeoutMs?: number) => Promise<Fate<string>>
+  readonly propose: (text: string, timeoutMs?: number) => Promise<ProposalResult<string>>
   readonly applied: (sequence: number, outcome: string) => void
 }
 

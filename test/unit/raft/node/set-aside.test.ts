@@ -38,7 +38,7 @@ void test('a state that is set aside while nobody sends another: the log stays b
   await write(leader, 5)
   await until('the other is there', () => other.machine.appliedMemory === leader.machine.appliedMemory)
   const setAsideAt = other.machine.appliedMemory
-  other.machine.distrust('test', setAsideAt)
+  other.machine.quarantineState('test', setAsideAt)
   // As while a repair waits for its turn: no state is asked for.
   other.machine.wanted = null
   await write(leader, 300)

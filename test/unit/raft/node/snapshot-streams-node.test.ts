@@ -112,6 +112,6 @@ void test('a state that is wanted is asked for again, but not at every word of t
   assert.deepEqual(posted, [])
   machine.wanted = logIndex(7)
   for (let nowMs = 0; nowMs <= 1000; nowMs += 100) desk.wantState(nowMs)
-  const wish = { kind: 'state-wanted', atLeast: 7 }
-  assert.deepEqual(posted, [wish, wish, wish])
+  const request = { kind: 'state-wanted', atLeast: 7 }
+  assert.deepEqual(posted, [request, request, request])
 })

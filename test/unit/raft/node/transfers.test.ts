@@ -1,7 +1,7 @@
 /*
- * Goal: who asks for a hand-over of leadership is told at once when it cannot be, whichever member
- * was asked.
- * Method: a clock by hand; the core and the links are the test's.
+ * Goal: a request for a leadership transfer that cannot be granted is refused at once, on whichever
+ * member it was made.
+ * Method: requests on the api thread and relays of several members, by hand.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import type { NodeId } from '../../../../raft/core/types.ts'
 import { emptyStatus } from '../../../../raft/protocol/consensus-status.ts'
 import { TransferRelay } from '../../../../raft/driver/transfer-relay.ts'
 import { Transfers } from '../../../../raft/node/transfers.ts'
-import type { PeerMessage, TransferTold } from '../../../../raft/ports.ts'
+import type { PeerMessage, TransferRefusal } from '../../../../raft/ports.ts'
 import { cluster } from '../../../scenario/people.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
@@ -30,18 +30,18 @@ function bench() {
 
 function relay(self: NodeId, answer: TransferAnswer = { kind: 'accepted' }) {
   const sent: PeerMessage[] = []
-  const told: [number, TransferTold][] = []
+  const refusals: [number, TransferRefusal][] = []
   const transfers = new TransferRelay({
     self,
     leader: one,
     transferLeadership: () => answer,
     send: (message) => void sent.push(message),
-    transferRefused: (request, reason) => void told.push([request, reason]),
+    transferRefused: (request, reason) => void refusals.push([request, reason]),
   })
-  return { transfers, sent, told }
+  return { transfers, sent, refusals }
 }
 
-for (const [reason, words] of [
+for (const [reason, pattern] of [
   ['target-silent', /has not responded lately/],
   ['target-behind', /lacks too much of the log/],
   ['target-declined', /did not take over/],
@@ -51,7 +51,7 @@ for (const [reason, words] of [
     const { clock, asked, transfers, begin } = bench()
     const refused = assert.rejects(begin(three), (error: Error & { code?: string }) => {
       assert.equal(error.code, reason)
-      assert.match(error.message, words)
+      assert.match(error.message, pattern)
       assert.ok(!error.message.includes('\n'))
       return true
     })
@@ -68,7 +68,7 @@ void test('a request that was lost is asked again, one that succeeded is not', a
   const done = begin(three)
   await clock.advance(2 * electionMs)
   assert.deepEqual(asked, [1, 1, 1])
-  transfers.statusTold({ ...status, leader: three })
+  transfers.onStatus({ ...status, leader: three })
   await done
   await clock.advance(10_000)
   assert.equal(asked.length, 3)
@@ -91,18 +91,18 @@ void test('a request that came through a follower is refused with the reason of 
   assert.ok(answer?.kind === 'transfer-refused')
   assert.equal(answer.to, two)
   follower.transfers.refused(answer)
-  assert.deepEqual(follower.told, [[7, 'target-silent']])
+  assert.deepEqual(follower.refusals, [[7, 'target-silent']])
 })
 
 void test('a refusal is believed of the leader alone', () => {
-  const { transfers, told } = relay(two)
+  const { transfers, refusals } = relay(two)
   transfers.refused({ kind: 'transfer-refused', from: three, to: two, round: 1, reason: 'target-silent' })
-  assert.deepEqual(told, [])
+  assert.deepEqual(refusals, [])
 })
 
 void test('a leader that lost its office meanwhile says nothing', () => {
-  const { transfers, sent, told } = relay(one, { kind: 'refused', reason: 'not-leader' })
+  const { transfers, sent, refusals } = relay(one, { kind: 'refused', reason: 'not-leader' })
   transfers.local(1, three)
   transfers.requested({ kind: 'transfer-wanted', from: two, to: one, round: 1, target: three })
-  assert.deepEqual([sent, told], [[], []])
+  assert.deepEqual([sent, refusals], [[], []])
 })

@@ -32,7 +32,7 @@ function recorded(founding: Founding): ClusterRecord {
 /** Everybody hears everybody. */
 function exchange(...all: readonly Founding[]): void {
   all.forEach((from, at) => {
-    for (const to of all) if (to !== from) to.hear(nodeId(at + 1), from.identity)
+    for (const to of all) if (to !== from) to.receive(nodeId(at + 1), from.identity)
   })
 }
 
@@ -70,7 +70,7 @@ void test('a founder that begins again with another log before anything was agre
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b, c)
   const again = founder(2, 'another')
-  a.hear(nodeId(2), again.identity)
+  a.receive(nodeId(2), again.identity)
   assert.equal(a.next(), null, 'what the others saw is out of date')
   exchange(a, again, c)
   exchange(a, again, c)
@@ -120,10 +120,10 @@ void test('a founder that agreed and was away is told by any founded member', ()
   exchange(a, b, c)
   const record = recorded(c)
   const back = founder(3, 'log3', record)
-  back.hear(nodeId(9), { logId: 'log9', clusterId: record.clusterId, phase: 'founded' })
+  back.receive(nodeId(9), { logId: 'log9', clusterId: record.clusterId, phase: 'founded' })
   assert.deepEqual(recorded(back), { ...record, founded: true })
   const misled = founder(3, 'log3', record)
-  misled.hear(nodeId(1), { logId: 'log1', clusterId: 'another', phase: 'founded' })
+  misled.receive(nodeId(1), { logId: 'log1', clusterId: 'another', phase: 'founded' })
   assert.equal(misled.next(), null)
 })
 
@@ -180,7 +180,7 @@ class Schedule {
   async settle(): Promise<void> {
     for (const { id } of this.#members) this.#start(id)
     for (let round = 0; round < 20; round++) {
-      for (const { id } of this.#members) this.#say(id)
+      for (const { id } of this.#members) this.#send(id)
       while (this.#waiting.length > 0) await this.#deliver(0)
       for (const id of this.#running.keys()) this.#record(id)
     }
@@ -198,7 +198,7 @@ class Schedule {
   async #step(): Promise<void> {
     const { id } = this.#random.pick(this.#members)
     const kind = this.#random.below(100)
-    if (kind < 35) this.#say(id)
+    if (kind < 35) this.#send(id)
     else if (kind < 70 && this.#waiting.length > 0)
       await this.#deliver(this.#random.below(this.#waiting.length))
     else if (kind < 88) this.#record(id)
@@ -214,7 +214,7 @@ class Schedule {
     this.#running.set(id, new Founding({ self: id, logId, members: this.#members, record }))
   }
 
-  #say(from: NodeId): void {
+  #send(from: NodeId): void {
     const founding = this.#running.get(from)
     if (founding === undefined) return
     for (const { id } of this.#members) {
@@ -226,15 +226,15 @@ class Schedule {
 
   /** Of those under way, in any order; sometimes it comes again. */
   async #deliver(at: number): Promise<void> {
-    const word = this.#waiting[at]
-    if (word === undefined) return
+    const message = this.#waiting[at]
+    if (message === undefined) return
     if (!this.#random.chance(0.1)) this.#waiting.splice(at, 1)
-    const to = this.#running.get(word.to)
+    const to = this.#running.get(message.to)
     if (to === undefined) return
     const logIds = new PeerLogIds({ known: [], cluster: () => to.record, record: () => undefined })
     // All are founders, whose logs a record has: nothing is to be recorded.
-    const verdict = await logIds.verify(word.from, word.identity)
-    if (verdict === 'ok') to.hear(word.from, word.identity)
+    const verdict = await logIds.verify(message.from, message.identity)
+    if (verdict === 'ok') to.receive(message.from, message.identity)
   }
 
   /** The record is durable, and the process may have ended before it knows. */

@@ -17,10 +17,10 @@ function core() {
     term: term(3),
     commit: logIndex(7),
     leaseUntilMs: 0,
-    toldMs: -1,
+    nowMs: -1,
     wanted: false,
-    tellTime(nowMs: number): void {
-      this.toldMs = nowMs
+    setTime(nowMs: number): void {
+      this.nowMs = nowMs
     },
     wantLease(wanted: boolean): void {
       this.wanted = wanted
@@ -35,14 +35,14 @@ test('the deadline is told on the clock of the reader, by the quickest of its wo
   keeper.publish()
   assert.equal(board.untilMs, 0, 'nobody wants one')
   // The reader's clock is 500 behind; its first word took 30 ms, the next 2, the one after 10.
-  keeper.told(true, 1000, 1530)
+  keeper.update(true, 1000, 1530)
   raft.leaseUntilMs = 1600
   keeper.publish()
   assert.equal(board.untilMs, 1070)
-  keeper.told(true, 1050, 1552)
+  keeper.update(true, 1050, 1552)
   keeper.publish()
   assert.equal(board.untilMs, 1098)
-  keeper.told(true, 1060, 1570)
+  keeper.update(true, 1060, 1570)
   keeper.publish()
   assert.equal(board.untilMs, 1098)
 })
@@ -51,7 +51,7 @@ test('no lease any more is told at once, and when nobody wants it or this member
   const board = new SharedLease()
   const raft = core()
   const keeper = new LeaseKeeper(raft, board)
-  keeper.told(true, 0, 0)
+  keeper.update(true, 0, 0)
   const publish = (untilMs: number): void => {
     raft.leaseUntilMs = untilMs
     keeper.publish()
@@ -61,9 +61,9 @@ test('no lease any more is told at once, and when nobody wants it or this member
   publish(0)
   assert.equal(board.untilMs, 0)
   publish(60)
-  keeper.told(false, 0, 0)
+  keeper.update(false, 0, 0)
   assert.deepEqual([board.untilMs, raft.wanted], [0, false])
-  keeper.told(true, 0, 0)
+  keeper.update(true, 0, 0)
   publish(60)
   keeper.stop()
   assert.equal(board.untilMs, 0)
@@ -100,13 +100,13 @@ test('who sees a term sees no commit index from before it', () => {
   const { buffer } = board
   const store = Atomics.store
   // Between each write and the next, somebody looks.
-  const spied = (fields: BigInt64Array, at: number, value: bigint): bigint => {
+  const observed = (fields: BigInt64Array, at: number, value: bigint): bigint => {
     const stored = store(fields, at, value)
     const other = new SharedLease(buffer)
     seen.push({ term: other.term, commit: other.commit, untilMs: other.untilMs })
     return stored
   }
-  Object.defineProperty(Atomics, 'store', { value: spied, configurable: true })
+  Object.defineProperty(Atomics, 'store', { value: observed, configurable: true })
   try {
     board.publish(term(6), logIndex(20), 200)
   } finally {

@@ -16,7 +16,7 @@ import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Configuration } from '../../../../raft/core/types.ts'
 import { refusalBytesMax } from '../../../../raft/ports.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
-import { TransportFailure } from '../../../../raft/transport/errors.ts'
+import { TransportError } from '../../../../raft/transport/errors.ts'
 import {
   decodeLinkFrame,
   decodeSnapshotFrame,
@@ -52,8 +52,8 @@ test('a refusal longer than a line is cut, not a reason to end', () => {
   for (const letter of ['a', 'é', '‘', '😀']) {
     const message = letter.repeat(refusalBytesMax)
     const answer = { kind: 'refused', reason: 'below-live-quorum', message } as const
-    const told = { kind: 'change-answer', from: nodeId(1), to: nodeId(2), round: 1, answer } as const
-    const frame = decodeLinkFrame(encodeMessagesFrame(new BinaryWriter(), [told]))
+    const sent = { kind: 'change-answer', from: nodeId(1), to: nodeId(2), round: 1, answer } as const
+    const frame = decodeLinkFrame(encodeMessagesFrame(new BinaryWriter(), [sent]))
     const [back] = frame.kind === 'messages' ? frame.messages : []
     assert.ok(back?.kind === 'change-answer' && back.answer.kind === 'refused')
     const bytes = Buffer.byteLength(back.answer.message)
@@ -70,15 +70,15 @@ test('a follower reads every text of a member that a leader takes', () => {
     const members = [{ ...first, peerAddress: text, clientAddress: text, version: text }, ...others]
     const configuration: Configuration = { ...three, members }
     assert.equal(configurationFault(configuration), null)
-    const told = {
+    const message = {
       kind: 'members',
       from: nodeId(1),
       to: nodeId(2),
       index: logIndex(1),
       configuration,
     } as const
-    const frame = decodeLinkFrame(encodeMessagesFrame(new BinaryWriter(), [told]))
-    assert.deepEqual(frame.kind === 'messages' ? frame.messages : [], [told])
+    const frame = decodeLinkFrame(encodeMessagesFrame(new BinaryWriter(), [message]))
+    assert.deepEqual(frame.kind === 'messages' ? frame.messages : [], [message])
     const longer = { ...configuration, members: [{ ...first, clientAddress: `${text}a` }, ...others] }
     assert.match(configurationFault(longer) ?? '', /at most 320 bytes/)
   }
@@ -190,7 +190,7 @@ test('damaged frames are malformed or another valid frame, and never anything el
           decode(bytes)
           counts.valid++
         } catch (cause) {
-          const isMalformed = cause instanceof TransportFailure && cause.code === 'malformed'
+          const isMalformed = cause instanceof TransportError && cause.code === 'malformed'
           assert.ok(isMalformed, `seed ${seed}: ${String(cause)}`)
           counts.malformed++
         }
@@ -244,11 +244,11 @@ test('what the core would call a broken promise is refused at the door', () => {
     [Uint8Array.of(0x0b, 0x0c), /wire type/],
     [Uint8Array.of(0x12, 0xff, 0xff, 0xff, 0x7f), /longer than what holds it/],
   ]
-  for (const [bytes, words] of refused) {
+  for (const [bytes, pattern] of refused) {
     assert.throws(
       () => decodeLinkFrame(bytes),
-      (cause) => cause instanceof TransportFailure && cause.code === 'malformed' && words.test(cause.message),
-      words.source,
+      (cause) => cause instanceof TransportError && cause.code === 'malformed' && pattern.test(cause.message),
+      pattern.source,
     )
   }
 })
@@ -256,7 +256,7 @@ test('what the core would call a broken promise is refused at the door', () => {
 test('lists of a million tiny items are refused instead of being built', () => {
   // 60,000 times a message that is 2 bytes long, then 70,000 proposals of no bytes.
   const empty = new Uint8Array(120_000).map((_, at) => (at % 2 === 0 ? 0x12 : 0))
-  assert.throws(() => decodeLinkFrame(empty), TransportFailure)
+  assert.throws(() => decodeLinkFrame(empty), TransportError)
   const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
   const proposals = new Array<Uint8Array>(70_000).fill(new Uint8Array())
   assert.throws(() => encodeMessagesFrame(new BinaryWriter(), [{ kind: 'forward', ...address, proposals }]))

@@ -14,7 +14,7 @@ import { test } from 'node:test'
 import { Client, credentials, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
-import { TransportFailure } from '../../../../raft/transport/errors.ts'
+import { TransportError } from '../../../../raft/transport/errors.ts'
 import type { TransportEvent } from '../../../../raft/transport/events.ts'
 import {
   decodeWelcome,
@@ -37,16 +37,16 @@ import { testAuthority } from '../../../../fixtures/peer-credentials.ts'
 import { testLimits } from './fixtures.ts'
 import { SeededRandom } from '../../../../base/random.ts'
 
-type WatchLine = { readonly name: string; readonly event: TransportEvent }
+type MemberEvent = { readonly name: string; readonly event: TransportEvent }
 
 async function withHarness(
   credentialsOf: (name: string) => PeerCredentials,
-  body: (harness: TransportHarness, told: readonly WatchLine[]) => Promise<void>,
+  body: (harness: TransportHarness, events: readonly MemberEvent[]) => Promise<void>,
 ): Promise<void> {
-  const told: WatchLine[] = []
-  const harness = grpcHarness({ credentialsOf, onEvent: (name, event) => void told.push({ name, event }) })
+  const events: MemberEvent[] = []
+  const harness = grpcHarness({ credentialsOf, onEvent: (name, event) => void events.push({ name, event }) })
   try {
-    await body(harness, told)
+    await body(harness, events)
   } finally {
     await harness.close()
   }
@@ -62,14 +62,14 @@ async function pair(harness: TransportHarness): Promise<[TestMember, TestMember]
 }
 
 test('an address that is none ends nothing: it is as one where nobody answers', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const odd = ['', '\n', 'x:65536'].map((address, at) =>
       memberInfo({ id: nodeId(7 + at), name: `odd${at}` }, address),
     )
     a.transport.setPeers([a.info, ...odd])
     await until('each of them is told to be unreachable', () =>
-      odd.every(({ name }) => told.some(({ event }) => isDown(event, name))),
+      odd.every(({ name }) => events.some(({ event }) => isDown(event, name))),
     )
     const b = await startMember(harness, { name: 'n2', id: 2 })
     for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
@@ -159,15 +159,15 @@ const hello = {
 }
 
 void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
-  const strangers = peerAuthority()
+  const otherAuthority = peerAuthority()
   const credentialsOf = (name: string): PeerCredentials =>
-    name === 'n1' ? peerCredentials(strangers, name) : ours(name)
-  await withHarness(credentialsOf, async (harness, told) => {
+    name === 'n1' ? peerCredentials(otherAuthority, name) : ours(name)
+  await withHarness(credentialsOf, async (harness, events) => {
     const [a, b] = await pair(harness)
     await until('both see that the other cannot be reached', () => {
       a.transport.send(probe(a, b, 1))
       b.transport.send(probe(b, a, 1))
-      const down = told.filter(({ event }) => event.kind === 'link-down').map(({ name }) => name)
+      const down = events.filter(({ event }) => event.kind === 'link-down').map(({ name }) => name)
       return down.includes('n1') && down.includes('n2')
     })
     assert.deepEqual([...a.receiver.messages, ...b.receiver.messages], [])
@@ -197,7 +197,7 @@ void test('renewed keys are shown to callers and to whom is called; links that a
   other.listen(0, '127.0.0.1')
   await once(other, 'listening')
   try {
-    await withHarness(ours, async (harness, told) => {
+    await withHarness(ours, async (harness, events) => {
       const [a, b] = await pair(harness)
       await connect(a, b)
       const { port } = other.address() as AddressInfo
@@ -209,7 +209,7 @@ void test('renewed keys are shown to callers and to whom is called; links that a
       const { serialNumber } = new X509Certificate(renewed.certificatePem)
       const { transport } = a
       assert.ok(transport instanceof GrpcTransport && serialNumber !== before)
-      const heard = b.receiver.messages.length
+      const received = b.receiver.messages.length
       transport.renew({ ...renewed, keyPem: key })
       transport.renew(ours('n2'))
       assert.equal(await serialAt(a), before)
@@ -217,10 +217,10 @@ void test('renewed keys are shown to callers and to whom is called; links that a
       assert.equal(await serialAt(a), serialNumber)
       await until('n3 is called with the new one', () => seen.includes(serialNumber))
       a.transport.send(probe(a, b, 7))
-      await until('the old link carries on', () => b.receiver.messages.length > heard)
-      const broken = told.filter(({ event }) => event.kind === 'link-down' && event.name !== 'n3')
+      await until('the old link carries on', () => b.receiver.messages.length > received)
+      const broken = events.filter(({ event }) => event.kind === 'link-down' && event.name !== 'n3')
       assert.deepEqual(broken, [])
-      const kinds = told.map(({ event }) => event.kind).filter((kind) => kind.startsWith('keys'))
+      const kinds = events.map(({ event }) => event.kind).filter((kind) => kind.startsWith('keys'))
       assert.deepEqual(kinds, ['keys-refused', 'keys-refused', 'keys-renewed'])
     })
   } finally {
@@ -229,13 +229,13 @@ void test('renewed keys are shown to callers and to whom is called; links that a
 })
 
 void test('an authority that is taken out lets nobody in who is in: those of the ones that stay come again', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
     const [next, { transport }] = [peerAuthority(), b]
     assert.ok(transport instanceof GrpcTransport && a.transport instanceof GrpcTransport)
     const both = testAuthority.certificatePem + next.certificatePem
-    const downs = (): number => told.filter(({ event }) => event.kind === 'link-down').length
+    const downs = (): number => events.filter(({ event }) => event.kind === 'link-down').length
     transport.renew({ ...ours('n2'), authorityPem: both })
     a.transport.renew({ ...ours('n1'), authorityPem: both })
     a.transport.send(probe(a, b, 1))
@@ -245,43 +245,45 @@ void test('an authority that is taken out lets nobody in who is in: those of the
     // vouched for.
     transport.renew(peerCredentials(next, 'n2'))
     await until('n1 is cut off', () => downs() > 0)
-    const heard = b.receiver.messages.length
+    const received = b.receiver.messages.length
     const error = await callMessages(b, { ...ours('n1'), authorityPem: both }, [encodeHelloFrame(hello)])
     assert.equal(error.code, status.UNAVAILABLE, error.details)
     a.transport.send(probe(a, b, 2))
-    assert.equal(b.receiver.messages.length, heard)
+    assert.equal(b.receiver.messages.length, received)
     a.transport.renew({ ...peerCredentials(next, 'n1'), authorityPem: both })
     await until('n1 is back', () => {
       a.transport.send(probe(a, b, 3))
-      return b.receiver.messages.length > heard
+      return b.receiver.messages.length > received
     })
   })
 })
 
 void test('a member is not mistaken for another one that has its address', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     // What used to be n3's address is n2's now.
     const moved = { ...memberInfo({ id: nodeId(3), name: 'n3' }, b.info.peerAddress) }
     a.transport.setPeers([a.info, moved])
     await until('it is told', () =>
-      told.some(({ event }) => event.kind === 'link-down' && /names member "n2", not "n3"/.test(event.cause)),
+      events.some(
+        ({ event }) => event.kind === 'link-down' && /names member "n2", not "n3"/.test(event.cause),
+      ),
     )
     assert.deepEqual(b.receiver.messages, [])
   })
 })
 
 void test('a caller is refused with one clear line whatever it gets wrong', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
     const nameless = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: [] })
     const both = ['orch://member/n1', 'orch://member/n2']
-    const twofold = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: both })
+    const twoNames = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: both })
     const [n1, n3] = [ours('n1'), ours('n3')]
     const cases: readonly [PeerCredentials, Uint8Array, status, RegExp][] = [
       [nameless, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
-      [twofold, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
+      [twoNames, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
       [n3, encodeHelloFrame(hello), status.PERMISSION_DENIED, /"n3" was used as member "n1"/],
       [
         n3,
@@ -316,13 +318,13 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
       [n1, Uint8Array.of(1, 2, 3), status.INVALID_ARGUMENT, /.+/],
       [n1, new Uint8Array(), status.INVALID_ARGUMENT, /begins with one greeting/],
     ]
-    for (const [caller, frame, code, words] of cases) {
+    for (const [caller, frame, code, pattern] of cases) {
       const error = await callMessages(b, caller, [frame])
       assert.equal(error.code, code, error.details)
-      assert.match(decodeURI(error.details), words)
+      assert.match(decodeURI(error.details), pattern)
     }
     assert.equal(
-      told.filter(({ name, event }) => name === 'n2' && event.kind === 'refused').length,
+      events.filter(({ name, event }) => name === 'n2' && event.kind === 'refused').length,
       cases.length,
     )
     assert.deepEqual(b.receiver.messages, [])
@@ -331,19 +333,19 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
 })
 
 void test('a member that comes with another log than it is known by is turned away for good', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const [, b] = await pair(harness)
     b.receiver.known.set(nodeId(1), 'the log it lost')
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello)])
     assert.equal(error.code, status.OUT_OF_RANGE)
     assert.match(error.details, /known by another log/)
     assert.deepEqual(b.receiver.messages, [])
-    assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'lost-log'))
+    assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'lost-log'))
   })
 })
 
 void test('a member of a cluster that was founded apart is refused in one line, which names both', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const [, b] = await pair(harness)
     const apart = { ...hello, identity: { ...hello.identity, clusterId: 'c2' } }
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(apart)])
@@ -362,7 +364,7 @@ void test('a member of a cluster that was founded apart is refused in one line, 
       status.FAILED_PRECONDITION,
     )
     assert.deepEqual([b.receiver.messages, b.receiver.snapshots], [[], []])
-    assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'other-cluster'))
+    assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'other-cluster'))
   })
 })
 
@@ -392,29 +394,29 @@ void test('a caller refuses a receiver that was founded apart and does not notic
       cause === null ? resolve(bound) : reject(cause),
     )
   })
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     a.transport.setPeers([a.info, memberInfo({ id: nodeId(2), name: 'n2' }, `127.0.0.1:${port}`)])
     await until('it is told', () =>
-      told.some(
+      events.some(
         ({ event }) =>
           event.kind === 'link-down' && /"n2" belongs to cluster c2, this member/.test(event.cause),
       ),
     )
-    assert.ok(!told.some(({ event }) => event.kind === 'link-up'), `after ${frames} hellos`)
+    assert.ok(!events.some(({ event }) => event.kind === 'link-up'), `after ${frames} hellos`)
   })
   server.forceShutdown()
 })
 
 void test('of two processes that speak as one member the newer is turned away, until the older has ended', async () => {
-  await withHarness(ours, async (harness, told) => {
+  await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
     const clone = { ...hello, process: 7 }
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(clone)])
     assert.equal(error.code, status.ALREADY_EXISTS)
     assert.equal(error.details, 'another process speaks as this member ("n1"): stop one of the two')
-    assert.ok(told.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
+    assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
     a.transport.send(probe(a, b, 5))
     await until('the older one is still heard', () => b.receiver.messages.length > 0)
     // One of before there were names of processes is not told apart.
@@ -603,8 +605,8 @@ void test('dialing addresses raises no warnings of the runtime', async () => {
 void test('a member whose certificate is not its own, or whose port is taken, does not start', async () => {
   const base = { cluster: 'test', self: { id: nodeId(1), name: 'n1' }, clock, random: new SeededRandom(1) }
   const common = { ...base, limits: testLimits, onEvent: () => undefined }
-  const refused = (words: RegExp) => (cause: unknown) =>
-    cause instanceof TransportFailure && cause.code === 'identity' && words.test(cause.message)
+  const refused = (pattern: RegExp) => (cause: unknown) =>
+    cause instanceof TransportError && cause.code === 'identity' && pattern.test(cause.message)
   const listenAddress = '127.0.0.1:0'
   const make = (peer: PeerCredentials): GrpcTransport =>
     new GrpcTransport({ ...common, listenAddress, credentials: peer })
@@ -614,9 +616,9 @@ void test('a member whose certificate is not its own, or whose port is taken, do
   await withHarness(ours, async (harness) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const taken = startMember(harness, { name: 'n2', id: 2, after: a.info })
-    const words = /^cannot listen for peers on 127\.0\.0\.1:\d+: the port is taken$/
+    const pattern = /^cannot listen for peers on 127\.0\.0\.1:\d+: the port is taken$/
     await assert.rejects(taken, (cause) => {
-      return cause instanceof TransportFailure && cause.code === 'listen' && words.test(cause.message)
+      return cause instanceof TransportError && cause.code === 'listen' && pattern.test(cause.message)
     })
   })
 })

@@ -15,7 +15,7 @@ void test('a cut stops one direction only, until it is healed', async () => {
   const a = await startMember(harness, { name: 'n1', id: 1 })
   const b = await startMember(harness, { name: 'n2', id: 2 })
   for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
-  network.cut(a.info.id, b.info.id)
+  network.block(a.info.id, b.info.id)
   a.transport.send({ kind: 'read-request', from: a.info.id, to: b.info.id, term: term(1), round: 1 })
   await until('it is told', () => a.receiver.unreachables.length === 1)
   await connect(b, a)

@@ -28,11 +28,11 @@ type ServerStream = {
 async function olderPeer(): Promise<{
   readonly server: Server
   readonly port: number
-  readonly heard: string[]
+  readonly received: string[]
 }> {
   const { certificatePem, keyPem } = peerCredentials(testAuthority, 'n2')
   const server = new Server()
-  const heard: string[] = []
+  const received: string[] = []
   const serial = { requestSerialize: asIs, requestDeserialize: asIs }
   const answers = { responseSerialize: asIs, responseDeserialize: asIs }
   const shape = { path: method.messages, requestStream: true, responseStream: true }
@@ -56,7 +56,7 @@ async function olderPeer(): Promise<{
               stream.emit('error', { code: status.FAILED_PRECONDITION, details: 'speaks another protocol' })
           } else {
             for (const message of frame.messages) {
-              heard.push(message.kind === 'core' ? message.message.kind : message.kind)
+              received.push(message.kind === 'core' ? message.message.kind : message.kind)
             }
           }
         })
@@ -70,31 +70,31 @@ async function olderPeer(): Promise<{
       cause === null ? resolve(bound) : reject(cause),
     )
   })
-  return { server, port, heard }
+  return { server, port, received }
 }
 
 void test('a peer of the version before gets all it knows, and nothing else', async () => {
-  const { server, port, heard } = await olderPeer()
+  const { server, port, received } = await olderPeer()
   const harness = grpcHarness()
   try {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const old = memberInfo({ id: nodeId(2), name: 'n2' }, `127.0.0.1:${port}`)
     a.transport.setPeers([a.info, old])
     const random = new SeededRandom(1)
-    const say = (kind: (typeof sampleKinds)[number]): void =>
+    const send = (kind: (typeof sampleKinds)[number]): void =>
       a.transport.send(sampleMessage(kind, random, { from: a.info.id, to: old.id }))
     await until('the link is up', () => {
-      say('timeout-now')
-      return heard.length > 0
+      send('timeout-now')
+      return received.length > 0
     })
-    for (const kind of sampleKinds) say(kind)
+    for (const kind of sampleKinds) send(kind)
     const late = [
       ...['change-wanted', 'change-answer', 'transfer-wanted', 'entries-wanted', 'entries-sent', 'founding'],
       ...['members-wanted', 'members', 'transfer-refused'],
     ]
     const known = sampleKinds.filter((kind) => !late.includes(kind))
-    await until('all it knows has arrived', () => known.every((kind) => heard.includes(kind)))
-    for (const kind of late) assert.ok(!heard.includes(kind), kind)
+    await until('all it knows has arrived', () => known.every((kind) => received.includes(kind)))
+    for (const kind of late) assert.ok(!received.includes(kind), kind)
   } finally {
     await harness.close()
     server.forceShutdown()

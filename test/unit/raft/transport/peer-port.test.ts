@@ -11,7 +11,7 @@ import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TransportFailure } from '../../../../raft/transport/errors.ts'
+import { TransportError } from '../../../../raft/transport/errors.ts'
 import { PeerPort } from '../../../../raft/transport/peer-port.ts'
 import type { RefusedConnection } from '../../../../raft/transport/peer-port.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
@@ -26,7 +26,7 @@ async function open(t: TestContext, connectionsMax = 40, address = '127.0.0.1:0'
     take: (socket) => void taken.push(socket),
     refused: (one) => void refused.push(one),
   })
-  t.after(() => peers.hangUp())
+  t.after(() => peers.disconnect())
   return { peers, taken, refused, port: await peers.listen(address) }
 }
 
@@ -60,14 +60,14 @@ void test('connections are given away as they come, and known until they end', a
 
 void test('what cannot be listened on is told in a few words', async (t) => {
   const { port } = await open(t)
-  for (const [address, words] of [
+  for (const [address, pattern] of [
     [`127.0.0.1:${port}`, 'the port is taken'],
     ['192.0.2.1:0', 'this machine has no such address'],
     ['no-such-host.invalid:0', 'no address is known for that name'],
   ] as const) {
     await assert.rejects(open(t, 40, address), (cause) => {
-      assert.ok(cause instanceof TransportFailure)
-      assert.equal(cause.message, `cannot listen for peers on ${address}: ${words}`)
+      assert.ok(cause instanceof TransportError)
+      assert.equal(cause.message, `cannot listen for peers on ${address}: ${pattern}`)
       return cause.code === 'listen'
     })
   }
@@ -103,8 +103,8 @@ void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
   assert.equal(refused.code, 'ECONNREFUSED')
   assert.equal(peers.size, 2)
   const gone = sockets.map((socket) => once(socket, 'close'))
-  peers.hangUp()
-  peers.hangUp()
+  peers.disconnect()
+  peers.disconnect()
   await Promise.all(gone)
   await until(() => peers.size === 0)
 })
@@ -116,7 +116,7 @@ void test('closed before it listens, it says so', async () => {
   })
   const listening = peers.listen('127.0.0.1:0')
   peers.close()
-  await assert.rejects(listening, (cause) => cause instanceof TransportFailure && cause.code === 'closed')
+  await assert.rejects(listening, (cause) => cause instanceof TransportError && cause.code === 'closed')
 })
 
 void test('a connection whose handshake was not accepted in time is closed, whatever it is doing', async (t) => {
@@ -153,8 +153,8 @@ void test('one address has a share of the connections, and addresses without mem
   await until(() => peers.size === 5)
   for (let left = 6; left > 0; left--) await silent('127.0.0.3')
   await until(() => peers.size === 9)
-  const stranger = await silent('127.0.0.4')
-  await once(stranger, 'close')
+  const unknownCaller = await silent('127.0.0.4')
+  await once(unknownCaller, 'close')
   // Two were beyond the share of 127.0.0.2, two beyond that of 127.0.0.3, and the last one beyond
   // that of all strangers.
   assert.deepEqual(

@@ -49,14 +49,14 @@ async function call(to: TestMember, path: string, frames: readonly Uint8Array[])
 }
 
 void test('noise on the wire disturbs nobody, and a few lines name who sends it', async () => {
-  const told: TransportEvent[] = []
-  const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && told.push(event)) })
+  const events: TransportEvent[] = []
+  const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && events.push(event)) })
   try {
-    const mad = await startMember(harness, { name: 'n1', id: 1 })
+    const faulty = await startMember(harness, { name: 'n1', id: 1 })
     const called = await startMember(harness, { name: 'n2', id: 2 })
     const quiet = await startMember(harness, { name: 'n3', id: 3 })
-    const members = [mad.info, called.info, quiet.info]
-    for (const { transport } of [mad, called, quiet]) transport.setPeers(members)
+    const members = [faulty.info, called.info, quiet.info]
+    for (const { transport } of [faulty, called, quiet]) transport.setPeers(members)
     await connect(quiet, called)
 
     const hello = encodeHelloFrame({
@@ -91,13 +91,13 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
         called.receiver.messages.filter((message) => 'round' in message && message.round > 100).length === 10
       )
     })
-    const lines = told.filter((event) => event.kind === 'refused')
+    const lines = events.filter((event) => event.kind === 'refused')
     assert.ok(lines.length > 0 && lines.length < calls / 2, `${lines.length} lines`)
     // A connection that a refused caller leaves open is closed later, and has no name then.
     for (const { reason, detail } of lines)
       assert.match(detail, reason === 'no-handshake' ? /within/ : /"n1"/)
     assert.equal(called.receiver.snapshots.length, 0)
-    await connect(mad, called)
+    await connect(faulty, called)
   } finally {
     await harness.close()
   }
@@ -109,8 +109,8 @@ function isTurnedAway({ code }: ServiceError): boolean {
 }
 
 void test('a member that sends what cannot be true loses its link, is counted and reported in a few lines, and may come again', async () => {
-  const told: TransportEvent[] = []
-  const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && told.push(event)) })
+  const events: TransportEvent[] = []
+  const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && events.push(event)) })
   try {
     const liar = await startMember(harness, { name: 'n1', id: 1 })
     const called = await startMember(harness, { name: 'n2', id: 2 })
@@ -123,7 +123,7 @@ void test('a member that sends what cannot be true loses its link, is counted an
     }
     transport.refuse(nodeId(3), 'nobody speaks as that member')
     await connect(liar, called)
-    const lines = told.filter((event) => event.kind === 'refused' && event.reason === 'violation')
+    const lines = events.filter((event) => event.kind === 'refused' && event.reason === 'violation')
     assert.ok(lines.length > 0 && lines.length < 20, `${lines.length} lines`)
     for (const line of lines)
       assert.match(line.kind === 'refused' ? line.detail : '', /member "n1": it accepts entry 9/)

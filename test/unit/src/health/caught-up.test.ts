@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConsensusFailure, noIndex } from '../../../../raft/index.ts'
+import { ConsensusError, noIndex } from '../../../../raft/index.ts'
 import type { LogIndex } from '../../../../raft/index.ts'
 import { CaughtUp } from '../../../../src/health/caught-up.ts'
 import { WatchGuard } from '../../../../src/health/watch-guard.ts'
@@ -16,9 +16,7 @@ class Barrier {
 
   barrier(): Promise<LogIndex> {
     this.asked++
-    return this.open
-      ? Promise.resolve(noIndex)
-      : Promise.reject(new ConsensusFailure('timed-out', 'no quorum'))
+    return this.open ? Promise.resolve(noIndex) : Promise.reject(new ConsensusError('timed-out', 'no quorum'))
   }
 }
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { ConsensusFailure } from '../../../../raft/index.ts'
+import { ConsensusError } from '../../../../raft/index.ts'
 import type { MemberChange } from '../../../../raft/index.ts'
 import { IssueFailure, JoinService } from '../../../../src/membership/join-service.ts'
 import type { JoinServiceParts } from '../../../../src/membership/join-service.ts'
@@ -82,8 +82,8 @@ for (const when of ['before', 'after'] as const) {
   void test(`an answer lost ${when} the change was made is asked for again, and it is the same member`, async () => {
     const { service, members, records, clock, issue } = serviceOf()
     const id = await issue()
-    members.failures.push({ when, cause: new ConsensusFailure('timed-out', 'too slow') })
-    await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+    members.failures.push({ when, cause: new ConsensusError('timed-out', 'too slow') })
+    await assert.rejects(service.join(id, request, forEver), ConsensusError)
     const drawn = records.find(id)?.record.joining?.memberId
     // What was begun in time is completed also when the hour is over.
     await clock.advance(limits.joinTokenMsMax)
@@ -96,8 +96,8 @@ for (const when of ['before', 'after'] as const) {
 void test('a member that was removed before its process was answered comes in under another id', async () => {
   const { service, members, records, issue } = serviceOf()
   const id = await issue()
-  members.failures.push({ when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') })
-  await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+  members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
+  await assert.rejects(service.join(id, request, forEver), ConsensusError)
   const first = members.named('n4')?.id ?? assert.fail('it was added')
   await members.changeMembers({ kind: 'remove', id: first })
   const answer = await service.join(id, request, forEver)
@@ -182,14 +182,14 @@ void test('membership is decided by memory after a barrier, not by the last stat
 void test('the record of a token stays during the join, and is removed an hour after the member joined or left', async () => {
   const { service, members, records, clock, issue } = serviceOf()
   const id = await issue()
-  const lost = { when: 'after', cause: new ConsensusFailure('timed-out', 'too slow') } as const
+  const lost = { when: 'after', cause: new ConsensusError('timed-out', 'too slow') } as const
   members.failures.push({ ...lost, when: 'before' })
-  await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+  await assert.rejects(service.join(id, request, forEver), ConsensusError)
   await clock.advance(limits.joinTokenMsMax)
   await issue('n5')
   assert.ok(records.find(id) !== null, 'its seat is taken, and it may ask again')
   members.failures.push(lost)
-  await assert.rejects(service.join(id, request, forEver), ConsensusFailure)
+  await assert.rejects(service.join(id, request, forEver), ConsensusError)
   await clock.advance(limits.joinTokenMsMax)
   await issue('n5')
   assert.equal((await service.join(id, request, forEver)).memberId, members.named('n4')?.id)

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConsensusFailure, initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
+import { ConsensusError, initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { Configuration, MemberChange, MemberInfo } from '../../../../raft/index.ts'
 import { MemberAdmin } from '../../../../src/membership/member-admin.ts'
 import { MembersFailure } from '../../../../src/membership/members.ts'
@@ -71,7 +71,7 @@ void test('an unknown name is rejected by every member', async () => {
 })
 
 void test('without a read barrier there is no answer', async () => {
-  const failure = new ConsensusFailure('timed-out', 'no leader in time')
+  const failure = new ConsensusError('timed-out', 'no leader in time')
   const desk = new MemberAdmin({
     configuration: () => initialConfiguration(founders),
     consensus: {

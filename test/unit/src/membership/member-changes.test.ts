@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConsensusFailure, MembershipFailure, logIndex, nodeId } from '../../../../raft/index.ts'
+import { ConsensusError, MembershipError, logIndex, nodeId } from '../../../../raft/index.ts'
 import type {
   ChangeRefusal,
   Configuration,
@@ -115,7 +115,7 @@ const refusals: readonly (readonly [ChangeRefusal, number, string])[] = [
 for (const [reason, code, word] of refusals) {
   void test(`${reason} is a ${code} with the way forward and its cause`, async () => {
     const { changes, deadlineMs } = start(() =>
-      Promise.reject(new MembershipFailure(reason, 'do this instead')),
+      Promise.reject(new MembershipError(reason, 'do this instead')),
     )
     const error = await failure(changes.apply(pin, deadlineMs))
     assert.equal(httpCodeOf(error.code), code)
@@ -133,7 +133,7 @@ for (const [code, expected] of [
   ['no-leader', 504],
 ] as const) {
   void test(`consensus that is ${code} is a ${expected}`, async () => {
-    const { changes, deadlineMs } = start(() => Promise.reject(new ConsensusFailure(code, 'why')))
+    const { changes, deadlineMs } = start(() => Promise.reject(new ConsensusError(code, 'why')))
     assert.equal(httpCodeOf((await failure(changes.apply(pin, deadlineMs))).code), expected)
   })
 }

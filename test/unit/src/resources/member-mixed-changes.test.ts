@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { MembershipFailure } from '../../../../raft/index.ts'
+import { MembershipError } from '../../../../raft/index.ts'
 import type { MemberInfo } from '../../../../raft/index.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
 import { encode, parseStored } from '../../../../src/registry/kinds/encode.ts'
@@ -149,7 +149,7 @@ void test('of two changes of which the second is refused after all, the first is
   const { consensus } = api
   others.behindChange = async () => {
     consensus.changeMembers = () =>
-      Promise.reject(new MembershipFailure('below-live-quorum', 'start them first'))
+      Promise.reject(new MembershipError('below-live-quorum', 'start them first'))
   }
   const body = { spec: { role: 'Learner', peerAddress: 'h9:1', clientAddress: 'h9:2' } }
   const refusal = await refused(api.patch({ kind, name, body }))

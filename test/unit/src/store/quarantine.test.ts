@@ -261,7 +261,7 @@ void test('members that reached one index in different ways have equal samples t
 void test('a state at which apply stopped is replaced by one beyond that index only', async () => {
   const machine = await openMachine({ home: new MemoryKeyValueDatabases(), clock: new ManualClock() })
   applyUpTo(machine, log, 200)
-  machine.distrust('the command at index 201 is not what its proposer made', logIndex(201))
+  machine.quarantineState('the command at index 201 is not what its proposer made', logIndex(201))
   assert.deepEqual([machine.wanted, machine.room], [201, 0])
   await assert.rejects(stageFrom(200, machine), { code: 'stale' })
   await machine.installSnapshot(await stageFrom(201, machine))

@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConsensusFailure } from '../../../../raft/index.ts'
-import type { ConsensusFailureCode, Fate } from '../../../../raft/index.ts'
+import { ConsensusError } from '../../../../raft/index.ts'
+import type { ConsensusErrorCode, ProposalResult } from '../../../../raft/index.ts'
 import type { Outcome } from '../../../../src/store/command.ts'
 import { StoreError } from '../../../../src/store/store-errors.ts'
 import { defaultStoreLimits } from '../../../../src/store/store-limits.ts'
@@ -21,20 +21,20 @@ const command = write(put(configMapKey('a'), '1'))
 
 /** Returns the same outcome for every proposal and barrier. */
 class Answering extends LocalConsensus {
-  answer: Fate<Outcome> | ConsensusFailureCode = 'stopped'
+  answer: ProposalResult<Outcome> | ConsensusErrorCode = 'stopped'
 
   readonly deadlinesMs: number[] = []
 
-  override async propose(_payload?: Uint8Array, deadlineMs = 0): Promise<Fate<Outcome>> {
+  override async propose(_payload?: Uint8Array, deadlineMs = 0): Promise<ProposalResult<Outcome>> {
     this.deadlinesMs.push(deadlineMs)
-    if (typeof this.answer === 'string') throw new ConsensusFailure(this.answer, 'as told')
+    if (typeof this.answer === 'string') throw new ConsensusError(this.answer, 'as told')
     return this.answer
   }
 
   override async barrier(deadlineMs = 0): Promise<never> {
     this.deadlinesMs.push(deadlineMs)
     assert.ok(typeof this.answer === 'string')
-    throw new ConsensusFailure(this.answer, 'as told')
+    throw new ConsensusError(this.answer, 'as told')
   }
 }
 
@@ -53,7 +53,7 @@ async function answering(): Promise<{ store: Store; consensus: Answering; close:
   }
 }
 
-const fates: readonly (readonly [Fate<Outcome>, code: string, applied: string])[] = [
+const fates: readonly (readonly [ProposalResult<Outcome>, code: string, applied: string])[] = [
   [{ kind: 'not-applied', reason: 'no-leader' }, 'timed-out', 'no'],
   [{ kind: 'not-applied', reason: 'overloaded' }, 'overloaded', 'no'],
   [{ kind: 'not-applied', reason: 'stopped' }, 'stopped', 'no'],
@@ -74,7 +74,7 @@ for (const [fate, code, applied] of fates) {
   })
 }
 
-const failures: readonly (readonly [ConsensusFailureCode, string])[] = [
+const failures: readonly (readonly [ConsensusErrorCode, string])[] = [
   ['timed-out', 'timed-out'],
   ['no-leader', 'timed-out'],
   ['overloaded', 'overloaded'],

@@ -22,7 +22,7 @@ export type IntactGroup = {
  * continues the checksum and the sequence of the one before it, so nothing that was written between
  * two of them is missing.
  */
-export class Stretch {
+export class IntactRun {
   /** The last one; null when the run has none. */
   base: SnapshotMeta | null = null
   hardState: HardState | null = null
@@ -118,7 +118,7 @@ export class Stretch {
         if (this.last !== null && record.meta.index > this.last.index) return 'a base beyond the log'
         this.base = record.meta
         this.configuration ??= record.meta.configuration
-        this.index?.cut(logIndex(record.meta.index + 1))
+        this.index?.compact(logIndex(record.meta.index + 1))
         return null
       case 'snapshot':
         this.base = record.meta

@@ -3,18 +3,18 @@ import { logIndex } from '../core/types.ts'
 import type { Entry, LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { LogDisk, LogFile } from '../ports.ts'
 import type { EntryPlace } from './entry-index.ts'
-import { damaged, LogFailure, replaceMember } from './errors.ts'
+import { damaged, LogError, replaceMember } from './errors.ts'
 import { decodeRecord } from './group-decoder.ts'
 import { segmentName, segmentNumber } from './layout.ts'
-import type { WoundedSummary } from './log-protocol.ts'
-import { judgeFetched, planLogRepair } from './plan-repair.ts'
-import type { LogRepairPlan, Wound } from './plan-repair.ts'
+import type { DamageSummary } from './log-protocol.ts'
+import { checkFetched, planLogRepair } from './plan-repair.ts'
+import type { LogRepairPlan, LogDamage } from './plan-repair.ts'
 import { lastRun } from './recover.ts'
 import { rewriteLog } from './rewrite.ts'
 import { salvage } from './salvage.ts'
 import type { Salvage } from './salvage.ts'
 import type { LogOwner } from './segment.ts'
-import type { Stretch } from './stretch.ts'
+import type { IntactRun } from './intact-run.ts'
 
 /** What is given to repair a log. */
 export type LogRepair = {
@@ -28,17 +28,17 @@ export type LogRepair = {
  * A log that recovery refused, and of which enough is intact to know what is missing. Nothing may
  * be appended to it.
  */
-export class WoundedLog {
-  readonly wound: Wound
+export class RepairableLog {
+  readonly damage: LogDamage
   /** The refusal, in one line. */
-  readonly cause: LogFailure
+  readonly cause: LogError
   readonly #disk: LogDisk
   readonly #owner: LogOwner
   readonly #salvage: Salvage
   readonly #lastSegment: number
 
   /** @returns null when what is missing cannot be told: the refusal stands */
-  static find(disk: LogDisk, owner: LogOwner, cause: LogFailure): WoundedLog | null {
+  static find(disk: LogDisk, owner: LogOwner, cause: LogError): RepairableLog | null {
     if (cause.code !== 'damaged' && cause.code !== 'missing-segment') return null
     const numbers = disk
       .list()
@@ -48,52 +48,52 @@ export class WoundedLog {
     if (numbers.length === 0) return null
     try {
       const found = salvage(disk, owner, lastRun(numbers))
-      const wound = found === null ? null : woundOf(disk, found)
-      if (found === null || wound === null) return null
+      const damage = found === null ? null : damageOf(disk, found)
+      if (found === null || damage === null) return null
       const lastSegment = present(numbers.at(-1), 'there is a segment')
-      return new WoundedLog({ disk, owner, cause, found, wound, lastSegment })
+      return new RepairableLog({ disk, owner, cause, found, damage, lastSegment })
     } catch (other) {
       // What else is wrong with it says less than the first finding.
-      if (other instanceof LogFailure && other.code !== 'io') return null
+      if (other instanceof LogError && other.code !== 'io') return null
       throw other
     }
   }
 
-  private constructor(parts: {
+  private constructor(options: {
     readonly disk: LogDisk
     readonly owner: LogOwner
-    readonly cause: LogFailure
+    readonly cause: LogError
     readonly found: Salvage
-    readonly wound: Wound
+    readonly damage: LogDamage
     readonly lastSegment: number
   }) {
-    this.#disk = parts.disk
-    this.#owner = parts.owner
-    this.cause = parts.cause
-    this.#salvage = parts.found
-    this.wound = parts.wound
-    this.#lastSegment = parts.lastSegment
+    this.#disk = options.disk
+    this.#owner = options.owner
+    this.cause = options.cause
+    this.#salvage = options.found
+    this.damage = options.damage
+    this.#lastSegment = options.lastSegment
   }
 
   plan(covered: SnapshotMeta | null): LogRepairPlan {
-    return planLogRepair(this.wound, covered)
+    return planLogRepair(this.damage, covered)
   }
 
   /**
    * Writes the log anew, so that recovery finds it whole. A crash leaves it as it was or repaired.
    *
    * @returns one line on what was done
-   * @throws LogFailure the refusal, when what is given does not suffice; `io`, `disk-full`
+   * @throws LogError the refusal, when what is given does not suffice; `io`, `disk-full`
    */
   repair({ covered, entries }: LogRepair): string {
     const plan = this.plan(covered)
-    if (plan.kind === 'refuse') throw this.refusal(plan.why)
-    const { wound } = this
+    if (plan.kind === 'refuse') throw this.refusal(plan.reason)
+    const { damage } = this
     let fetched: readonly Entry[] = []
     if (plan.kind === 'fetch') {
-      const wrong = judgeFetched(wound.anchor, plan.first, entries)
+      const wrong = checkFetched(damage.anchor, plan.first, entries)
       if (wrong !== null) throw this.refusal(wrong)
-      fetched = entries.slice(0, wound.first - plan.first)
+      fetched = entries.slice(0, damage.first - plan.first)
     }
     this.#checkCovered(plan.base)
     rewriteLog(this.#disk, {
@@ -102,22 +102,22 @@ export class WoundedLog {
       lastSegment: this.#lastSegment,
       sequence: Math.max(this.#salvage.behind.sequence, this.#salvage.before?.sequence ?? 0),
       base: plan.base,
-      hardState: wound.hardState,
+      hardState: damage.hardState,
       entries: this.#entries(plan.base, fetched),
     })
     const source =
       plan.kind === 'fetch'
-        ? `entries ${plan.first} to ${wound.first - 1} came from a peer`
+        ? `entries ${plan.first} to ${damage.first - 1} came from a peer`
         : `no entry above ${plan.base.index}, which the state holds, was lost`
     return `repaired: ${this.finding}; ${source}; the log was written anew`
   }
 
-  get summary(): WoundedSummary {
-    const { wound, cause } = this
+  get summary(): DamageSummary {
+    const { damage, cause } = this
     return {
-      base: wound.base,
-      lastIndex: wound.last.index,
-      configuration: wound.configuration,
+      base: damage.base,
+      lastIndex: damage.last.index,
+      configuration: damage.configuration,
       logId: Buffer.from(this.#salvage.logId).toString('hex'),
       refusal: cause.message,
     }
@@ -128,33 +128,33 @@ export class WoundedLog {
     return this.cause.message.replace(`; ${replaceMember}`, '')
   }
 
-  refusal(why: string): LogFailure {
-    return new LogFailure(
+  refusal(reason: string): LogError {
+    return new LogError(
       this.cause.code,
-      `${this.finding}; it cannot be repaired, as ${why}; ${replaceMember}`,
+      `${this.finding}; it cannot be repaired, as ${reason}; ${replaceMember}`,
     )
   }
 
   /** A database of another history than the log's says nothing about it. */
   #checkCovered(base: SnapshotMeta): void {
     const { behind } = this.#salvage
-    if (base.index < this.wound.first || behind.index?.has(base.index) !== true) return
+    if (base.index < this.damage.first || behind.index?.has(base.index) !== true) return
     const { term } = entryAt(this.#disk, behind, base.index)
     if (term !== base.term) throw this.refusal('the database holds another entry than the log')
   }
 
   *#entries(base: SnapshotMeta, fetched: readonly Entry[]): Generator<Entry> {
-    const { wound } = this
+    const { damage } = this
     const { before, behind } = this.#salvage
-    const fetchedFirst = fetched[0]?.index ?? wound.first
+    const fetchedFirst = fetched[0]?.index ?? damage.first
     if (before !== null) yield* readEntries(this.#disk, before, logIndex(base.index + 1), fetchedFirst - 1)
     yield* fetched
-    const first = logIndex(Math.max(base.index + 1, wound.first))
-    yield* readEntries(this.#disk, behind, first, wound.last.index)
+    const first = logIndex(Math.max(base.index + 1, damage.first))
+    yield* readEntries(this.#disk, behind, first, damage.last.index)
   }
 }
 
-function woundOf(disk: LogDisk, { before, behind }: Salvage): Wound | null {
+function damageOf(disk: LogDisk, { before, behind }: Salvage): LogDamage | null {
   const base = behind.base ?? before?.base ?? null
   const { hardState, last, index } = behind
   if (base === null || hardState === null || last === null || index === null) return null
@@ -174,13 +174,13 @@ function woundOf(disk: LogDisk, { before, behind }: Salvage): Wound | null {
   }
 }
 
-function entryAt(disk: LogDisk, stretch: Stretch, index: LogIndex): Entry {
-  const [entry] = [...readEntries(disk, stretch, index, index)]
+function entryAt(disk: LogDisk, run: IntactRun, index: LogIndex): Entry {
+  const [entry] = [...readEntries(disk, run, index, index)]
   return present(entry, 'the stretch has the entry')
 }
 
-/** Entries of a stretch, a file open at a time. @throws LogFailure */
-function* readEntries(disk: LogDisk, { index }: Stretch, from: LogIndex, to: number): Generator<Entry> {
+/** Entries of a stretch, a file open at a time. @throws LogError */
+function* readEntries(disk: LogDisk, { index }: IntactRun, from: LogIndex, to: number): Generator<Entry> {
   let open = null as { readonly number: number; readonly file: LogFile } | null
   try {
     for (let next = from; next <= to; next = logIndex(next + 1)) {

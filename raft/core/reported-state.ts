@@ -5,7 +5,7 @@ import type { LogIndex, NodeId, Term } from './types.ts'
 /**
  * Where the last Ready left off. What is promised there is not taken back within the core's life.
  */
-export type Past = {
+export type ReportedState = {
   readonly role: Role
   readonly term: Term
   readonly vote: NodeId | null
@@ -16,7 +16,7 @@ export type Past = {
   readonly lastTerm: Term
 }
 
-export const noPast: Past = Object.freeze({
+export const nothingReported: ReportedState = Object.freeze({
   role: 'follower',
   term: noTerm,
   vote: null,
