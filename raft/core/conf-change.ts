@@ -7,11 +7,11 @@ import type { State } from './state.ts'
 import type { Configuration, LogIndex, MemberInfo, NodeId } from './types.ts'
 
 /**
- * Puts a new membership in force, jointly where more than one voter changes (thesis §4.1, §4.3).
+ * Puts a new membership in force, jointly if more than one voter changes (thesis §4.1, §4.3).
  *
- * One change at a time, and only once this leader has committed an entry of its term: else two
- * leaders could each make a change that the other's quorum does not overlap (the flaw found in 2015
- * in single-step changes).
+ * Only one change at a time, and only after this leader has committed an entry of its term:
+ * otherwise two leaders could each make a change whose quorums do not overlap (the bug found in
+ * 2015 in single-server changes).
  */
 export function proposeConfiguration(state: State, members: readonly MemberInfo[]): ChangeAnswer {
   const reason = rejectReason(state)
@@ -27,7 +27,7 @@ export function proposeConfiguration(state: State, members: readonly MemberInfo[
   return { kind: 'accepted', index: appendConfiguration(state, transition(present, target)) }
 }
 
-/** Once the joint configuration is committed, the leader ends it by itself. */
+/** Leaves the joint configuration once it is committed. */
 export function maybeLeaveJoint(state: State): void {
   const present = configuration(state)
   if (present.votersOutgoing === null || !present.autoLeave) return
@@ -57,8 +57,8 @@ export function simpleConfiguration(members: readonly MemberInfo[]): Configurati
 }
 
 /**
- * The first step from one simple configuration to another: the target itself, or the joint one
- * before it.
+ * Returns the next configuration on the way from one simple configuration to another: the target
+ * itself, or the joint one before it.
  */
 export function transition(from: Configuration, target: Configuration): Configuration {
   assert(from.votersOutgoing === null, 'a change starts from a simple configuration')
@@ -70,8 +70,8 @@ export function transition(from: Configuration, target: Configuration): Configur
   const wanted = new Map(target.members.map((member) => [member.id, member]))
   const outgoing = from.members.filter((member) => from.voters.includes(member.id))
   const members = new Map(target.members.map((member) => [member.id, member]))
-  // A voter on its way out, or on its way to learner, is a voter until the joint configuration is
-  // left.
+  // An outgoing voter, also one that becomes a learner, stays a voter until the joint configuration
+  // is left.
   for (const member of outgoing) {
     if (!target.voters.includes(member.id)) {
       members.set(member.id, { ...(wanted.get(member.id) ?? member), role: 'voter' })

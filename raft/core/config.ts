@@ -6,17 +6,17 @@ import type { NodeId } from './types.ts'
 export type CoreConfig = {
   readonly id: NodeId
   /**
-   * A follower that hears no leader for this many ticks up to twice as many (drawn anew each time)
-   * stands.
+   * Minimum election timeout: a follower without a message of the leader for this many ticks, up to
+   * twice as many (drawn again each time), campaigns.
    */
   readonly electionTicks: number
   /** A leader sends a heartbeat at least this often. At most a third of `electionTicks`. */
   readonly heartbeatTicks: number
   /** Entries in one append message, in bytes; one entry always fits. */
   readonly appendBytesMax: number
-  /** Append messages under way to one follower. */
+  /** Append messages in flight to one follower. */
   readonly inflightMessagesMax: number
-  /** Bytes under way to one follower. */
+  /** Bytes in flight to one follower. */
   readonly inflightBytesMax: number
   /** Proposed and not yet committed on the leader; above it proposals are dropped. */
   readonly uncommittedBytesMax: number
@@ -25,14 +25,15 @@ export type CoreConfig = {
   /** ReadIndex rounds waiting for a quorum; above it reads are dropped. */
   readonly readRoundsMax: number
   /**
-   * For so many ms after an answer to a leader this member helps nobody else into office, by any
-   * clock: a little less than `electionTicks`, as the first tick may come at once and each a little
-   * early. Unset: it promises nothing.
+   * For this many ms after each response to a leader, on any clock, this member votes for no other
+   * and does not campaign. A little less than `electionTicks`, as the first tick may come at once
+   * and each may be a little early. Unset: no promise.
    */
   readonly leasePromiseMs?: number
   /**
-   * For so many ticks from its start this member keeps what a former process of it may have
-   * promised, if that is longer than `electionTicks`. Unset: it promised no more than it does now.
+   * For this many ticks from its start this member keeps the promise that an earlier process of it
+   * may have made, if that is longer than `electionTicks`. Unset: that promise was no longer than
+   * its own.
    */
   readonly formerPromiseTicks?: number
   /** Draws election timeouts only; seeded in simulation. */
@@ -40,8 +41,8 @@ export type CoreConfig = {
 }
 
 /**
- * Answers that wait for a write handed out before, at most. When full: the oldest is forgotten, as
- * if it were lost on the way; whoever asked asks again once the disk goes on.
+ * Responses that wait for an earlier write. When full: the oldest is dropped as if it were lost in
+ * transit; the requester retries.
  */
 export const heldMessagesMax = 1024
 
@@ -49,18 +50,18 @@ export const heldMessagesMax = 1024
 export const leaseDriftMax = 0.1
 
 /**
- * Voters in one cluster, those on their way included: more only make it slower. When full:
+ * Voters in one cluster, including learners to be promoted: more only slow it down. When full:
  * `too-many-members`.
  */
 export const votersMax = 9
 /** Members in one cluster. When full: `too-many-members`. */
 export const membersMax = 32
 /**
- * Bytes of each text that a configuration has of a member: host names go to 253, with a port
- * behind.
+ * Limit of each text of a member in a configuration, in bytes: a host name has up to 253, followed
+ * by a port.
  */
 export const memberTextBytesMax = 320
-/** Levels are numbered by releases that change how commands apply. */
+/** Feature levels are numbered by releases that change how commands apply. */
 export const featureLevelsMax = 65_535
 
 export function checkCoreConfig(config: CoreConfig): void {

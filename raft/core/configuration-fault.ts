@@ -5,7 +5,7 @@ import type { MemberChange } from './member-change.ts'
 import type { Configuration, MemberInfo, NodeId } from './types.ts'
 
 /**
- * Every promise of `Configuration`. Returns which one is broken, in a few words; null when none is.
+ * Returns which invariant of `Configuration` is violated, in a few words; null when it is valid.
  */
 export function configurationFault(configuration: Configuration): string | null {
   return wrongLists(configuration) ?? wrongParts(configuration) ?? wrongMembers(configuration)
@@ -50,7 +50,9 @@ function wrongMembers({ members }: Configuration): string | null {
   return null
 }
 
-/** Returns what no member may become, in a few words; null when there is no fault. */
+/**
+ * Returns why the change is impossible for any member, in a few words; null when it is possible.
+ */
 export function changeFault(change: MemberChange): string | null {
   switch (change.kind) {
     case 'add':
@@ -66,7 +68,7 @@ export function changeFault(change: MemberChange): string | null {
   }
 }
 
-/** Returns what a member may not be, in a few words; null when there is no fault. */
+/** Returns why the member is impossible, in a few words; null when it is possible. */
 function memberFault(member: Omit<MemberInfo, 'role'>): string | null {
   if (!label.test(member.name)) return 'the name of a member is a DNS label'
   if (member.featureLevel > featureLevelsMax) return `feature level ${member.featureLevel} is absurd`
@@ -86,7 +88,7 @@ function missingFault(peerAddress: string): string | null {
   return peerAddress === '' ? 'a member of a cluster of several has a peer address' : null
 }
 
-/** Longer ones no follower reads. */
+/** Followers cannot decode longer texts. */
 function textFault(text: string): string | null {
   return Buffer.byteLength(text) <= memberTextBytesMax
     ? null

@@ -4,12 +4,12 @@ import type { Ready, Transition } from './ready.ts'
 import type { Configuration, Entry, HardState, SnapshotMeta } from './types.ts'
 
 /*
- * One line of text for everything the core says, for logs and transcripts. A position in the log is
- * written term/index. Commands may hold secrets, so only their size is told unless the caller knows
- * better.
+ * One line of text for each output of the core, for logs and transcripts. A position in the log is
+ * written term/index. Commands may contain secrets, so only their size is shown unless the caller
+ * provides `ShowData`.
  */
 
-/** How the data of a command is shown. */
+/** Formats the data of a command. */
 export type ShowData = (data: Uint8Array) => string
 
 export function describeMessage(message: Message, show: ShowData = sizeOf): string {
@@ -30,7 +30,7 @@ export function describeEntry(entry: Entry, show: ShowData = sizeOf): string {
   }
 }
 
-/** `voters=1,2,3 learners=4`; a joint one adds `outgoing=…` and what follows it. */
+/** `voters=1,2,3 learners=4`; a joint configuration adds `outgoing=…` and the rest. */
 export function describeConfiguration(configuration: Configuration): string {
   const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration
   const parts = [`voters=${voters.join(',')}`]
@@ -55,7 +55,7 @@ export function describeTransition(transition: Transition): string {
   return `${role} term=${term} leader=${leader} ${describeConfiguration(configuration)}`
 }
 
-/** One line per duty, in the order of duty. */
+/** Returns one line per task, in the order of execution. */
 export function describeReady(ready: Ready, show: ShowData = sizeOf): readonly string[] {
   const lines = ready.messagesAtOnce.map((message) => `send ${describeMessage(message, show)}`)
   if (ready.persist !== null) {

@@ -14,24 +14,26 @@ import {
 } from './transitions.ts'
 import type { NodeId, Term } from './types.ts'
 
-/** A tick on a member that does not lead: it campaigns once the election timeout has passed. */
+/**
+ * Handles a tick on a member that does not lead: it campaigns once the election timeout has passed.
+ */
 export function tickElection(state: State): void {
   state.electionElapsed++
   tickLease(state)
   if (state.electionElapsed < state.electionDue) return
-  // A member that may not campaign still gives up its leader: else it would seem to be in its
+  // A member that may not campaign still forgets its leader: otherwise it would appear to be in its
   // lease.
   if (mayCampaign(state) && !isBoundByFormerProcess(state)) preCampaign(state)
   else becomeFollower(state, state.term, null)
 }
 
-/** Starts with a pre-vote: the question whether this member could win. */
+/** Starts a pre-vote, which asks whether this member could win. */
 export function preCampaign(state: State): void {
   if (!mayCampaign(state)) return
   becomePreCandidate(state)
   const { lastIndex, lastTerm } = state.log
   for (const to of peersThatVote(state)) {
-    // The term it would stand for; its own does not change by asking.
+    // The term of the possible campaign; a pre-vote does not change its own term.
     const term = (state.term + 1) as Term
     sendAtOnce(state, { kind: 'pre-vote-request', from: state.id, to, term, lastIndex, lastTerm })
   }
@@ -39,11 +41,11 @@ export function preCampaign(state: State): void {
 }
 
 /**
- * Requests votes once the term and the log that the request describes are durable. Else a candidate
- * that crashes could request votes again in the same term with a shorter log, and count votes that
- * were granted to the longer one.
+ * Requests votes once the term and the log that the request describes are durable. Otherwise a
+ * candidate that crashes could request votes again in the same term with a shorter log, and count
+ * votes that were granted to the longer one.
  *
- * @param reason `transfer`: the leader asked for it, so voters need not wait out its lease
+ * @param reason `transfer`: the leader requested it, so voters need not wait out its lease
  */
 export function campaign(state: State, reason: 'majority-would' | 'transfer'): void {
   becomeCandidate(state)
@@ -62,10 +64,10 @@ export function campaign(state: State, reason: 'majority-would' | 'transfer'): v
 }
 
 /**
- * Voters may campaign. So may a member that an uncommitted configuration removes as a voter: it may
- * be the only one with that entry, and then no other can win; once elected it commits the entry and
- * steps down (thesis §4.2.2). A member whose log is about to be replaced does not know what it
- * would lead.
+ * Returns whether this member may campaign. Voters may. So may a member whose vote an uncommitted
+ * configuration removes: it may be the only one with that entry, and then no other can win; once
+ * elected it commits the entry and steps down (thesis §4.2.2). A member whose log is about to be
+ * replaced may not, because its log is not known.
  */
 function mayCampaign(state: State): boolean {
   if (state.role === 'leader' || state.log.restoring) return false
@@ -73,9 +75,10 @@ function mayCampaign(state: State): boolean {
 }
 
 /**
- * Within an election timeout of the last contact with a leader, this member helps no other to
- * replace it; nor right after a start, when it cannot know whether there was a contact. A leader is
- * in its own lease as long as its quorum answers. Raft paper §6, thesis §4.2.3.
+ * Returns whether a leader may count on this member's lease promise. Within an election timeout of
+ * the last contact with a leader, this member does not help to replace it; nor right after a start,
+ * when an earlier contact is not known. A leader is in its own lease while a quorum responds. Raft
+ * paper §6, thesis §4.2.3.
  */
 export function inLeaderLease(state: State): boolean {
   return state.role === 'leader' || isBoundByLease(state)
@@ -83,7 +86,7 @@ export function inLeaderLease(state: State): boolean {
 
 /**
  * Answers any candidate, on a learner as well: the configuration of the candidate decides whose
- * votes count, and it may be newer than the one here.
+ * votes count, and it may be newer than the one of this member.
  */
 export function answerPreVote(state: State, message: MessageOf<'pre-vote-request'>): void {
   const granted = message.term > state.term && state.log.admits(message.lastIndex, message.lastTerm)
@@ -92,7 +95,10 @@ export function answerPreVote(state: State, message: MessageOf<'pre-vote-request
   sendAtOnce(state, { kind: 'pre-vote-response', from: state.id, to: message.from, term, granted })
 }
 
-/** At equal term; the term gate made this member a follower if the candidate's was later. */
+/**
+ * Handles a vote request of the current term; if the candidate's term was later, this member became
+ * a follower before.
+ */
 export function answerVote(state: State, message: MessageOf<'vote-request'>): void {
   const again = state.vote === message.from
   // A third member raised the term, and the previous leader may still count on this member's lease.
@@ -109,14 +115,14 @@ export function answerVote(state: State, message: MessageOf<'vote-request'>): vo
 }
 
 /**
- * The leader asks this member to take over: it campaigns at once, without a pre-vote. One that is
- * asking for pre-votes just then does so too; a candidate campaigns already. Thesis §3.10.
+ * Campaigns at once, without a pre-vote, because the leader requests it. A pre-candidate does so
+ * too; a candidate campaigns already. Thesis §3.10.
  */
 export function handleTimeoutNow(state: State): void {
   if (state.role !== 'candidate' && mayCampaign(state)) campaign(state, 'transfer')
 }
 
-/** Becomes a follower when the election cannot be won any more. */
+/** Becomes a follower when the election cannot be won. */
 function loseElection(state: State): void {
   becomeFollower(state, state.term, null)
 }

@@ -3,8 +3,8 @@ import { entryBytes } from './types.ts'
 import type { Entry, LogIndex } from './types.ts'
 
 /**
- * The end of the log, in memory: all that is not yet persisted or not yet committed, and before
- * that as much as its bound allows, for followers that lag a little.
+ * The end of the log in memory: everything that is not persisted or not committed yet, and as many
+ * earlier entries as its limit allows, for followers that lag a little.
  *
  *     evicted │ kept while they fit │ always kept │
  *   ──────────┼─────────────────────┼─────────────┤
@@ -12,10 +12,10 @@ import type { Entry, LogIndex } from './types.ts'
  */
 export class EntryCache {
   readonly #bytesMax: number
-  /** Slots before `#head` are empty; they go in one move once they are half of all. */
+  /** Slots before `#head` are empty; they are removed together once they are half of all. */
   #slots: (Entry | undefined)[] = []
   #head = 0
-  /** Index of the first entry held, or of the next one when empty. */
+  /** Index of the first entry, or of the next one when empty. */
   #first: LogIndex
   #bytes = 0
 
@@ -28,7 +28,7 @@ export class EntryCache {
     return this.#first
   }
 
-  /** One past the last entry held. */
+  /** One past the last entry. */
   get next(): LogIndex {
     return (this.#first + this.#slots.length - this.#head) as LogIndex
   }
@@ -60,7 +60,7 @@ export class EntryCache {
     while (this.next > index) this.#bytes -= entryBytes(present(this.#slots.pop(), 'a held slot is filled'))
   }
 
-  /** Forgets everything. @param next the index the next entry will have */
+  /** Removes everything. @param next the index of the next entry */
   reset(next: LogIndex): void {
     this.#slots = []
     this.#head = 0
@@ -68,19 +68,19 @@ export class EntryCache {
     this.#bytes = 0
   }
 
-  /** Forgets the oldest entries, at most up to `evictable`, until the rest fits the bound. */
+  /** Removes the oldest entries, at most up to `evictable`, until the rest fits the limit. */
   evict(evictable: LogIndex): void {
     while (this.#bytes > this.#bytesMax && this.#first <= evictable && this.#first < this.next)
       this.#dropFirst()
   }
 
-  /** Forgets everything at and below `index`. */
+  /** Removes everything at and below `index`. */
   compact(index: LogIndex): void {
     if (index + 1 >= this.next) this.reset(Math.max(this.next, index + 1) as LogIndex)
     while (this.#first <= index) this.#dropFirst()
   }
 
-  /** Consecutive entries from `from` on, as many as fit `bytesMax`, but at least one. */
+  /** Returns consecutive entries from `from` on, as many as fit `bytesMax`, but at least one. */
   slice(from: LogIndex, bytesMax: number): readonly Entry[] {
     const entries: Entry[] = [this.at(from)]
     let bytes = entryBytes(this.at(from))

@@ -3,22 +3,23 @@ import type { Dropped } from './ready.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * Every way a verb of the core may be answered. Being turned away is expected, so it is a value:
- * the caller decides whether to wait, to ask the leader or to give up.
+ * The results of the operations of the core. A refusal is expected, so it is a value: the caller
+ * decides whether to wait, to ask the leader or to give up.
  */
 
-/** `first` is the slot of the first datum; the others follow it. */
+/** `first` is the index of the first command; the others follow it. */
 export type ProposeAnswer =
   | { readonly kind: 'accepted'; readonly first: LogIndex }
   | { readonly kind: 'dropped'; readonly reason: Dropped }
 
-/** `context` comes back in `Ready.readsConfirmed` or `Ready.readsFailed`, once. */
+/** `context` is returned in `Ready.readsConfirmed` or `Ready.readsFailed`, once. */
 export type ReadAnswer =
   | { readonly kind: 'accepted'; readonly context: ReadContext }
   | { readonly kind: 'dropped'; readonly reason: Dropped }
 
 /**
- * `index` is the slot of the configuration entry. It is in force already and done once committed.
+ * `index` is that of the configuration entry. The configuration is in force already, and final once
+ * committed.
  */
 export type ChangeAnswer =
   | { readonly kind: 'accepted'; readonly index: LogIndex }
@@ -27,9 +28,9 @@ export type ChangeAnswer =
 
 /**
  * - `change-pending`: the previous change is not committed, or its joint configuration not left.
- * - `term-unsettled`: this leader has not committed an entry of its own term yet (ask again soon).
- * - `no-voters`: nobody would be left to decide.
- * - `unchanged`: it is what is already in force.
+ * - `term-unsettled`: this leader has not committed an entry of its own term yet (retry soon).
+ * - `no-voters`: no voter would be left.
+ * - `unchanged`: this configuration is already in force.
  */
 export type ChangeRefused = 'change-pending' | 'term-unsettled' | 'no-voters' | 'unchanged'
 
@@ -37,10 +38,9 @@ export type TransferAnswer =
   { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: TransferRefused }
 
 /**
- * - `target-silent`: nothing was heard of it for an election timeout.
- * - `target-behind`: it lacks too much of the log, or that is not known yet.
- * - `target-declined`: it did not take over when it was told to, some election timeouts ago at
- *   most.
+ * - `target-silent`: no response for an election timeout.
+ * - `target-behind`: it lacks too much of the log, or its progress is not known yet.
+ * - `target-declined`: it did not take over in an earlier transfer, a few election timeouts ago.
  */
 export type TransferRefused =
   'not-leader' | 'not-a-voter' | 'target-silent' | 'target-behind' | 'target-declined'

@@ -64,16 +64,15 @@ function takeAppend(state: State, message: MessageOf<'append-request'>): void {
   const commit = Math.min(message.commit, last) as LogIndex
   const commits = commit > state.commit
   if (commits) advanceCommit(state, commit)
-  // An append that only raised the commit index needs no response: what it would acknowledge has
-  // been acknowledged before. If that response was lost, an empty append after the next heartbeat
-  // asks again.
+  // An append that only raised the commit index needs no response: its entries were acknowledged
+  // before. If that response was lost, an empty append after the next heartbeat requests it again.
   if (commits && message.entries.length === 0 && last <= state.acceptedTo) return
   accept(state, last)
 }
 
 /**
- * Skips what is there already: an old message must not truncate what a later one brought. Raft
- * paper §5.3.
+ * Appends the entries that are not there yet: an old message must not truncate what a later one
+ * brought. Raft paper §5.3.
  */
 function appendMissing(state: State, entries: readonly Entry[]): void {
   for (const entry of entries) {
@@ -101,8 +100,8 @@ function accept(state: State, index: LogIndex): void {
 }
 
 /**
- * Reports where the logs may still agree: the last entry here whose term is not later than the one
- * that the leader sent. One refusal per conflicting term, not per entry. Raft paper §5.3.
+ * Reports where the logs may still agree: the last entry of this log whose term is not later than
+ * the one that the leader sent. One refusal per conflicting term, not per entry. Raft paper §5.3.
  */
 function refuse(state: State, message: MessageOf<'append-request'>): void {
   const { lastIndex } = state.log

@@ -31,7 +31,7 @@ export function isReady(state: State): boolean {
   )
 }
 
-/** Returns the work for the shell, and notes that it was handed out. */
+/** Returns the work for the shell, and records that it was handed out. */
 export function gatherReady(state: State): Ready {
   const { outbox } = state
   sendReadRounds(state)
@@ -58,7 +58,7 @@ export function gatherReady(state: State): Ready {
   return ready
 }
 
-/** Handles that writes up to and including `ticket` are durable. */
+/** Records that writes up to and including `ticket` are durable. */
 export function notePersisted(state: State, ticket: PersistTicket): void {
   const { outbox } = state
   assert(ticket < outbox.nextTicket, 'only what was handed out becomes durable')
@@ -95,14 +95,14 @@ function gatherPersist(state: State): Ready['persist'] {
   const { term, vote } = state
   outbox.handed = { term, vote }
   outbox.underWay.push({ ticket, term, vote })
-  // The commit index is not worth a write of its own; it rides on one that must be.
+  // The commit index alone is not worth a write; it is added to a write that is needed.
   const hardState: HardState | null =
     promised || outbox.commitHanded < state.commit ? { term, vote, commit: state.commit } : null
   if (hardState !== null) outbox.commitHanded = hardState.commit
   return { ticket, ...state.log.takeUpdate(ticket), hardState, messages }
 }
 
-/** Bounds the responses that wait for a stalled disk. */
+/** Limits the responses that wait for a stalled disk. */
 function hold({ held }: Outbox, ticket: PersistTicket, messages: readonly Message[]): void {
   for (const message of messages) held.push({ ticket, message })
   held.splice(0, Math.max(0, held.length - heldMessagesMax))

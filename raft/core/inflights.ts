@@ -3,7 +3,7 @@ import { noIndex } from './types.ts'
 import type { LogIndex } from './types.ts'
 
 /**
- * Appends under way to one follower, oldest first: a ring bounded in messages and bytes, allocated
+ * Appends in flight to one follower, oldest first: a ring limited in messages and bytes, allocated
  * once.
  *
  *     ┌────┬────┬────┬────┬────┬────┐
@@ -33,7 +33,10 @@ export class Inflights {
     return this.#bytes
   }
 
-  /** Whether no further message may be sent. A window with a free byte takes a whole message. */
+  /**
+   * Returns whether no further message may be sent. A window with a free byte accepts a whole
+   * message.
+   */
   get full(): boolean {
     return this.#count === this.#last.length || this.#bytes >= this.#bytesMax
   }
@@ -47,7 +50,7 @@ export class Inflights {
     this.#bytes += bytes
   }
 
-  /** The follower has everything up to `index`. */
+  /** Frees the appends that the follower has acknowledged, up to `index`. */
   freeTo(index: LogIndex): void {
     while (this.#count > 0 && (this.#last[this.#oldest] ?? Infinity) <= index) {
       this.#bytes -= this.#sizes[this.#oldest] ?? 0

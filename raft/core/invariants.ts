@@ -7,12 +7,12 @@ import { noTerm } from './types.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * What one member can see for itself of the promises of figure 3 of the Raft paper. Checked at
- * every Ready, in production too: a few comparisons per follower and per message. What stands where
- * it could be broken (an append, a truncation, a vote) is asserted there.
+ * The properties of figure 3 of the Raft paper that one member can check by itself. Checked at
+ * every Ready, in production too: a few comparisons per follower and per message. Properties of a
+ * single operation (an append, a truncation, a vote) are asserted there.
  */
 
-/** @param leaving what may be sent at once */
+/** @param leaving messages that may be sent at once */
 export function checkInvariants(state: State, leaving: readonly Message[]): void {
   checkOrder(state)
   checkMonotonic(state, state.outbox.reported)
@@ -35,7 +35,7 @@ function checkMonotonic(state: State, past: ReportedState): void {
   assert(state.term >= past.term, 'terms never go back')
   assert(state.applied >= past.applied, 'what is applied stays applied')
   assert(state.commit >= past.commit, 'the commit index never goes back')
-  // Null once it was cut, or lies below a snapshot.
+  // Null if it was compacted, or lies below a snapshot.
   assert((log.termAt(past.commit) ?? past.commitTerm) === past.commitTerm, 'what is committed stays')
   if (state.term > past.term) return
   assert(past.vote === null || state.vote === past.vote, 'one vote in a term')
@@ -77,7 +77,7 @@ function checkPromise(state: State, message: Message): void {
         'a vote that is sent is durable',
       )
     case 'append-accepted':
-      // Below a snapshot that is being written the old log stays on disk.
+      // Below a snapshot that is being written, the old log stays on disk.
       return assert(message.index <= log.persisted || log.restoring, 'what is accepted is durable')
     default:
       return

@@ -94,7 +94,7 @@ export function noteSnapshot(state: State, peer: NodeId, outcome: 'finished' | '
   if (progress?.state === 'snapshot') progress.snapshot = outcome
 }
 
-/** Commits what a quorum has durably, and acts on a configuration that this commits. */
+/** Commits what is durable at a quorum, and acts on a configuration that this commits. */
 export function commit(state: State): void {
   if (maybeCommit(state)) afterCommit(state)
 }
@@ -102,8 +102,7 @@ export function commit(state: State): void {
 function afterCommit(state: State): void {
   maybeLeaveJoint(state)
   if (isVoter(state, state.id) || state.log.configurationIndex > state.commit) return
-  // The configuration without this member is decided: it led until now, and no longer (thesis
-  // §4.2.2).
+  // The committed configuration does not contain this member, which led until now (thesis §4.2.2).
   replicate(state)
   const successor = bestFollower(state)
   if (successor !== null) sendTimeoutNow(state, successor)
@@ -112,7 +111,7 @@ function afterCommit(state: State): void {
 
 function withFollower(state: State, message: Message, act: (progress: Progress) => void): void {
   const progress = state.progress.get(message.from)
-  // Not, or no longer, in the configuration.
+  // The member is not, or no longer, in the configuration.
   if (progress === undefined) return
   progress.silentTicks = 0
   progress.answeredHeartbeat = true
@@ -131,7 +130,7 @@ function noteAccepted(state: State, progress: Progress, message: MessageOf<'appe
       progress.inflights.freeTo(message.index)
       break
     case 'snapshot':
-      // It has the state, from whichever source, and the log continues there.
+      // The follower has the state, from whatever source, and the log continues there.
       if (progress.match >= state.log.base.index) progress.becomeReplicate()
       break
     default:
@@ -161,13 +160,14 @@ function noteRefused(state: State, progress: Progress, message: MessageOf<'appen
 }
 
 /**
- * One past the last entry where the logs may agree, given the follower's guess: its entries up to
- * `hintIndex` are of terms up to `hintTerm`, so ours beyond that term differ from all of them.
+ * Returns the index after the last entry where the logs may agree, given the follower's hint: its
+ * entries up to `hintIndex` have terms up to `hintTerm`, so entries of this log beyond that term
+ * differ from all of them.
  */
 function firstToTry(state: State, message: MessageOf<'append-refused'>): LogIndex {
   const ours = state.log.lastAtMost(message.hintIndex, message.hintTerm)
   const agreed = Math.min(ours?.index ?? message.hintIndex, message.index - 1)
-  // Where ours was cut, the follower's guess leads below the base and so to a snapshot.
+  // If this log was compacted there, the follower's hint leads below the base and so to a snapshot.
   return (ours === null ? Math.min(agreed + 1, state.log.base.index) : agreed + 1) as LogIndex
 }
 
@@ -182,7 +182,8 @@ function noteAlive(state: State, progress: Progress, message: MessageOf<'heartbe
     progress.becomeProbe((progress.snapshot === 'finished' ? base.index + 1 : progress.match + 1) as LogIndex)
   }
   progress.probing = false
-  // Either it lags, or an acknowledgement was lost: the response to an append shows which.
+  // Either the follower lags, or an acknowledgement was lost: the response to an append shows
+  // which.
   progress.appendDue = progress.match < state.log.lastIndex
   if (progress.appendDue || progress.state === 'probe') state.outbox.replicationDue = true
   // The timeout-now message may have been lost.
@@ -200,15 +201,15 @@ function checkQuorum(state: State): boolean {
 }
 
 /**
- * One proposal of any size is accepted when none waits; else the bounds of bytes apply, here and on
- * followers.
+ * Returns whether the proposal fits. One proposal of any size is accepted when none waits;
+ * otherwise the byte limits apply, here and on followers.
  */
 function hasRoomFor(state: State, entries: readonly Entry[]): boolean {
   let bytes = 0
   for (const entry of entries) bytes += entryBytes(entry)
   const max = state.config.uncommittedBytesMax
   if (state.uncommittedBytes > 0 && state.uncommittedBytes + bytes > max) return false
-  // A quorum of others may commit while this member's disk stalls; memory is bounded all the same.
+  // A quorum of others may commit while this member's disk is stalled; memory must stay bounded.
   return state.log.bytesInMemory <= max + state.config.logCacheBytesMax
 }
 

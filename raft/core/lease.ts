@@ -8,8 +8,8 @@ import type { State } from './state.ts'
 /*
  * How long a leader may serve reads without a quorum round (thesis §6.4.1), and why that is safe.
  *
- * A voter that responds to a leader helps no other member to win for an election timeout from then
- * on: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. Its response
+ * After a response to a leader, a voter does not help another member to win for an election
+ * timeout: it grants no vote and no pre-vote (`isBoundByLease`) and does not campaign. Its response
  * carries the length of this promise and identifies the heartbeat. So once a quorum of voters has
  * responded to a heartbeat sent at time s, no other leader can be elected before s plus the
  * shortest promise: the promises were made after s, and every quorum contains one of these voters.
@@ -20,22 +20,22 @@ import type { State } from './state.ts'
  * - A voter learns of a later term from a third member: it still withholds its vote, counted from
  *   its last response to a leader.
  * - A voter restarts: it withholds its vote for an election timeout from its start, or for the
- *   longest time that a former process may have promised (`formerPromiseTicks`). A voter with a new log
- *   (term 0) has promised nothing, because a promise is made only once the term is on disk.
+ *   longest time that an earlier process may have promised (`formerPromiseTicks`). A voter with a
+ *   new log (term 0) has promised nothing, because a promise is made only once the term is on disk.
  * - A leadership transfer: voters do not wait then (`transfer` in the vote request). So a leader
  *   has no lease from before the timeout-now message is sent until the end of its term: the message
  *   may arrive late.
  * - Members with different election timeouts, or programs without promises: the voter itself states
  *   the length, and a response without a length promises nothing.
  * - Clocks with different rates: the leader counts on a tenth less than the promise. Voters count
- *   ticks; a tick is never much too early, and missed ticks are not made up for. The leader counts
+ *   ticks; a tick is never much too early, and missed ticks are not made up for. The leader uses
  *   monotonic time, which continues while its process is stalled. A clock that stops while the
  *   machine is suspended breaks this: do not use leases on such machines.
  * - Votes granted before the responses: a voter in a later term does not respond to this leader,
  *   and a voter that voted in a later term is in it.
  * - A configuration change: the quorum is that of the configuration in force, both halves of a
- *   joint one. A new voter is committed by the quorums of before and after, whose responses came
- *   after the start of the lease, so they withhold their votes longer.
+ *   joint one. A new voter is committed by the old and the new quorum, whose responses came after
+ *   the start of the lease, so they withhold their votes longer.
  *
  * The caller checks the clock and the lease again once the value is read: the process may have
  * stalled.
@@ -43,31 +43,29 @@ import type { State } from './state.ts'
 
 /**
  * Returns whether this member must not vote for a new leader, because the current one may count on
- * its lease promise. The target of a leadership transfer gets its vote all the same.
+ * its lease promise. The target of a leadership transfer gets its vote regardless.
  */
 export function isBoundByLease({ lease, config }: State): boolean {
   return lease.silentTicks < config.electionTicks || lease.formerPromiseTicks > 0
 }
 
 /**
- * Returns whether a former process may have promised not to campaign yet. The only voter has
- * promised no other.
+ * Returns whether an earlier process of this member may have promised not to campaign yet. An only
+ * voter has made no promise to others.
  */
 export function isBoundByFormerProcess(state: State): boolean {
   return state.lease.formerPromiseTicks > 0 && !votesAlone(state)
 }
 
-/** A tick passed, in any role. */
+/** Handles a tick, in any role. */
 export function tickLease({ lease }: State): void {
   lease.silentTicks++
   if (lease.formerPromiseTicks > 0) lease.formerPromiseTicks--
 }
 
-/**
- * Returns the time that heartbeats carry as their send time; undefined: this member wants no lease.
- */
+/** Returns the send time that heartbeats carry; undefined: this member wants no lease. */
 export function leaseStart({ lease }: State): number | undefined {
-  // Whole ms, the earlier.
+  // Rounded down to whole ms.
   return lease.wanted ? Math.floor(lease.nowMs) : undefined
 }
 
@@ -82,11 +80,12 @@ export function noteLeasePromise(progress: Progress, { sentMs, promisedMs }: Lea
   progress.leaseUntilMs = Math.max(progress.leaseUntilMs, endOf(sentMs, promisedMs))
 }
 
-/** Returns until when this leader may serve lease reads, on the shell's clock; 0: it may not. */
+/** Returns the end of this leader's lease on the shell's clock; 0: no lease. */
 export function leaseUntilMs(state: State): number {
   const { lease, config } = state
   if (state.role !== 'leader' || !lease.wanted || lease.endedByTransfer || state.transfer !== null) return 0
-  // Before, it does not know all that was committed (thesis §6.4).
+  // Until it has committed an entry of its term, the leader does not know the latest commit index
+  // (thesis §6.4).
   if (!committedInTerm(state)) return 0
   const own = endOf(lease.nowMs, config.leasePromiseMs ?? 0)
   return quorumValue(configuration(state), (id) =>

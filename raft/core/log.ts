@@ -17,11 +17,11 @@ type Recovered = {
 export type LogUpdate = { readonly snapshot: SnapshotMeta | null; readonly entries: readonly Entry[] }
 
 /**
- * The log as this member sees it, whether on its disk yet or not.
+ * The log as this member sees it, whether it is on its disk yet or not.
  *
- *      cut │        durable        │  handed to the log  │ not handed yet │
- *   ───────┼───────────────────────┼─────────────────────┼────────────────┤
- *        base                  persisted              handed            last
+ *  compacted │        durable        │  handed to the log  │ not handed yet │
+ *   ─────────┼───────────────────────┼─────────────────────┼────────────────┤
+ *          base                  persisted              handed            last
  *
  * Terms and configurations are known for all of it; entries only for the part in memory.
  */
@@ -32,18 +32,18 @@ export class RaftLog {
   /** The highest index in memory that is known to be durable. */
   #persisted: LogIndex
   #handed: LogIndex
-  /** Replaces the log on disk before anything else; not handed yet. */
+  /** Replaces the log on disk before anything else; not handed to the log yet. */
   #snapshot: SnapshotMeta | null = null
-  /** The ticket under which such a replacement is under way. */
+  /** The ticket of such a replacement in progress. */
   #snapshotTicket: PersistTicket | null = null
   readonly #runs: TermRuns
   readonly #cache: EntryCache
   readonly #configurations: { readonly index: LogIndex; readonly configuration: Configuration }[]
   /**
-   * Writes under way, oldest first. `to` is how far completion makes the log durable *as it is
-   * now*: when a suffix is overwritten, the writes that carried it claim no more than what precedes
-   * it. So a late completion says nothing about what took its place, even if the very same (index,
-   * term) came back meanwhile.
+   * Writes in progress, oldest first. `to` is the index up to which completion makes the *current*
+   * log durable: when a suffix is overwritten, the writes that carried it count only for what
+   * precedes it. So a late completion proves nothing about the entries that replaced it, even if
+   * the same (index, term) was written again since.
    */
   #writes: { readonly ticket: PersistTicket; to: LogIndex }[] = []
 
@@ -77,17 +77,17 @@ export class RaftLog {
     return this.#persisted
   }
 
-  /** The latest in the log. */
+  /** The latest configuration in the log. */
   get configuration(): Configuration {
     return this.#configurations.at(-1)?.configuration ?? this.#base.configuration
   }
 
-  /** Where the latest configuration stands; the base's index, or 0, when no entry holds it. */
+  /** Index of the latest configuration entry; the base's index, or 0, without one. */
   get configurationIndex(): LogIndex {
     return this.#configurations.at(-1)?.index ?? this.#base.index
   }
 
-  /** The latest at or below `commit`. @returns the base where no later one is */
+  /** Returns the latest configuration at or below `commit`; the base's without a later one. */
   configurationAt(commit: LogIndex): { readonly index: LogIndex; readonly configuration: Configuration } {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {
       const known = this.#configurations[at]
@@ -97,8 +97,8 @@ export class RaftLog {
   }
 
   /**
-   * Whether `holds` for a configuration that is, or with this commit index may still be, decided
-   * upon.
+   * Returns whether `holds` for the committed configuration, or for a later one that may still be
+   * committed.
    */
   someUndecided(commit: LogIndex, holds: (configuration: Configuration) => boolean): boolean {
     for (let at = this.#configurations.length - 1; at >= 0; at--) {
@@ -115,7 +115,7 @@ export class RaftLog {
     return this.#cache.bytes
   }
 
-  /** @returns null when `index` was cut or lies beyond the end */
+  /** @returns null when `index` was compacted or lies beyond the end */
   termAt(index: LogIndex): Term | null {
     if (index === this.#base.index) return this.#base.term
     if (index < this.#base.index || index > this.#lastIndex) return null
@@ -123,9 +123,9 @@ export class RaftLog {
   }
 
   /**
-   * The last index at or below `index` whose term is at most `term`: where two logs may still
-   * agree.
-   * @returns null when that was cut
+   * Returns the last index at or below `index` whose term is at most `term`: where two logs may
+   * still agree.
+   * @returns null when that was compacted
    */
   lastAtMost(index: LogIndex, term: Term): { readonly index: LogIndex; readonly term: Term } | null {
     if (index < this.#base.index) return null
@@ -167,7 +167,7 @@ export class RaftLog {
   }
 
   /**
-   * Forgets everything from `index` on, configurations included.
+   * Removes everything from `index` on, configurations included.
    *
    * @param index above the commit index
    */
@@ -183,8 +183,8 @@ export class RaftLog {
   }
 
   /**
-   * Replaces everything by a snapshot that lies ahead.
-   * @param commit of what was there; stays durable meanwhile
+   * Replaces everything by a snapshot beyond the commit index.
+   * @param commit commit index of the replaced log, which stays durable until the snapshot is
    */
   restore(snapshot: SnapshotMeta, commit: LogIndex): void {
     assert(snapshot.index > commit, 'a snapshot that replaces the log is ahead of it')
@@ -199,7 +199,7 @@ export class RaftLog {
     this.#configurations.length = 0
   }
 
-  /** The log thread has forgotten everything at and below `base.index`. */
+  /** Records that the log thread removed everything at and below `base.index`. */
   compact(base: SnapshotMeta): void {
     if (base.index <= this.#base.index) return
     assert(base.index <= this.#persisted, 'only what is durable is cut')
@@ -214,7 +214,7 @@ export class RaftLog {
     this.#base = { ...base, configuration }
   }
 
-  /** Releases entries that no follower and no apply needs from memory. */
+  /** Releases entries from memory that neither followers nor apply need. */
   evict(commit: LogIndex): void {
     this.#cache.evict(Math.min(commit, this.#persisted) as LogIndex)
   }
@@ -223,12 +223,12 @@ export class RaftLog {
     return this.#snapshot !== null || this.#handed < this.#lastIndex
   }
 
-  /** A snapshot replaces the log and is not durable yet. */
+  /** Returns whether a snapshot replaces the log and is not durable yet. */
   get restoring(): boolean {
     return this.#snapshot !== null || this.#snapshotTicket !== null
   }
 
-  /** All that was not handed out before. The caller hands it to the log under `ticket`. */
+  /** Returns what was not handed out before. The caller writes it to the log under `ticket`. */
   takeUpdate(ticket: PersistTicket): LogUpdate {
     const from = (this.#handed + 1) as LogIndex
     const entries = from <= this.#lastIndex ? this.#cache.slice(from, Infinity) : []
@@ -240,7 +240,7 @@ export class RaftLog {
     return { snapshot, entries }
   }
 
-  /** Writes up to and including `ticket` are durable. */
+  /** Records that writes up to and including `ticket` are durable. */
   notePersisted(ticket: PersistTicket): void {
     let done = 0
     for (const write of this.#writes) {

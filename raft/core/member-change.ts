@@ -3,25 +3,25 @@ import { membersMax, votersMax } from './config.ts'
 import { isQuorum } from './quorum.ts'
 import type { Configuration, LogIndex, MemberInfo, MemberRole, NodeId } from './types.ts'
 
-/** A member to be: everyone begins as a learner. */
+/** A member to add: all members begin as learners. */
 export type NewMember = Omit<MemberInfo, 'role'>
 
-/** One membership change. All are idempotent. */
+/** One membership change. All changes are idempotent. */
 export type MemberChange =
   /**
-   * A new member comes as a learner; its leader promotes it once it has caught up, unless
-   * `wantedRole` pins it.
+   * Adds a member as a learner; the leader promotes it once it has caught up, unless `wantedRole`
+   * pins it.
    *
    * An id enters the configuration at most once. `basedOn` is an index that was committed when the
    * id was drawn, so every addition of the id is a later entry. Once one is committed, every leader
    * knows a configuration later than `basedOn` and refuses a repetition of the request, however
-   * late that comes and whether or not the member was removed since.
+   * late it arrives and whether or not the member was removed since.
    */
   | { readonly kind: 'add'; readonly member: NewMember; readonly basedOn: LogIndex }
   | { readonly kind: 'remove'; readonly id: NodeId }
   /** `learner`: at once, and pinned. `voter`: once it has caught up. */
   | { readonly kind: 'set-role'; readonly id: NodeId; readonly role: MemberRole }
-  /** @param peerAddress `host:port`; null: as it is, like `clientAddress` */
+  /** @param peerAddress `host:port`; null: unchanged, like `clientAddress` */
   | {
       readonly kind: 'move'
       readonly id: NodeId
@@ -29,24 +29,24 @@ export type MemberChange =
       readonly clientAddress: string | null
     }
   /**
-   * Makes a learner that has caught up a voter, and removes the member that it replaces in the same
-   * change.
+   * Makes a caught-up learner a voter, and removes the member that it replaces in the same change.
    */
   | { readonly kind: 'promote'; readonly id: NodeId }
 
 /**
- * Why a change is not made. All but the last two are for whoever asked; those pass by themselves.
+ * Why a change is not made. The last two are temporary and retried; the others are returned to the
+ * requester.
  *
  * - `name-taken`, `address-taken`: another member has it
  * - `id-taken`: another member has it, or may have had it: the members changed since it was drawn
- * - `unknown-member`: nobody has that id
- * - `replaced-unknown`: nobody has the id of whom it shall replace
- * - `replaces-pinned`: who stays a learner takes nobody's place
- * - `last-voter`: nobody would be left to decide
- * - `below-live-quorum`: of those who would vote then, no majority is in touch now
- * - `not-caught-up`: it lags too far behind to vote
- * - `too-many-members`: a bound of `config.ts`
- * - `change-pending`: the previous change is not done
+ * - `unknown-member`: no member has that id
+ * - `replaced-unknown`: the member to replace does not exist
+ * - `replaces-pinned`: a pinned learner cannot replace a member
+ * - `last-voter`: no voter would be left
+ * - `below-live-quorum`: no majority of the resulting voters is in contact now
+ * - `not-caught-up`: it lags too far to vote
+ * - `too-many-members`: a limit of `config.ts`
+ * - `change-pending`: the previous change is not finished
  * - `term-unsettled`: the leader is new, and has not committed an entry of its term
  */
 export type ChangeRefusal =
@@ -64,20 +64,17 @@ export type ChangeRefusal =
   | 'term-unsettled'
   | 'impossible'
 
-/** The knowledge of a leader beyond the configuration. */
+/** State of a leader that membership changes depend on, besides the configuration. */
 export type ChangeContext = {
-  /**
-   * Index of the configuration in force, or a later one up to which it is still in force.
-   * Committed.
-   */
+  /** A committed index up to which the configuration in force is unchanged. */
   readonly configurationIndex: LogIndex
-  /** The change before this one is not committed, or its joint configuration not left. */
+  /** The previous change is not committed, or its joint configuration not left. */
   readonly pending: boolean
   /** An entry of the leader's term is committed. */
   readonly settled: boolean
   /** Members in contact within the last election timeout, the leader included. */
   readonly inTouch: ReadonlySet<NodeId>
-  /** Learners whose last round of catching up was short (thesis §4.2.1). */
+  /** Learners whose last catch-up round was short (thesis §4.2.1). */
   readonly caughtUp: ReadonlySet<NodeId>
 }
 
@@ -85,7 +82,7 @@ export type ChangePlan =
   /** @param members all members of the new configuration, for `Raft.changeConfiguration` */
   | { readonly kind: 'change'; readonly members: readonly MemberInfo[] }
   | { readonly kind: 'done' }
-  /** @param message one line with the way forward */
+  /** @param message one line with the remedy */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
 
 /** Returns the result of the change in the configuration in force. */
@@ -111,7 +108,7 @@ function planned(
     case 'add':
       return add(members, change, configurationIndex)
     case 'remove':
-      // No id is added twice, so a member that is not there was removed.
+      // No id is added twice, so a missing member was removed.
       return members.some(({ id }) => id === change.id)
         ? { kind: 'change', members: without(members, change.id) }
         : done
@@ -181,7 +178,7 @@ function move(
 ): ChangePlan {
   const { id, peerAddress, clientAddress } = change
   const replaces = members.find((member) => member.id === id)?.replaces ?? null
-  // Only what it gets: where it is by now it may stay.
+  // Checks only the new addresses: it may keep its current ones.
   const taken = addressTaken(
     members,
     { id, peerAddress: peerAddress ?? '', clientAddress: clientAddress ?? '' },
@@ -198,10 +195,11 @@ function move(
 }
 
 /**
- * Two members at one address are one process to whoever dials it.
+ * Checks that no other member uses these addresses: two members at one address are one process to
+ * their callers.
  *
  * @param wanted '': no address
- * @param replaces its successor may stand where that one stood
+ * @param replaces a member whose addresses may be reused by its replacement
  * @returns null: all its addresses are free
  */
 function addressTaken(
@@ -222,7 +220,7 @@ function addressTaken(
 }
 
 function withRole(member: MemberInfo, role: MemberRole): MemberInfo {
-  // A voter in waiting is promoted by its leader, when it has caught up.
+  // A learner to be promoted is promoted by its leader, when it has caught up.
   return role === 'voter'
     ? { ...member, wantedRole: 'voter' }
     : { ...member, role, wantedRole: role, replaces: null }
@@ -263,12 +261,14 @@ function without(members: readonly MemberInfo[], id: NodeId): readonly MemberInf
   return members.filter((member) => member.id !== id).map(freed(id))
 }
 
-/** A learner that was to replace a removed member becomes an ordinary one. */
+/** A learner that would replace a removed member becomes an ordinary one. */
 function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
   return (member) => (gone !== null && member.replaces === gone ? { ...member, replaces: null } : member)
 }
 
-/** Checks every change: at least one voter, voters in contact, and not too many members. */
+/**
+ * Checks every change: at least one voter, a quorum of voters in contact, and not too many members.
+ */
 function checked(
   configuration: Configuration,
   plan: Extract<ChangePlan, { readonly kind: 'change' }>,
@@ -300,8 +300,8 @@ function checked(
 }
 
 /**
- * Those count that will vote one day, less those whose places they take. Never refuses what makes
- * them fewer.
+ * Counts the future voters, without those to be replaced. A change that reduces their number is
+ * never refused.
  */
 function tooManyVoters(configuration: Configuration, members: readonly MemberInfo[]): boolean {
   return votersInTheEnd(members) > Math.max(votersMax, votersInTheEnd(configuration.members))

@@ -2,38 +2,37 @@ import type { Brand } from '../../base/brand.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
 /**
- * Names one ReadIndex round of one leader's reign. Unique within the leader's process life and
- * never reused, so that a late acknowledgement can confirm no later round.
+ * Identifies one ReadIndex round of one leader in one term. Unique within the leader's process and
+ * never reused, so that a late acknowledgement cannot confirm a later round.
  */
 export type ReadContext = Brand<number, 'ReadContext'>
 
 type Addressed = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
 /**
- * For `promisedMs` from now on, more than 0, the sender helps nobody into office but on the
- * leader's wish; said in answer to the heartbeat that was sent at `sentMs`.
+ * Promise in the response to the heartbeat sent at `sentMs`: for `promisedMs` from now on (more
+ * than 0), the sender helps no other member to become leader, except by a leadership transfer.
  */
 export type LeasePromise = { readonly sentMs: number; readonly promisedMs: number }
 
 /**
- * Every word the core of one member says to the core of another. Raft paper figure 2, thesis §3,
- * §4.2.3, §6.4, §9.6.
+ * The messages between the cores of members. Raft paper figure 2, thesis §3, §4.2.3, §6.4, §9.6.
  */
 export type Message =
-  /** Asks for a pre-vote at `term`, the term of the possible campaign. No member's term changes. */
+  /** Requests a pre-vote at `term`, the term of the possible campaign. No member's term changes. */
   | (Addressed & { readonly kind: 'pre-vote-request'; readonly lastIndex: LogIndex; readonly lastTerm: Term })
   | (Addressed & { readonly kind: 'pre-vote-response'; readonly granted: boolean })
   | (Addressed & {
       readonly kind: 'vote-request'
       readonly lastIndex: LogIndex
       readonly lastTerm: Term
-      /** The leader asked for this election (transfer), so a voter need not wait out its lease. */
+      /** The leader requested this election (transfer), so a voter need not wait out its lease. */
       readonly transfer: boolean
     })
   | (Addressed & { readonly kind: 'vote-response'; readonly granted: boolean })
   | (Addressed & {
       readonly kind: 'append-request'
-      /** The slot before `entries`. */
+      /** The index before `entries`. */
       readonly previousIndex: LogIndex
       readonly previousTerm: Term
       /** Consecutive from `previousIndex + 1`; empty to probe or to send the commit index. */
@@ -42,7 +41,7 @@ export type Message =
     })
   | (Addressed & {
       readonly kind: 'append-accepted'
-      /** Durable on the follower up to here. */ readonly index: LogIndex
+      /** Durable on the follower up to this index. */ readonly index: LogIndex
     })
   | (Addressed & {
       readonly kind: 'append-refused'
@@ -65,7 +64,8 @@ export type Message =
       readonly promise?: LeasePromise
     })
   /**
-   * The state itself is sent on the snapshot channel; the core gets this once all of it is staged.
+   * The state itself is sent on the snapshot channel; the core receives this once all of it is
+   * staged.
    */
   | (Addressed & { readonly kind: 'snapshot'; readonly snapshot: SnapshotMeta })
   | (Addressed & { readonly kind: 'timeout-now' })

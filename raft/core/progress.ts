@@ -7,19 +7,19 @@ import { noIndex } from './types.ts'
 import type { LogIndex, NodeId } from './types.ts'
 
 /**
- * What the leader believes of one follower.
+ * The leader's view of one follower.
  *
  *              refused or unreachable
  *        ┌──────────────────────────────┐
  *        ▼         accepted             │
  *     probe ───────────────────────► replicate
  *      │  ▲                             │
- *      │  │ sent, or failed             │  what it needs was cut
+ *      │  │ sent, or failed             │  its next entries were compacted
  *      ▼  │                             ▼
  *     snapshot ◄────────────────────────┘
  *
- * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends stream
- * ahead of their acknowledgements, bounded by `inflights`; in `snapshot` nothing is sent until the
+ * In `probe` one append per heartbeat finds where the logs agree; in `replicate` appends are sent
+ * ahead of their acknowledgements, limited by `inflights`; in `snapshot` nothing is sent until the
  * state has arrived.
  */
 export class Progress {
@@ -31,15 +31,15 @@ export class Progress {
    */
   match: LogIndex = noIndex
   next: LogIndex
-  /** The commit index last sent to it, as far as its log reached. */
+  /** The commit index last sent to it, limited to the end of its log. */
   sentCommit: LogIndex = noIndex
-  /** In `probe`: the one append is under way. */
+  /** In `probe`: the one append is in flight. */
   probing = false
-  /** In `snapshot`: how the transfer went so far. */
+  /** In `snapshot`: the outcome of the transfer so far. */
   snapshot: 'sending' | 'finished' | 'failed' = 'sending'
-  /** First slot of the entries that must come from disk before more can be sent. */
+  /** First index of the entries that must be read from disk before more can be sent. */
   fetching: LogIndex | null = null
-  /** Answer due even if there is nothing new: finds out what was lost. */
+  /** An append must be sent even without new entries, to find out what was lost. */
   appendDue = false
   /** Ticks since its last response; 0 for a new follower. */
   silentTicks = 0
@@ -49,7 +49,7 @@ export class Progress {
   readConfirmed: ReadContext | null = null
   /** End of its lease promise on the shell's clock, in ms. 0: it promised nothing. */
   leaseUntilMs = 0
-  /** For so long it is handed no leadership, as it did not take it. */
+  /** Ticks for which leadership is not transferred to it, because it did not take over before. */
   transferPauseTicks = 0
   readonly #silentTicksMax: number
 
@@ -61,14 +61,14 @@ export class Progress {
   }
 
   /**
-   * Heard of within an election timeout, whenever that is asked: not since the last check of the
-   * quorum, right after which nobody would be.
+   * Returns whether it responded within an election timeout. Counted from now and not from the last
+   * CheckQuorum, right after which no follower would count.
    */
   get recentlyActive(): boolean {
     return this.silentTicks <= this.#silentTicksMax
   }
 
-  /** @param next where to try; at least one past `match` */
+  /** @param next the index to try; at least one past `match` */
   becomeProbe(next: LogIndex): void {
     this.state = 'probe'
     this.next = Math.max(next, this.match + 1) as LogIndex
@@ -87,14 +87,14 @@ export class Progress {
     this.#restart()
   }
 
-  /** Sent ahead of its acknowledgement. */
+  /** Records an append sent ahead of its acknowledgement. */
   sent(last: LogIndex, bytes: number): void {
     assert(this.state === 'replicate', 'only a follower in step is sent ahead')
     this.inflights.add(last, bytes)
     this.next = (last + 1) as LogIndex
   }
 
-  /** @returns whether that was news */
+  /** @returns whether the match index rose */
   noteMatch(index: LogIndex): boolean {
     if (index <= this.match) return false
     this.match = index

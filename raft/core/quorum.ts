@@ -4,10 +4,10 @@ import type { Configuration, NodeId } from './types.ts'
 export type Electorate = Pick<Configuration, 'voters' | 'votersOutgoing'>
 
 /**
- * The greatest value that a quorum has reached. Commit (indexes), reads (rounds) and whatever else
- * needs a quorum ask this.
+ * Returns the greatest value that a quorum has reached; for commit (indexes), reads (rounds) and
+ * leases (times).
  *
- * @param reached of one voter; grows
+ * @param reached the value of one voter; never decreases
  * @returns 0 without voters
  */
 export function quorumValue(electorate: Electorate, reached: (id: NodeId) => number): number {

@@ -22,68 +22,67 @@ import { termMaxAt } from './term-limit.ts'
 import { violationOf } from './violation.ts'
 
 /**
- * One member's part in consensus: pure, synchronous, without clock, disk or network. The shell
- * tells it what happened; `ready()` says what must be done.
+ * Consensus of one member: pure, synchronous, without clock, disk or network. The shell passes
+ * inputs to it; `ready()` returns the work to do.
  *
  *     tick step propose readIndex …        ┌──────────┐  hasReady() / ready()
  *   ─────────────────────────────────────► │   Raft   │ ─────────────────────► send, persist, apply
- *     persisted applied cut supply         └──────────┘
+ *   persisted applied compact supply       └──────────┘
  *   ◄───────────────────────────────────────── when done ────────────────────────────┘
  *
- * Nothing here throws but `BrokenInvariant`: then this member contradicts itself and must stop. No
- * message of a peer can bring that about; see `violation.ts`.
+ * It throws only `BrokenInvariant`: then this member contradicts itself and must stop. No message
+ * of a peer can cause that; see `violation.ts`.
  *
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm"; Ongaro's
- * thesis.
+ *   thesis.
  */
 export class Raft {
   readonly #state: State
 
   /**
-   * @param applied what the state machine already holds durably; at least the base, at most the
-   * last index
+   * @param applied index that the state machine durably holds; at least the base, at most the last
+   *   index
    */
   constructor(config: CoreConfig, recovered: Recovered, applied: LogIndex = recovered.base.index) {
     checkCoreConfig(config)
     this.#state = newState(config, recovered, applied)
   }
 
-  /** One unit of time passed. */
+  /** Handles the passage of one unit of time. */
   tick(): void {
     if (this.#state.role === 'leader') tickLeader(this.#state)
     else tickElection(this.#state)
   }
 
   /**
-   * A peer's core said `message`. One of kind `snapshot` only once all of the state is staged; it
-   * was taken if the next Ready names it in `persist.snapshot`, else the staged state is not needed
-   * and may be discarded.
+   * Handles a message of a peer's core. A `snapshot` message only once all of its state is staged;
+   * it was accepted if the next Ready names it in `persist.snapshot`, otherwise the staged state is
+   * not needed and may be discarded.
    *
-   * @returns why the message cannot be true, in one line: nothing was changed by it, and its sender
-   * is not to be heard any
-   *   further on that link; null when all is well
+   * @returns why the message is impossible, in one line: it changed nothing, and the link of its
+   *   sender is to be closed; null when it is valid
    */
   step(message: Message): string | null {
     return step(this.#state, message)
   }
 
-  /** Returns why `message` cannot be true, without taking it; see `step`. */
+  /** Returns why `message` is impossible, without handling it; see `step`. */
   violation(message: Message): string | null {
     return violationOf(this.#state, message)
   }
 
   /**
-   * Appends one command per datum, all or none. Replication leaves with the next Ready, so calls of
-   * one turn travel in one message.
+   * Appends one command per datum, all or none. Replication is part of the next Ready, so calls of
+   * one turn share one message.
    *
-   * @param expectedTerm the term the commands were made for; void in another
+   * @param expectedTerm the term that the commands were made for; void in another
    */
   propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer {
     return proposeCommands(this.#state, datas, expectedTerm)
   }
 
   /**
-   * Asks for an index that is at least every commit acknowledged before now. On a leader only. The
+   * Requests an index that is at least every commit acknowledged before now. On a leader only. The
    * round is opened by the next Ready; all calls before it share it. A read on a leader that has
    * not committed an entry of its term waits for that.
    */
@@ -92,20 +91,20 @@ export class Raft {
   }
 
   /**
-   * Replaces the membership. In force at once; done once the returned index, and after a joint
-   * configuration the entry that leaves it, is committed. A change of at most one voter is made
+   * Replaces the membership. In force at once; finished once the returned index is committed, and
+   * after a joint configuration the entry that leaves it. A change of at most one voter is made
    * directly, others jointly.
    *
-   * @param next everyone who shall be a member, each with the role it shall have
+   * @param next all members of the new configuration, each with its role
    */
   changeConfiguration(next: { readonly members: readonly MemberInfo[] }): ChangeAnswer {
     return proposeConfiguration(this.#state, next.members)
   }
 
   /**
-   * Begins to hand leadership to `to`; proposals are dropped meanwhile. Given up after an election
-   * timeout (`status().transferTarget` turns null while still leader), and then refused for some.
-   * See `transfer.ts`.
+   * Begins a leadership transfer to `to`; proposals are dropped until it ends. Abandoned after an
+   * election timeout (`status().transferTarget` turns null while still leader), and then refused
+   * for a while. See `transfer.ts`.
    */
   transferLeadership(to: NodeId): TransferAnswer {
     return startTransfer(this.#state, to)
@@ -120,26 +119,29 @@ export class Raft {
   }
 
   /**
-   * Stands now instead of waiting for the election timeout. Does nothing on a leader or a
-   * non-voter. A leader elsewhere may count on this member to wait, unless it votes alone.
+   * Campaigns now instead of waiting for the election timeout. Does nothing on a leader or a
+   * non-voter. Only for an only voter: another leader may count on this member's lease promise.
    */
   campaign(): void {
     preCampaign(this.#state)
   }
 
-  /** This member is the only voter in every configuration that may be in force. */
+  /** Returns whether this member is the only voter in every configuration that may be in force. */
   get votesAlone(): boolean {
     return votesAlone(this.#state)
   }
 
-  /** The shell's monotonic time, before anything that may be sent then. Only leases need it. */
+  /**
+   * Sets the shell's monotonic time; call it before anything that may send messages. Only leases
+   * need it.
+   */
   setTime(nowMs: number): void {
     this.#state.lease.nowMs = nowMs
   }
 
   /**
-   * The shell's wall clock, now and then. It only bounds the terms that peers may claim, see
-   * `termMaxAt`.
+   * Sets the shell's wall clock, called periodically. It only limits the terms that peers may
+   * claim, see `termMaxAt`.
    */
   setWallTime(wallMs: number): void {
     this.#state.termMax = termMaxAt(wallMs)
@@ -151,19 +153,19 @@ export class Raft {
   }
 
   /**
-   * Until when, on the clock of `setTime`, the commit index here is the newest there is; 0: not
-   * known without a round. Nothing that gives it away leaves before the next Ready.
+   * The time on the clock of `setTime` until which the commit index here is the latest; 0: not
+   * known without a round. Messages that end the lease are only part of the next Ready.
    */
   get leaseUntilMs(): number {
     return leaseUntilMs(this.#state)
   }
 
-  /** May return true without work; returns false only when there is none. */
+  /** May return true without work; returns false only if there is no work. */
   hasReady(): boolean {
     return isReady(this.#state)
   }
 
-  /** All that is due since the last call. Its duties are now the shell's. */
+  /** Returns the work since the last call. The shell must do all of it. */
   ready(): Ready {
     return gatherReady(this.#state)
   }
@@ -173,27 +175,27 @@ export class Raft {
     notePersisted(this.#state, ticket)
   }
 
-  /** The state machine holds everything up to `index` in memory. */
+  /** The state machine has everything up to `index` in memory. */
   applied(index: LogIndex): void {
     assert(index <= this.#state.commit, 'only what is committed is applied')
     if (index > this.#state.applied) this.#state.applied = index
   }
 
-  /** The shell has cut the log: everything at and below `base.index` is durable elsewhere. */
+  /** The shell compacted the log: everything at and below `base.index` is durable elsewhere. */
   compact(base: SnapshotMeta): void {
     assert(base.index <= this.#state.applied, 'only what is applied is cut')
     this.#state.log.compact(base)
   }
 
   /**
-   * Answers a `Ready.fetches` with consecutive entries from its `from` on. Empty when they were cut
-   * meanwhile: whoever waits is looked at again.
+   * Answers a `Ready.fetches` with consecutive entries from its `from` on. Empty when they were
+   * compacted since: the waiting followers are then checked again.
    */
   supply(entries: readonly Entry[]): void {
     supplyEntries(this.#state, entries)
   }
 
-  /** Nothing sent to `peer` right now arrives; what was under way is presumed lost. */
+  /** Messages to `peer` are currently lost; those in flight are presumed lost. */
   reportUnreachable(peer: NodeId): void {
     noteUnreachable(this.#state, peer)
   }
@@ -211,15 +213,15 @@ export class Raft {
   }
 
   /**
-   * Grows by one with each proof that a quorum is in touch: on a leader when a quorum answered
-   * since its last heartbeat, on a follower with each word of its leader. The shell notes the time
-   * at which it saw it grow.
+   * Grows by one with each proof of contact with a quorum: on a leader when a quorum responded
+   * since its last heartbeat, on a follower with each message of its leader. The shell records the
+   * time at which it grew.
    */
   get quorumContacts(): number {
     return this.#state.quorumContacts
   }
 
-  /** Cheaper than `status()`: for questions asked on every proposal. */
+  /** Cheaper than `status()`, for checks on every proposal. */
   get term(): Term {
     return this.#state.term
   }
@@ -233,21 +235,21 @@ export class Raft {
     return this.#state.commit
   }
 
-  /** In force: the latest in the log, decided or not. */
+  /** The configuration in force: the latest in the log, committed or not. */
   get configuration(): Configuration {
     return this.#state.log.configuration
   }
 
   /**
-   * The latest configuration that is known to be committed, and where it stands, or stood in a log
-   * that was cut.
+   * The latest configuration that is known to be committed, and its index, which may be compacted.
    */
   get decided(): { readonly index: LogIndex; readonly configuration: Configuration } {
     return this.#state.log.configurationAt(this.#state.commit)
   }
 
   /**
-   * The latest entry that is committed and durable here; null while a snapshot replaces the log.
+   * The latest entry that is committed and durable on this member; null while a snapshot replaces
+   * the log.
    */
   get durablyCommitted(): SnapshotMeta | null {
     const { log, commit } = this.#state

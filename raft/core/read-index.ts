@@ -7,7 +7,7 @@ import type { State } from './state.ts'
 import type { LogIndex } from './types.ts'
 
 /*
- * Reads that wait for proof that this member still led when they asked (thesis §6.4).
+ * Reads that wait for proof that this member was still the leader when they arrived (thesis §6.4).
  *
  * `readIndex` opens a round. The round waits until the leader has committed an entry of its term,
  * gets the commit index of that moment, and is sent with a heartbeat. A follower that acknowledges

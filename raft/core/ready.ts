@@ -1,29 +1,29 @@
 import type { Message, ReadContext } from './message.ts'
 import type { Configuration, Entry, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
-/** One reason per way a proposal or a read can be turned away; certainly without effect. */
+/** Why a proposal or a read is dropped; it certainly has no effect. */
 export type Dropped =
   'no-leader' | 'not-leader' | 'transferring' | 'too-many-uncommitted' | 'too-many-reads' | 'term-changed'
 
 /**
- * Names a write that was handed to the log, so that its completion can be told. Ascending within
- * the core's life.
+ * Identifies a write that was handed to the log, to report its completion. Ascending for the
+ * lifetime of the core.
  */
 export type PersistTicket = number
 
-/** Everything the shell must do before it asks again. Order of the fields is the order of duty. */
+/** The work for the shell before it calls the core again, in the order of the fields. */
 export type Ready = {
-  /** May race the disk: a leader's appends, heartbeats. Raft thesis §10.2.1. */
+  /** Need not wait for the disk: a leader's appends, heartbeats. Raft thesis §10.2.1. */
   readonly messagesAtOnce: readonly Message[]
   /**
-   * Handed to the log thread as one write, or null when there is nothing to persist. Several may be
-   * under way; they complete in order. `persisted(ticket)` tells the core.
+   * One write for the log thread, or null when there is nothing to persist. Several may be in
+   * progress; they complete in order, each with a call of `persisted(ticket)`.
    */
   readonly persist: {
     readonly ticket: PersistTicket
     /** Replace the whole log by this base, with its state staged, before anything else. */
     readonly snapshot: SnapshotMeta | null
-    /** Consecutive; they replace whatever the log holds from the first one's index on. */
+    /** Consecutive; they replace everything from the first one's index on. */
     readonly entries: readonly Entry[]
     readonly hardState: HardState | null
     /** Messages to send once this write is durable: votes and responses to appends. */
@@ -35,11 +35,9 @@ export type Ready = {
   readonly readsConfirmed: readonly { readonly context: ReadContext; readonly index: LogIndex }[]
   /** Rounds that will never be confirmed, because leadership was lost. */
   readonly readsFailed: readonly ReadContext[]
-  /** Followers with next entries that were compacted away: send them the state. */
+  /** Followers whose next entries were compacted: send them a snapshot. */
   readonly snapshotsToSend: readonly NodeId[]
-  /**
-   * Entries wanted from the log thread because they are no longer in memory; answered by `supply`.
-   */
+  /** Entries to read from the log because they are no longer in memory; answered by `supply`. */
   readonly fetches: readonly { readonly from: LogIndex; readonly bytesMax: number }[]
   /** Role, term, leader or configuration changed since the last Ready. */
   readonly transition: Transition | null
@@ -63,10 +61,7 @@ export type CoreStatus = Transition & {
   readonly firstIndex: LogIndex
   readonly persistedIndex: LogIndex
   readonly transferTarget: NodeId | null
-  /**
-   * The newest configuration that is committed; `configuration` may be a later one that comes to
-   * nothing.
-   */
+  /** The latest committed configuration; `configuration` may be a later one that is reverted. */
   readonly decided: Configuration
   /** Only on a leader. */
   readonly followers: readonly FollowerStatus[]
@@ -75,7 +70,7 @@ export type CoreStatus = Transition & {
 export type FollowerStatus = {
   readonly id: NodeId
   readonly state: 'probe' | 'replicate' | 'snapshot'
-  /** Known durable there. */
+  /** Durable on the follower up to this index. */
   readonly match: LogIndex
   readonly next: LogIndex
   readonly recentlyActive: boolean

@@ -22,7 +22,7 @@ export function appendOwn(state: State, entries: readonly Entry[]): void {
   state.outbox.replicationDue = true
 }
 
-/** Brings `progress` in line with the configuration in force. On a leader only. */
+/** Updates `progress` to the configuration in force. On a leader only. */
 export function trackFollowers(state: State): void {
   const { voters, votersOutgoing, learners } = configuration(state)
   const others = new Set([...voters, ...(votersOutgoing ?? []), ...learners])
@@ -36,7 +36,7 @@ export function trackFollowers(state: State): void {
 }
 
 /**
- * Commits what a quorum has durably, if that reaches an entry of this term (Raft paper §5.4.2).
+ * Commits what is durable at a quorum, if that reaches an entry of this term (Raft paper §5.4.2).
  *
  * @returns whether the commit index rose
  */
@@ -90,7 +90,7 @@ export function replicate(state: State): void {
 export function supplyEntries(state: State, entries: readonly Entry[]): void {
   const first = entries[0]
   if (first === undefined) {
-    // Compacted in the meantime: the waiting followers need the state instead.
+    // Compacted since: the waiting followers need a snapshot instead.
     state.fetching.clear()
     for (const progress of state.progress.values()) progress.fetching = null
     state.outbox.replicationDue = true
@@ -98,8 +98,8 @@ export function supplyEntries(state: State, entries: readonly Entry[]): void {
   }
   state.fetching.delete(first.index)
   if (state.role !== 'leader') return
-  // They may belong to a fetch of an earlier term, from a log that was overwritten since; or be the
-  // last entries before a compaction, and then the entry before them is unknown.
+  // They may belong to a fetch of an earlier term, from a log that was overwritten since; or the
+  // entry before them may have been compacted, so that its term is unknown.
   const previous = state.log.termAt((first.index - 1) as LogIndex)
   const current = previous !== null && entries.every((entry) => state.log.termAt(entry.index) === entry.term)
   for (const progress of state.progress.values()) {
@@ -177,8 +177,8 @@ function fetch(state: State, progress: Progress): void {
 }
 
 /**
- * Its next entries were cut. Nobody who is out of reach is sent a state; a heartbeat's answer
- * brings us back.
+ * Starts a snapshot: the next entries of this follower were compacted. Without contact to the
+ * follower nothing is sent; its next heartbeat response leads back here.
  */
 function startSnapshot(state: State, progress: Progress): void {
   if (!progress.recentlyActive) return
@@ -186,7 +186,7 @@ function startSnapshot(state: State, progress: Progress): void {
   state.outbox.snapshotsToSend.push(progress.id)
 }
 
-/** Entries of earlier reigns were never counted, so they are not released. */
+/** Releases committed entries of this term; those of earlier terms were never counted. */
 function releaseUncommitted(state: State, commit: LogIndex): void {
   let index = Math.max(state.commit + 1, state.leaderTermStart) as LogIndex
   for (; index <= commit; index = (index + 1) as LogIndex) {

@@ -2,9 +2,7 @@ import type { Role } from './ready.ts'
 import { noIndex, noTerm } from './types.ts'
 import type { LogIndex, NodeId, Term } from './types.ts'
 
-/**
- * Where the last Ready left off. What is promised there is not taken back within the core's life.
- */
+/** The state at the last Ready. Within the lifetime of the core its promises must hold. */
 export type ReportedState = {
   readonly role: Role
   readonly term: Term

@@ -4,17 +4,18 @@ import type { State } from './state.ts'
 import { becomeFollower } from './transitions.ts'
 
 /**
- * So many election timeouts longer than usual a leader that resigned waits before it stands again:
- * its followers fall out of its lease within one, and the slowest of them stands within two more.
+ * A leader that resigned waits for this many additional election timeouts before it campaigns
+ * again: its followers leave its lease within one, and the slowest of them campaigns within two
+ * more.
  */
 const graceTimeouts = 3
 
 /**
- * Steps down without an heir. To be asked only where this office is of no use: nothing tells a
- * leader whether the others can elect one, so it makes room for them for a bounded time, and stands
- * again when they did not. Meanwhile it votes like anybody. Whoever leads, or a vote it gives, ends
- * the grace like any wait. Check-quorum (thesis §6.2) is the same step for a leader that nobody
- * answers; this one is answered, but by too few who could commit anything.
+ * Steps down without a transfer target. To be called only if this leader cannot commit anything. A
+ * leader does not know whether the others can elect one, so it lets them try for a bounded time,
+ * and campaigns again if they did not. In the meantime it votes as usual; a new leader, or a vote
+ * that it grants, ends the wait as usual. CheckQuorum (thesis §6.2) does the same for a leader
+ * without responses; this leader gets responses, but too few of them from members that can commit.
  */
 export function resign(state: State): ResignAnswer {
   if (state.role !== 'leader') return { kind: 'refused', reason: 'not-leader' }

@@ -10,7 +10,10 @@ import type { Dropped, PersistTicket, Ready, Role, Transition } from './ready.ts
 import { noIndex, noTerm } from './types.ts'
 import type { Configuration, HardState, LogIndex, NodeId, SnapshotMeta, Term } from './types.ts'
 
-/** The durable state found at start, as the core needs it. A `RecoveredLog` of the ports is one. */
+/**
+ * The durable state found at start, as the core needs it; `RecoveredLog` of the ports has this
+ * form.
+ */
 export type Recovered = {
   readonly hardState: HardState
   readonly base: SnapshotMeta
@@ -21,9 +24,9 @@ export type Recovered = {
   readonly termRuns: readonly { readonly first: LogIndex; readonly term: Term }[]
 }
 
-/** The state of the rules in `lease.ts`. */
+/** State of the rules in `lease.ts`. */
 export type Lease = {
-  /** The shell wants one when this member leads. */
+  /** The shell wants a lease when this member leads. */
   wanted: boolean
   /** Latest monotonic time from the shell, in ms; messages are sent then or later. */
   nowMs: number
@@ -31,17 +34,17 @@ export type Lease = {
   endedByTransfer: boolean
   /** Ticks since the last response to a leader, or since the start. */
   silentTicks: number
-  /** Ticks left of the promise of a former process; no message shortens it. */
+  /** Remaining ticks of the promise of an earlier process; no message shortens it. */
   formerPromiseTicks: number
 }
 
-/** The state of the rules in `read-index.ts`. */
+/** State of the rules in `read-index.ts`. */
 export type Reads = {
   /** Context of the next round. Not reset by a new term. */
   nextContext: number
   /** Oldest first; those with an index were sent. */
   readonly rounds: { readonly context: ReadContext; index: LogIndex | null }[]
-  /** The latest that was sent, or null; heartbeats repeat it while its round waits. */
+  /** The latest context that was sent, or null; heartbeats repeat it while its round waits. */
   sent: ReadContext | null
 }
 
@@ -51,7 +54,7 @@ export type State = {
   readonly id: NodeId
   readonly log: RaftLog
 
-  /** These four are written by `transitions.ts` only; `readonly` keeps everyone else honest. */
+  /** These four are written by `transitions.ts` only, hence `readonly`. */
   readonly role: Role
   readonly term: Term
   readonly vote: NodeId | null
@@ -67,7 +70,7 @@ export type State = {
    * campaign.
    */
   electionElapsed: number
-  /** Redrawn for every wait: between electionTicks and twice as many. */
+  /** Drawn for every wait: between electionTicks and twice as many. */
   electionDue: number
   heartbeatElapsed: number
 
@@ -79,7 +82,7 @@ export type State = {
   /** Votes for the (pre-)candidate, its own included once it counts. */
   readonly votes: Map<NodeId, boolean>
 
-  /** Leader: everyone else in the configuration. Empty in other roles. */
+  /** Leader: all other members of the configuration. Empty in other roles. */
   readonly progress: Map<NodeId, Progress>
   /** Leader: first index of this term, that of the empty entry. */
   leaderTermStart: LogIndex
@@ -91,14 +94,14 @@ export type State = {
   /** See `termMaxAt`. */
   termMax: number
   /**
-   * First slots of entries asked of the shell and not yet supplied. At most one per follower at a
-   * time.
+   * First indexes of entries requested from the shell and not supplied yet. At most one per
+   * follower.
    */
   readonly fetching: Set<LogIndex>
 
-  /** Proofs of a quorum so far; see `Raft.quorumContacts`. */
+  /** Number of proofs of a quorum; see `Raft.quorumContacts`. */
   quorumContacts: number
-  /** Leader: a quorum answered since the last heartbeat, and was counted. */
+  /** Leader: a quorum responded since the last heartbeat, and was counted. */
   contactCounted: boolean
 
   readonly outbox: Outbox
@@ -114,28 +117,28 @@ export type Outbox = {
   readsFailed: ReadContext[]
   snapshotsToSend: NodeId[]
   fetches: Ready['fetches'][number][]
-  /** Some follower may be owed something; the next Ready looks. */
+  /** Some follower may need an append; the next Ready checks. */
   replicationDue: boolean
 
   nextTicket: PersistTicket
   /** Handed to the log, in order of tickets, and not yet durable. */
   readonly underWay: { readonly ticket: PersistTicket; readonly term: Term; readonly vote: NodeId | null }[]
-  /** Term and vote as last handed to the log, and as known durable. */
+  /** Term and vote as last handed to the log, and as known to be durable. */
   handed: DurableVote
   durable: DurableVote
   commitReported: LogIndex
   commitHanded: LogIndex
   transitionReported: Transition | null
-  /** How things stood at the last Ready. */
+  /** The state at the last Ready. */
   reported: ReportedState
 }
 
-/** The part of the hard state that is a promise to other members. */
+/** The part of the hard state that other members rely on. */
 type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
 /**
- * @param applied what the state machine holds already; it is committed, whatever the hard state
- * remembers
+ * @param applied index that the state machine already holds; it is committed, whatever the hard
+ *   state says
  */
 export function newState(config: CoreConfig, recovered: Recovered, applied: LogIndex): State {
   const { hardState, base } = recovered
@@ -194,17 +197,17 @@ function newOutbox(promise: DurableVote, commitHanded: LogIndex, applied: LogInd
   }
 }
 
-/** May leave before this member's disk has anything: promises nothing. */
+/** Queues a message that may be sent before anything is durable, because it promises nothing. */
 export function sendAtOnce(state: State, message: Message): void {
   state.outbox.atOnce.push(message)
 }
 
-/** Leaves once all that this member decided up to now is durable. */
+/** Queues a message that is sent once everything decided so far is durable. */
 export function sendOncePersisted(state: State, message: Message): void {
   state.outbox.oncePersisted.push(message)
 }
 
-/** In force: the latest in the log, committed or not (thesis §4.1). */
+/** Returns the configuration in force: the latest in the log, committed or not (thesis §4.1). */
 export function configuration(state: State): Configuration {
   return state.log.configuration
 }
@@ -218,7 +221,8 @@ export function isVoterOf({ voters, votersOutgoing }: Configuration, id: NodeId)
 }
 
 /**
- * A leader knows all that was committed before it only once an entry of its own is (thesis §6.4).
+ * Returns whether an entry of this term is committed. Only then a leader knows everything that was
+ * committed before it (thesis §6.4).
  */
 export function committedInTerm(state: State): boolean {
   return (state.log.termAt(state.commit) ?? noTerm) === state.term

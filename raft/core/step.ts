@@ -15,7 +15,7 @@ import { violationOf } from './violation.ts'
  * @returns why the message was refused, in one line; null when it was handled or ignored
  */
 export function step(state: State, message: Message): string | null {
-  // Meant for another identity at this address, or echoed.
+  // Meant for another identity at this address, or an echo.
   if (message.to !== state.id || message.from === state.id) return null
   const violation = violationOf(state, message)
   if (violation === null) take(state, message)
@@ -80,8 +80,8 @@ function admitLaterTerm(state: State, message: Message): boolean {
 }
 
 /**
- * Sends the current term to a member in an earlier one. A stale leader needs it: it must step down,
- * or the others, in touch with it, ignore this member's pre-votes.
+ * Sends the current term to a member in an earlier one. A stale leader needs it to step down;
+ * otherwise the members that are in contact with it ignore this member's pre-votes.
  */
 function answerStale(state: State, message: Message): void {
   const answer = { from: state.id, to: message.from, term: state.term }

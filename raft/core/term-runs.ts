@@ -4,8 +4,8 @@ import type { LogIndex, Term } from './types.ts'
 type Run = { readonly first: LogIndex; readonly term: Term }
 
 /**
- * The term of every entry of the log, as runs: terms rarely change, so the whole log's take a few
- * words, and the core need not ask the disk for them.
+ * The term of every entry of the log, as runs of equal terms: terms rarely change, so the runs of a
+ * whole log are small, and the core need not read terms from disk.
  */
 export class TermRuns {
   /** Ascending in both fields. */
@@ -29,7 +29,9 @@ export class TermRuns {
     return at < 0 ? null : (this.#runs[at]?.term ?? null)
   }
 
-  /** The last index at or below `index` with a term of at most `term`; null: no such index. */
+  /**
+   * Returns the last index at or below `index` with a term of at most `term`; null: no such index.
+   */
   lastAtMost(index: LogIndex, term: Term): { readonly index: LogIndex; readonly term: Term } | null {
     let last = index
     for (let at = this.#runAt(index); at >= 0; at--) {
@@ -53,7 +55,7 @@ export class TermRuns {
     while ((this.#runs.at(-1)?.first ?? -1) >= index) this.#runs.pop()
   }
 
-  /** Forgets what lies at and below `index`. @param last the last index of the log */
+  /** Removes everything at and below `index`. @param last the last index of the log */
   compact(index: LogIndex, last: LogIndex): void {
     if (index >= last) {
       this.#runs.length = 0
@@ -66,7 +68,7 @@ export class TermRuns {
   }
 
   #runAt(index: LogIndex): number {
-    // Nearly every question is about the end of the log.
+    // Nearly every lookup is at the end of the log.
     let low = 0
     let high = this.#runs.length - 1
     if (high >= 0 && (this.#runs[high]?.first ?? 0) <= index) return high

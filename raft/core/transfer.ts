@@ -5,8 +5,8 @@ import type { State } from './state.ts'
 import type { NodeId } from './types.ts'
 
 /*
- * Handing leadership on (thesis §3.10). Proposals are dropped meanwhile, so it begins only where it
- * is likely to end soon, and after one in vain that heir is left alone for a while, whoever asks.
+ * Leadership transfer (thesis §3.10). Proposals are dropped during a transfer, so it begins only if
+ * it is likely to end soon, and after a failed one the same target is refused for a while.
  */
 
 /** Entries that the target may lack: they are sent before timeout-now. */
@@ -25,7 +25,7 @@ export function startTransfer(state: State, to: NodeId): TransferAnswer {
   if (state.transfer?.to !== to) {
     const reason = transferRefusal(state, progress)
     if (reason !== null) return { kind: 'refused', reason }
-    // Else two that are asked for in turns would keep proposals out for ever.
+    // Otherwise alternating requests for two targets would block proposals for ever.
     abandonTransfer(state)
     state.transfer = { to, elapsed: 0 }
   }
@@ -33,7 +33,7 @@ export function startTransfer(state: State, to: NodeId): TransferAnswer {
   return { kind: 'accepted' }
 }
 
-/** A tick of the leader passed. */
+/** Handles a tick of the leader. */
 export function tickTransfer(state: State): void {
   for (const progress of state.progress.values()) {
     if (progress.transferPauseTicks > 0) progress.transferPauseTicks--

@@ -20,7 +20,7 @@ import type { LogIndex, NodeId, Term } from './types.ts'
 
 type Writable = { role: Role; term: Term; vote: NodeId | null; leader: NodeId | null }
 
-/** @param leader of `term` when known */
+/** @param leader the leader of `term` if known */
 export function becomeFollower(state: State, term: Term, leader: NodeId | null): void {
   assert(term >= state.term, 'terms never go back')
   const sameTerm = term === state.term
@@ -35,18 +35,18 @@ export function becomeFollower(state: State, term: Term, leader: NodeId | null):
   own.leader = leader
 }
 
-/** Starts a pre-vote, which disturbs no other member with a new term. Thesis §9.6. */
+/** Starts a pre-vote, which does not disturb other members with a new term. Thesis §9.6. */
 export function becomePreCandidate(state: State): void {
   assert(state.role !== 'leader', 'a leader does not campaign')
   resetRoleState(state)
   const own: Writable = state
   own.role = 'pre-candidate'
   own.leader = null
-  // A pre-vote for itself needs no durability, so it counts at once.
+  // Its own pre-vote needs no durability, so it counts at once.
   state.votes.set(state.id, true)
 }
 
-/** Its own vote counts once durable, so `votes` does not have it yet. */
+/** Its own vote counts once durable, so `votes` does not contain it yet. */
 export function becomeCandidate(state: State): void {
   assert(state.role !== 'leader', 'a leader does not campaign')
   resetRoleState(state)
@@ -73,7 +73,7 @@ export function becomeLeader(state: State): void {
   appendOwn(state, [{ index: state.leaderTermStart, term: state.term, kind: 'empty' }])
 }
 
-/** Must be durable before the vote is sent; see `sendOncePersisted`. */
+/** Records a vote. It must be durable before it is sent; see `sendOncePersisted`. */
 export function recordVote(state: State, candidate: NodeId): void {
   assert(state.role === 'follower', 'only a follower votes for others')
   assert(state.vote === null || state.vote === candidate, 'one vote in a term')

@@ -6,7 +6,8 @@ export type Term = Brand<number, 'Term'>
 /** Position in the replicated log. The first entry has index 1; 0 means "before the first". */
 export type LogIndex = Brand<number, 'LogIndex'>
 /**
- * Identity of one member for life; drawn at random when it is created, never reused. 1 to 2^53 - 1.
+ * Identity of one member for its lifetime; drawn at random when it is created, never reused. 1 to
+ * 2^53 - 1.
  */
 export type NodeId = Brand<number, 'NodeId'>
 
@@ -49,9 +50,9 @@ export type MemberInfo = {
    * `voter` with role `learner`: to be promoted when caught up. `learner`: pinned, stays a learner.
    */
   readonly wantedRole: MemberRole
-  /** `host:port` its peers dial. */
+  /** `host:port` that its peers connect to. */
   readonly peerAddress: string
-  /** `host:port` its clients dial. */
+  /** `host:port` that its clients connect to. */
   readonly clientAddress: string
   /** Version of the program it runs, and the newest feature level it supports. */
   readonly version: string
@@ -63,28 +64,28 @@ export type MemberInfo = {
 }
 
 /**
- * Who counts. Takes effect on append inside the core (Raft thesis §4.1), is reverted on truncation.
- * Joint while `votersOutgoing` is not null: then both majorities are needed.
+ * The voters and learners. In force from append on inside the core (Raft thesis §4.1), reverted on
+ * truncation. Joint while `votersOutgoing` is not null: then both majorities are needed.
  */
 export type Configuration = {
   /** Ascending; the incoming majority. */
   readonly voters: readonly NodeId[]
   /** Ascending; the outgoing majority of a joint configuration, else null. */
   readonly votersOutgoing: readonly NodeId[] | null
-  /** Ascending; they receive the log and do not count. Disjoint from both voter sets. */
+  /** Ascending; they receive the log and do not vote. Disjoint from both voter sets. */
   readonly learners: readonly NodeId[]
   /**
    * Ascending; voters of the outgoing set that become learners once the joint configuration is
    * left.
    */
   readonly learnersNext: readonly NodeId[]
-  /** Leave the joint configuration without being asked, once its entry is committed. */
+  /** Leave the joint configuration automatically, once its entry is committed. */
   readonly autoLeave: boolean
   /** Ascending by id; one for each id above. */
   readonly members: readonly MemberInfo[]
 }
 
-/** One slot of the replicated log. `data` is opaque to consensus. */
+/** One entry of the replicated log. `data` is opaque to consensus. */
 export type Entry =
   | { readonly index: LogIndex; readonly term: Term; readonly kind: 'command'; readonly data: Uint8Array }
   /**
@@ -99,22 +100,22 @@ export type Entry =
       readonly configuration: Configuration
     }
 
-/** The durable state of a member besides its log. */
+/** The durable state of a member in addition to its log. */
 export type HardState = {
   readonly term: Term
   readonly vote: NodeId | null
   /**
-   * Not needed for safety; saves a restarted member from learning it again. Never above the last
+   * Not needed for safety; after a restart the member need not learn it again. Never above the last
    * index.
    */
   readonly commit: LogIndex
 }
 
-/** Everything at and below `index`, replaced by state. Also the base of a cut log. */
+/** The state of everything at and below `index`. Also the base of a compacted log. */
 export type SnapshotMeta = {
   readonly index: LogIndex
   readonly term: Term
-  /** In effect at `index`. */
+  /** In force at `index`. */
   readonly configuration: Configuration
 }
 
@@ -127,14 +128,16 @@ export const emptyConfiguration: Configuration = Object.freeze({
   members: [],
 })
 
-/** The base of a log from which nothing was cut. */
+/** The base of a log that was never compacted. */
 export const noSnapshot: SnapshotMeta = Object.freeze({
   index: noIndex,
   term: noTerm,
   configuration: emptyConfiguration,
 })
 
-/** Bytes one entry counts for in windows and limits: its data and a fixed envelope. */
+/**
+ * Returns the bytes that one entry counts for in windows and limits: its data and a fixed envelope.
+ */
 export function entryBytes(entry: Entry): number {
   const envelope = 32
   switch (entry.kind) {

@@ -5,24 +5,24 @@ import type { State } from './state.ts'
 import type { Configuration, Entry, LogIndex, SnapshotMeta, Term } from './types.ts'
 
 /*
- * What a peer sends is input: it may be wrong, whatever certificate it came with. This is the one
- * place where a received message is held against what this member knows. A message that cannot be
- * true is refused here, before anything is changed by it; so the assertions behind it speak of this
+ * Messages of peers are input: they may be wrong, whatever certificate the peer has. This is the
+ * one place where a received message is checked against the state of this member. An impossible
+ * message is refused here, before it changes anything; so the assertions that follow are about this
  * program alone, and no peer can end this process.
  *
  * It finds contradictions, not lies: a voter that votes twice, or acknowledges what it did not
- * write, cannot be told from an honest one (Raft tolerates members that stop, not members that
- * lie). `docs/peer-trust.md` says what follows.
+ * write, cannot be distinguished from an honest one (Raft tolerates crashed members, not malicious
+ * ones). `docs/peer-trust.md` describes the consequences.
  */
 
-/** No log reaches this far: an index of a message that comes from outside of this log is below. */
+/** No log reaches this far: a valid index from outside of this log is below. */
 const indexMax = 2 ** 52
-/** In ms: far above any election timeout that can be configured. */
+/** In ms: far above any configurable election timeout. */
 const leasePromiseMsMax = 3_600_000
 
-/** Returns why `message` cannot be true, in one line; null when it can. Changes nothing. */
+/** Returns why `message` is impossible, in one line; null when it is possible. Changes nothing. */
 export function violationOf(state: State, message: Message): string | null {
-  // A message of an earlier term is used for its sender only.
+  // A message of an earlier term has no effect but a reply to its sender.
   if (message.term < state.term) return null
   return absurdTerm(state, message) ?? contradiction(state, message)
 }
@@ -60,7 +60,7 @@ function contradiction(state: State, message: Message): string | null {
   }
 }
 
-/** The message answers what this leader sent in this term. */
+/** Returns whether the message responds to what this leader sent in this term. */
 function leads(state: State, message: Message): boolean {
   return state.role === 'leader' && message.term === state.term
 }
@@ -115,9 +115,9 @@ function againstCommitted(state: State, index: LogIndex, term: Term): string | n
 }
 
 /**
- * A leader tells no more than it knows to be durable here. Where that is not in the log, one of the
- * two is wrong: this log may have lost its end since, by an old copy of its directory for one. It
- * cannot be told which, by one peer's word.
+ * A leader sends a commit index no higher than what it knows to be durable here. If this log ends
+ * before it, one of the two is wrong: this log may have lost its end, for example by an old copy of
+ * its directory. The message of one peer does not show which.
  */
 function wrongHeartbeat({ log }: State, { commit }: MessageOf<'heartbeat'>): string | null {
   if (commit <= log.lastIndex) return null

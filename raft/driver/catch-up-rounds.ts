@@ -1,13 +1,14 @@
 import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId } from '../core/types.ts'
 
-/** One learner's way to a place in the log that was the end of it when the round began. */
+/** The replication of one learner up to the end that the log had when the round began. */
 type Round = { readonly target: LogIndex; readonly startedMs: number; readonly short: boolean }
 
 /**
- * Tells which learners have caught up: a new voter that lags would make every commit wait for it.
- * Replication to a learner is cut into rounds, each up to where the log ended when it began; who
- * needed no longer for the last one than an election timeout lags by no more than that.
+ * Reports which learners have caught up: a new voter that lags would delay every commit.
+ * Replication to a learner is divided into rounds, each up to the end that the log had when the
+ * round began. A learner whose last round took no longer than an election timeout lags by no more
+ * than that.
  *
  * @source Ongaro's thesis, 4.2.1
  */
@@ -19,12 +20,12 @@ export class CatchUpRounds {
     this.#roundMsMax = roundMsMax
   }
 
-  /** As of the last tick. */
+  /** The learners that had caught up at the last tick. */
   get caughtUp(): ReadonlySet<NodeId> {
     return new Set([...this.#rounds].filter(([, { short }]) => short).map(([id]) => id))
   }
 
-  /** @param followers of a leader, everyone but itself */
+  /** @param followers all followers of this leader */
   tick(
     now: number,
     learners: readonly NodeId[],
@@ -39,7 +40,7 @@ export class CatchUpRounds {
     }
   }
 
-  /** Leadership was lost: the next leader counts for itself. */
+  /** Clears the rounds when leadership is lost: the next leader measures for itself. */
   clear(): void {
     this.#rounds.clear()
   }

@@ -6,27 +6,27 @@ import type { RaftToApi } from '../protocol/thread-messages.ts'
 export type CommittedEntryStreamOptions = {
   /** Bytes of entries that may be under way to the api thread. */
   readonly creditBytes: number
-  /** Recent entries kept here in case the api thread can take them after all. */
+  /** Recent entries kept here in case the api thread can still take them. */
   readonly tailBytesMax: number
   readonly post: (message: RaftToApi) => void
 }
 
 /**
- * The raft thread's side of entries: hands committed ones to the api thread while it has credit,
- * else only tells how far the log is committed and durable. Entries are kept from their append
- * until they were handed on.
+ * Sends committed entries from the raft thread to the api thread while the api thread grants
+ * credit; otherwise it sends only the commit and durable indexes. Entries are kept from their
+ * append until they were sent.
  */
 export class CommittedEntryStream {
   readonly #options: CommittedEntryStreamOptions
-  /** Consecutive. */
+  /** Recent entries, consecutive. */
   #tail: Entry[] = []
   #tailBytes = 0
   #credit: number
-  /** Whether the api thread gets entries, beginning with `#next`. */
+  /** Returns whether entries are sent to the api thread, beginning with `#next`. */
   #streaming = false
   #next: LogIndex = logIndex(1)
   #commit: LogIndex = noIndex
-  /** Durable in this member's log, whatever is committed. */
+  /** The highest index that is durable in this member's log, committed or not. */
   #persisted: LogIndex
   #sentCommit: LogIndex = noIndex
   #sentPersisted: LogIndex = noIndex
@@ -38,7 +38,10 @@ export class CommittedEntryStream {
     this.#persisted = persisted
   }
 
-  /** A write was handed to the log under `ticket`; it may take back what earlier ones wrote. */
+  /**
+   * Records that a write was handed to the log under `ticket`. It may replace entries of earlier
+   * writes.
+   */
   writing(ticket: number, snapshot: SnapshotMeta | null, entries: readonly Entry[]): void {
     if (snapshot !== null) {
       this.#tail = []
@@ -57,7 +60,7 @@ export class CommittedEntryStream {
     if (first !== undefined) this.#append(first.index, entries)
   }
 
-  /** The write of `ticket`, and all before it, are durable. */
+  /** Records that the write of `ticket`, and all before it, are durable. */
   written(ticket: number): void {
     for (;;) {
       const write = this.#writes[0]
@@ -67,25 +70,25 @@ export class CommittedEntryStream {
     }
   }
 
-  /** Tells the api thread what moved, with as many entries as it may have. */
+  /** Sends the new indexes to the api thread, with as many entries as its credit allows. */
   move(commit: LogIndex): void {
     this.#commit = commit
     const persisted = lower(this.#persisted, commit)
     const entries = this.#streaming ? this.#take() : []
-    // Only the database waits to hear what is durable, unless entries come from the log: that may
-    // wait for the next entries, or for `remind`, and spares waking the api thread for it.
+    // Without streaming, the database waits for the durable index. While entries are streamed, that
+    // index can wait for the next entries or for `flush`, which saves waking the api thread.
     const urgent = commit !== this.#sentCommit || (!this.#streaming && persisted !== this.#sentPersisted)
     if (entries.length === 0 && !urgent) return
     this.#send(entries, commit, persisted)
   }
 
-  /** Tells now and then what `move` kept back. */
+  /** Sends the durable index that `move` held back. */
   flush(): void {
     const persisted = lower(this.#persisted, this.#commit)
     if (persisted !== this.#sentPersisted) this.#send([], this.#commit, persisted)
   }
 
-  /** The furthest index the api thread was told of. */
+  /** The highest commit index that was sent to the api thread. */
   get sentCommit(): LogIndex {
     return this.#sentCommit
   }
@@ -101,7 +104,7 @@ export class CommittedEntryStream {
     assert(this.#credit <= this.#options.creditBytes, 'no more credit comes back than was spent')
   }
 
-  /** The api thread has everything before `from`. */
+  /** Starts streaming at `from`: the api thread has everything before it. */
   resume(from: LogIndex): void {
     const first = this.#tail[0]?.index
     this.#next = from
@@ -133,8 +136,8 @@ export class CommittedEntryStream {
   }
 
   /**
-   * Entries from `#next` to the commit index, within credit. Fewer than all of them ends the
-   * streaming.
+   * Returns the entries from `#next` to the commit index that fit the credit. Streaming ends if
+   * they do not all fit.
    */
   #take(): readonly Entry[] {
     const start = this.#tail[0]?.index ?? noIndex

@@ -2,30 +2,32 @@ import type { LogIndex, SnapshotMeta } from '../core/types.ts'
 import type { LogNeed } from './log-needs.ts'
 
 export type CompactionLimits = {
-  /** A follower that lags no further than both of these is brought back by log, not by snapshot. */
+  /**
+   * A follower that lags no further than both of these catches up from the log, without a snapshot.
+   */
   readonly retentionEntries: number
   readonly retentionBytes: number
 }
 
 /**
- * Decides where the log may be cut: at a point the database durably held, far enough behind the end
- * that slow followers find what they need. For whoever is in touch more is kept than the retention,
- * `lengthFactorMax` times its bytes at most, or as much as the state has that it was sent: whoever
- * is further behind is sent a state.
+ * Decides up to where the log may be compacted: to an index that the database durably holds, and
+ * far enough from the end that slow followers still find their entries. For followers in contact
+ * more than the retention is kept, up to `lengthFactorMax` times its bytes or the size of the
+ * snapshot that they were sent. A follower that lags further receives a snapshot.
  *
- * What a process found in its log it knows the size of, and no point to cut at. So that short lives
- * do not add up, a log as a whole is cut when it has `lengthFactorMax` times the retention, though
- * less than the retention is left then.
+ * For entries found at start only the total size is known, and no index to compact to. So that
+ * short runs do not accumulate, a log that reaches `lengthFactorMax` times the retention is
+ * compacted as a whole, although less than the retention remains then.
  */
 export class CompactionPlanner {
   readonly #limits: CompactionLimits
-  /** Points the database reached, ascending; `bytes` had been appended by then. */
+  /** Indexes that the database reached, ascending; `bytes` had been appended by then. */
   #points: Point[] = []
-  /** Where the log begins. */
+  /** The base of the log. */
   #base: Point
   #bytes: number
 
-  /** @param bytes of the entries above `base` that the log has already */
+  /** @param bytes size of the entries above `base` in the log */
   constructor(limits: CompactionLimits, base: SnapshotMeta, bytes: number) {
     this.#limits = limits
     this.#base = { snapshot: base, bytes: 0 }
@@ -40,26 +42,25 @@ export class CompactionPlanner {
     const last = this.#points[this.#points.length - 1]
     if (last !== undefined && last.snapshot.index >= snapshot.index) return
     this.#points.push({ snapshot, bytes: this.#bytes })
-    // Every second point goes when there are many: where exactly the log is cut matters little.
+    // Every second point is dropped when there are many: the exact index of a compaction matters
+    // little.
     if (this.#points.length > pointsMax) this.#points = this.#points.filter((_, at) => at % 2 === 1)
   }
 
-  /** The log was replaced, and begins behind `base`. */
+  /** The log was replaced and now has this base. */
   reset(base: SnapshotMeta): void {
     this.#points = []
     this.#base = { snapshot: base, bytes: this.#bytes }
   }
 
-  /** The log begins behind `base` now, whatever was planned, and goes on from there as it did. */
+  /** The log has this base now, whatever was planned; later points stay valid. */
   beginsBehind(base: SnapshotMeta): void {
     const gone = this.#points.filter(({ snapshot }) => snapshot.index <= base.index)
     this.#base = { snapshot: base, bytes: gone.at(-1)?.bytes ?? this.#base.bytes }
     this.#points.splice(0, gone.length)
   }
 
-  /**
-   * @returns where to cut now; null: nowhere
-   */
+  /** @returns the base to compact to now; null: do not compact */
   next(lastIndex: LogIndex, needs: readonly LogNeed[]): SnapshotMeta | null {
     let base = this.#base
     let count = 0
@@ -75,19 +76,17 @@ export class CompactionPlanner {
     return base.snapshot
   }
 
-  /**
-   * Nothing of what was planned is durable any more, or ever was: points have to be reached anew.
-   */
+  /** Forgets the planned points, because they are no longer durable, or never were. */
   forgetPoints(): void {
     this.#points = []
   }
 
-  /** Whether the log has `lengthFactorMax` times the retention. */
+  /** Returns whether the log has `lengthFactorMax` times the retention. */
   isFull(lastIndex: LogIndex): boolean {
     return this.#isTooLong(this.#base, lastIndex)
   }
 
-  /** @param base where the log would begin otherwise */
+  /** @param base the base of the log if it is not compacted to the point */
   #isKeptFor({ from, stateBytes }: LogNeed, base: Point, { snapshot }: Point): boolean {
     const bytesMax = Math.max(lengthFactorMax * this.#limits.retentionBytes, stateBytes)
     return snapshot.index > from && this.#bytes - base.bytes < bytesMax
@@ -111,6 +110,7 @@ type Point = { readonly snapshot: SnapshotMeta; readonly bytes: number }
 
 const pointsMax = 256
 /**
- * So many times the retention the log may be, unless a state has more that somebody goes on from.
+ * The log may grow to this multiple of the retention, or further for a follower that received a
+ * larger snapshot.
  */
 const lengthFactorMax = 4

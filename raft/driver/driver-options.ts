@@ -6,10 +6,12 @@ import type { SharedLease } from '../protocol/shared-lease.ts'
 import type { NodeOptions } from '../protocol/node-options.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
-/** The log actor, as the driver uses it. Answers come back through `Driver.written` and `cut`. */
+/**
+ * The log actor, as the driver uses it. Responses arrive through `Driver.written` and `compacted`.
+ */
 export interface LogLink {
   write(ticket: number, write: LogWrite): void
-  /** @param take called once; with none when they were cut */
+  /** @param take called once; with an empty list when the entries were compacted */
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
   compact(base: SnapshotMeta): void
 }
@@ -24,8 +26,10 @@ export type DriverOptions = {
   readonly recovered: RecoveredLog
   /** Shared with the api thread. Unset: no lease is held. */
   readonly lease?: SharedLease
-  /** As in `RaftActorOptions`. */
+  /** See `RaftActorOptions`. */
   readonly isCommand?: (payload: Uint8Array) => boolean
-  /** This member cannot go on; one line says why. Nothing is sent from then on. */
+  /**
+   * Called with a one-line cause when this member cannot continue. Nothing is sent from then on.
+   */
   readonly onBroken: (cause: string) => void
 }

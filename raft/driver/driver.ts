@@ -41,7 +41,10 @@ export class Driver {
   readonly #membership: SelfMembership
   readonly #status: StatusPublisher
   readonly #lease: LeaseKeeper
-  /** Writes handed to the log and not durable yet, by ticket, with what waits for them. */
+  /**
+   * Writes that were handed to the log and are not durable yet, by ticket, with what waits for
+   * them.
+   */
   readonly #writes: PendingWrite[] = []
   readonly #transferPolicy: LeadershipTransferPolicy
   readonly #ticks: Timer
@@ -49,7 +52,7 @@ export class Driver {
   #stopped = false
   #appliedIndex: LogIndex
 
-  /** @param applied what the state machine durably holds */
+  /** @param applied the snapshot metadata of the durable state of the state machine */
   constructor(options: DriverOptions, applied: SnapshotMeta) {
     const { node, clock, random, recovered, api } = options
     checkNodeOptions(node)
@@ -104,18 +107,17 @@ export class Driver {
     })
     this.#membership.refresh()
     this.#core.setWallTime(clock.wallMs())
-    // A late tick is not made up for: after a pause the world has moved on, not this member's
-    // patience.
+    // Missed ticks are not made up for: after a pause of this process its timeouts start again.
     this.#ticks = clock.every(node.timing.tickMs, () => this.#tick())
     if (this.#core.votesAlone) this.#core.campaign()
     this.#planTurn()
   }
 
-  /** The receiver of the transport. */
+  /** Handles a message of a peer. */
   receive(message: PeerMessage): void {
     if (this.#stopped) return
     if (message.kind === 'core') {
-      // A snapshot is believed only from the channel that staged it.
+      // A snapshot message is accepted only from the channel that staged its state.
       if (message.message.to !== this.#id || message.message.kind === 'snapshot') return
       if (message.message.kind === 'timeout-now' && !this.#transferPolicy.mayTakeOver(this.#now())) return
       if (!this.#checksumGuard.admits(message.message)) return
@@ -127,7 +129,7 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** A message that cannot be true ends the link it came on, and nothing else. */
+  /** An impossible message closes its link and has no other effect. */
   #refuse(peer: NodeId, violation: string | null): void {
     if (violation !== null) this.#options.transport.refuse(peer, violation)
   }
@@ -138,7 +140,7 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** A peer says that this member is none. */
+  /** A peer reports that this member is not in the committed configuration. */
   removedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (!this.#stopped) this.#membership.onRemovedByPeer(peer, configurationIndex)
   }
@@ -155,7 +157,7 @@ export class Driver {
     return this.#relays.inbox
   }
 
-  /** The log: everything up to `ticket` is durable. */
+  /** The log reports that everything up to `ticket` is durable. */
   written(ticket: number): void {
     if (this.#stopped) return
     this.#core.persisted(ticket)
@@ -171,26 +173,26 @@ export class Driver {
     this.#planTurn()
   }
 
-  /** The log: what a fetch asked for; empty when it was cut meanwhile. */
+  /** Handles the entries of a fetch; empty when they were compacted in between. */
   #fetched(entries: readonly Entry[]): void {
     if (this.#stopped) return
     this.#core.supply(entries)
     this.#planTurn()
   }
 
-  /** The log: everything at and below `index` is forgotten, durably. */
+  /** The log reports that everything at and below `index` is durably removed. */
   compacted(index: LogIndex): void {
     if (!this.#stopped) this.#compactor.done(index)
   }
 
-  /** The log: a part of it is damaged, or was and is whole again. */
+  /** The log reports that a part of it is damaged, or repaired again. */
   logDamage(found: boolean): void {
     if (this.#stopped) return
     if (found) this.#compactor.damageFound()
     else this.#compactor.damageRepaired()
   }
 
-  /** The api thread, except `start` and `stop`. */
+  /** Handles a message of the api thread, except `start` and `stop`. */
   take(message: ApiToRaft): void {
     if (this.#stopped) return
     switch (message.kind) {
@@ -299,8 +301,8 @@ export class Driver {
   #turn(): void {
     this.#lease.updateTime(this.#now())
     this.#relays.inbox.flush()
-    // Then who leads, so that the api thread never asks again by an older word than the answer it
-    // got.
+    // A new leader is reported before the responses of this turn, so that the api thread does not
+    // retry with an older leader than the responses came from.
     if (this.#status.outdated) {
       this.#relays.reads.leaderChanged()
       this.#status.publish(this.#now())
@@ -365,7 +367,8 @@ export class Driver {
 
   #compactWithoutState(): void {
     const { inbox, outbox, repairs } = this.#relays
-    // A state that the log names already is not to be passed before it is installed.
+    // The log must not be compacted beyond a snapshot that it names until that snapshot is
+    // installed.
     if (inbox.isInstalling || outbox.opening) return
     this.#compactor.tick(() => {
       const own = inbox.logNeed ?? repairs.logNeed
@@ -375,7 +378,7 @@ export class Driver {
   }
 }
 
-/** A bound on one turn; the core settles in two or three. */
+/** Bounds one turn; the core settles in two or three rounds. */
 const readyRoundsMax = 16
 
 type PendingWrite = {

@@ -2,23 +2,23 @@ import type { CoreStatus } from '../core/ready.ts'
 import type { Entry, LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 
-/** What the relay asks of the driver. */
+/** The driver, as the relay uses it. */
 export interface EntryRelayNeeds {
   readonly self: NodeId
   readonly core: { status(): Pick<CoreStatus, 'commit' | 'persistedIndex'> }
   readonly members: readonly MemberInfo[]
   send(message: PeerMessage): void
-  /** Reads the log: at least one entry from `from` on, none when they were cut. */
+  /** Reads the log: at least one entry from `from` on; empty when they were compacted. */
   fetch(from: LogIndex, bytesMax: number, take: (entries: readonly Entry[]) => void): void
 }
 
 /**
- * Gives committed entries to members whose own log lost them, one request of each member at a time.
+ * Sends committed entries to members whose own log lost them, one request of each member at a time.
  */
 export class EntryRelay {
   readonly #needs: EntryRelayNeeds
   readonly #bytesMax: number
-  /** Requests that wait for the log. No more than members. */
+  /** Members whose requests wait for the log. At most all members. */
   readonly #underWay = new Set<NodeId>()
 
   constructor(needs: EntryRelayNeeds, { bytesMax }: { readonly bytesMax: number }) {
@@ -27,7 +27,8 @@ export class EntryRelay {
   }
 
   /**
-   * A peer. What is not committed, or not durable here, may still change: asked again, it may be.
+   * Handles a request of a peer. Entries that are not committed, or not durable here, are not sent:
+   * they may still change. The peer repeats its request.
    */
   requested(from: NodeId, first: LogIndex, last: LogIndex): void {
     const { self, core, members } = this.#needs

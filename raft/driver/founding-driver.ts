@@ -9,13 +9,13 @@ export type FoundingDriverOptions = FoundingOptions & {
   readonly clock: Clock
   readonly transport: Pick<Transport, 'send'>
   readonly post: (message: RaftToApi) => void
-  /** Called once, from a turn of its own or at once in `begin`: consensus may begin. */
+  /** Called once, in a later turn or within `begin`: consensus may begin. */
   readonly onFounded: () => void
 }
 
 /**
- * Brings a founding to its end: sends what this member says of itself to the other founders until
- * it is founded, has records made durable, and answers those that are not founded yet.
+ * Runs the founding of the cluster: sends the identity of this member to the other founders until
+ * the cluster is founded, makes records durable, and answers founders that are not done yet.
  */
 export class FoundingDriver {
   readonly #options: FoundingDriverOptions
@@ -23,7 +23,7 @@ export class FoundingDriver {
   readonly #others: readonly MemberInfo[]
   #repeat: Timer | null = null
   #isRecording = false
-  /** As the api thread was told last. */
+  /** The names that were last sent to the api thread. */
   #awaited = ''
 
   constructor(options: FoundingDriverOptions) {
@@ -46,7 +46,7 @@ export class FoundingDriver {
     this.#advance()
   }
 
-  /** A peer says this of itself. */
+  /** Handles the identity that a peer sent. */
   receive(peer: NodeId, identity: PeerIdentity): void {
     if (this.#founding.isFounded) {
       if (identity.phase !== 'founded') this.#sendTo(peer)
@@ -54,12 +54,12 @@ export class FoundingDriver {
     }
     const before = this.#founding.identity.clusterId
     this.#founding.receive(peer, identity)
-    // The others wait for nothing but this.
+    // The others wait for this change, so it is sent at once.
     if (this.#founding.identity.clusterId !== before) this.#sendToAll()
     this.#advance()
   }
 
-  /** The api thread made it durable. */
+  /** The api thread made the record durable. */
   recorded(record: ClusterRecord): void {
     this.#isRecording = false
     this.#founding.recorded(record)
@@ -102,5 +102,5 @@ export class FoundingDriver {
   }
 }
 
-/** A message may be lost, and a peer come up at any time. */
+/** A message may be lost, and a peer may start at any time. */
 const repeatMs = 100

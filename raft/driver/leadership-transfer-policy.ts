@@ -6,7 +6,7 @@ import { StallTimer, ProgressDetector, isStalled, StallDetector } from './stall-
 import type { PendingWork, StallLimits } from './stall-detector.ts'
 import { commitsNothing, healthiestSuccessor, othersWrite } from '../protocol/consensus-status.ts'
 
-/** The part of the core that leadership is handed on with. */
+/** The part of the core that leadership transfer needs. */
 export interface TransferCore {
   readonly leader: NodeId | null
   readonly commit: LogIndex
@@ -16,13 +16,15 @@ export interface TransferCore {
 }
 
 /**
- * When this member gives leadership away, to whom, and whether it may be given it. A leader whose
- * own threads stand still leads nobody well.
+ * Decides when this member transfers leadership, to which voter, and whether it accepts leadership.
+ * A leader whose own threads are stalled should not lead.
  */
 export class LeadershipTransferPolicy {
-  /** Only grow. */
+  /** Counters that only grow. */
   readonly counts = { transferred: 0, declined: 0, resigned: 0 }
-  /** What the log owes, and what the state machine owes. Told by the driver. */
+  /**
+   * Time since when the log, and the state machine, have work without progress. Set by the driver.
+   */
   readonly writing = new StallTimer()
   readonly applying = new StallTimer()
   readonly #self: NodeId
@@ -30,7 +32,7 @@ export class LeadershipTransferPolicy {
   readonly #stall: StallDetector
   readonly #pending = new PendingTransfer()
   readonly #commits = new ProgressDetector()
-  /** What a reign owes the cluster: that something can be committed in it. */
+  /** Time since when this leader could not commit anything. */
   readonly #committing = new StallTimer()
   readonly #commitStall: StallDetector
 
@@ -55,13 +57,16 @@ export class LeadershipTransferPolicy {
     this.#resignIfUseless(now, isUnserved)
   }
 
-  /** Hands leadership to whoever takes it, for at most `forMs`. */
+  /** Transfers leadership to any voter that takes it, for at most `forMs`. */
   transferAway(now: number, forMs: number): void {
     this.#pending.begin(now + forMs, 'again')
     this.#offer(now)
   }
 
-  /** Who stands still does not take over: the leader offers it to the next. */
+  /**
+   * Returns whether this member accepts leadership. A stalled member declines, and the leader tries
+   * the next.
+   */
   mayTakeOver(now: number): boolean {
     const may = !isStalled(this.#pendingWork(), now)
     if (!may) this.counts.declined++
@@ -69,24 +74,25 @@ export class LeadershipTransferPolicy {
   }
 
   /**
-   * Where the quorum waits for this disk too, nobody could be elected without it, and reads would
-   * stop as well. That the others committed without it once says nothing of now: their disks may
-   * stand still since.
+   * Returns whether a transfer would help. If the quorum depends on this disk too, no other member
+   * could be elected without it, and reads would stop as well. That the others committed without it
+   * before proves nothing about now: their disks may have stalled since.
    */
   #helps(now: number, work: PendingWork): boolean {
     const status = this.#core.status()
     const commitWithout = status.commit > status.persistedIndex && this.#commits.movedLately(now)
-    // Writes that are under way, and come back, are no disk that stands still.
+    // A disk that completes some writes is slow, not stalled.
     const diskWorks = !isStalled({ ...work, applyingSinceMs: null }, now)
     const electable = diskWorks || commitWithout || othersWrite(status)
     return electable && healthiestSuccessor(status) !== null
   }
 
   /**
-   * A leader that cannot open its state (it is not trusted, or the api thread stands still), and
-   * whose followers in touch need one, commits nothing and answers no read, while they keep others
-   * from being elected. It cannot know whether those are there: so it makes room for them, and
-   * leads again when they did not take it. Nothing is lost by that.
+   * Resigns when this leader commits nothing. A leader that cannot open its state (quarantined, or
+   * the api thread is stalled) while followers in contact need a snapshot commits nothing and
+   * confirms no read; yet those followers keep other members from being elected. Whether such
+   * members exist is not known here, so this leader resigns and campaigns again if no other took
+   * over. Nothing is lost by that.
    */
   #resignIfUseless(now: number, isUnserved: (follower: NodeId) => boolean): void {
     if (commitsNothing(this.#core.status(), isUnserved)) this.#committing.start(now)

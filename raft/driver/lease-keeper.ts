@@ -1,19 +1,22 @@
 import type { Raft } from '../core/raft.ts'
 import type { SharedLease } from '../protocol/shared-lease.ts'
 
-/** What the keeper asks of the core. */
+/** The core, as the lease keeper uses it. */
 export type LeaseCore = Pick<Raft, 'term' | 'commit' | 'leaseUntilMs' | 'setTime' | 'wantLease'>
 
 /**
- * The raft thread's half of leases: tells the core the time, and the board what it makes of it. The
- * board is read by another thread, with a clock whose zero is another; the difference is known from
- * when its words were sent and when they came.
+ * The raft thread's side of leases: gives the time to the core, and publishes the lease in shared
+ * memory. The api thread reads it there by a clock with another origin; the difference is estimated
+ * from when its messages were sent and received.
  */
 export class LeaseKeeper {
   readonly #core: LeaseCore
   readonly #lease: SharedLease | null
   #wanted = false
-  /** Our clock less theirs, at least: a word takes its time. null: not known. */
+  /**
+   * A lower bound of our clock minus the api thread's clock, as messages take time. null: not
+   * known.
+   */
   #aheadMs: number | null = null
 
   constructor(core: LeaseCore, lease: SharedLease | null) {
@@ -22,24 +25,27 @@ export class LeaseKeeper {
   }
 
   /**
-   * The api thread, now and then.
+   * Handles the periodic message of the api thread.
    *
-   * @param sentMs on its clock
+   * @param sentMs on the clock of the api thread
    */
   update(wanted: boolean, sentMs: number, nowMs: number): void {
-    // The quickest word says it best. Later would be safe, but short of the lease by as much.
+    // The fastest message gives the best estimate. A larger one is safe, but shortens the lease.
     this.#aheadMs = Math.min(this.#aheadMs ?? Infinity, nowMs - sentMs)
     this.#wanted = wanted && this.#lease !== null
     this.#core.wantLease(this.#wanted)
     if (!this.#wanted) this.#lease?.revoke()
   }
 
-  /** Before anything is done that may send. */
+  /** Called before anything that may send messages. */
   updateTime(nowMs: number): void {
     if (this.#wanted) this.#core.setTime(nowMs)
   }
 
-  /** Before anything is sent, so that a lease is gone before the word that gives it away. */
+  /**
+   * Called before anything is sent, so that a lease is revoked before the message that transfers
+   * leadership.
+   */
   publish(): void {
     if (!this.#wanted || this.#lease === null) return
     const untilMs = this.#core.leaseUntilMs
@@ -47,7 +53,7 @@ export class LeaseKeeper {
     else this.#lease.publish(this.#core.term, this.#core.commit, untilMs - this.#aheadMs)
   }
 
-  /** Nothing is led from here on. */
+  /** Called when this member stops leading for good. */
   stop(): void {
     this.#wanted = false
     this.#lease?.revoke()

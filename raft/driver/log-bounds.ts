@@ -8,18 +8,18 @@ import type { LogNeed } from './log-needs.ts'
 type FoundLog = Pick<RecoveredLog, 'base' | 'lastIndex' | 'bytes'>
 
 /**
- * Where this member's log begins and ends, as it was handed to the log, and where it may be cut.
+ * Base and last index of this member's log as of its latest write, and the base to compact it to.
  */
 export class LogBounds {
   readonly #planner: CompactionPlanner
   #base: SnapshotMeta
   #lastIndex: LogIndex
-  /** What the database holds; null: not known to be more than the base. */
+  /** The snapshot metadata of the database; null: not known to be beyond the base. */
   #durable: SnapshotMeta | null = null
-  /** The points of the planner were committed, and no database has them. */
+  /** The points of the planner were committed, but no database holds them. */
   #isAbandoned = false
 
-  /** @param held what the database holds at the start */
+  /** @param held the snapshot metadata of the database at start */
   constructor(
     limits: CompactionLimits,
     { base, lastIndex, bytes }: FoundLog,
@@ -31,7 +31,7 @@ export class LogBounds {
     this.#durable = held === null ? null : this.complete(held)
   }
 
-  /** One write, in the order of `LogWrite`: first the snapshot, then the entries. */
+  /** Records one write, in the order of `LogWrite`: first the snapshot, then the entries. */
   writing(snapshot: SnapshotMeta | null, entries: readonly Entry[]): void {
     if (snapshot !== null) {
       this.#isAbandoned = false
@@ -48,7 +48,7 @@ export class LogBounds {
   }
 
   /**
-   * The database holds everything up to `snapshot`.
+   * Records that the database holds everything up to `snapshot`.
    * @returns false when an installed snapshot overtook it
    */
   durable(snapshot: SnapshotMeta): boolean {
@@ -59,7 +59,7 @@ export class LogBounds {
     return true
   }
 
-  /** @returns where the log is to be cut now; null: nowhere */
+  /** @returns the base to compact to now; null: do not compact */
   compact(needs: readonly LogNeed[]): SnapshotMeta | null {
     const base = this.#planner.next(this.#lastIndex, needs)
     if (base === null || base.index <= this.#base.index) return null
@@ -68,22 +68,22 @@ export class LogBounds {
   }
 
   /**
-   * The state is set aside, so that no database follows and frees what it has. The log goes on
-   * growing, though only while some member has a state to decide commands by; here it would be kept
-   * for two ends:
+   * Compacts the log of a member whose state is quarantined. No database advances then, so the log
+   * would grow without bound as long as the other members commit. It could be kept for two
+   * purposes:
    *
-   * - A log that still has its first entry makes the state anew at the next start. It is given up
-   *   where the log is full.
-   * - The state of another member is followed by the log's entries behind it. It comes from a
-   *   leader, which has all that is committed: one at `committed` or later can be had, for as long
-   *   as this member asks for no earlier one (`RepairRelay.wanted`). It is installed only where the
-   *   log begins no later (`LogCompactor.beginBehind`).
+   * - Rebuilding the state at the next start, while the log still has its first entry. This is
+   *   given up when the log is full.
+   * - Following the snapshot of another member. It comes from a leader, which has everything that
+   *   is committed, so a snapshot at `committed` or later is available, as long as this member
+   *   requests no earlier one (`RepairRelay.wanted`). It is installed only if the log begins no
+   *   later (`LogCompactor.beginBehind`).
    *
-   * So a full log is cut as if the database held all that is committed and durable here. What is
-   * beyond that may be a promise to a leader, and stays, as do term and vote.
+   * So a full log is compacted as if the database held everything that is committed and durable
+   * here. Entries beyond that may have been acknowledged to a leader and stay, as do term and vote.
    *
    * @param committed the latest entry that is committed and durable here
-   * @returns where the log is to be cut now; null: nowhere
+   * @returns the base to compact to now; null: do not compact
    */
   compactAbandoned(committed: SnapshotMeta, needs: readonly LogNeed[]): SnapshotMeta | null {
     this.#isAbandoned = true
@@ -91,7 +91,10 @@ export class LogBounds {
     return this.#planner.isFull(this.#lastIndex) ? this.compact(needs) : null
   }
 
-  /** Cuts all that the database holds, whoever needs it. @returns where; null: nothing more */
+  /**
+   * Compacts everything that the database holds, whatever followers need.
+   * @returns the new base; null: nothing to compact
+   */
   compactAll(): SnapshotMeta | null {
     const durable = this.#durable
     if (durable === null || durable.index <= this.#base.index) return null
@@ -99,12 +102,12 @@ export class LogBounds {
     return durable
   }
 
-  /** Where the log begins: everything up to here is in the state only. */
+  /** The base of the log: entries up to here are only in the state. */
   get base(): SnapshotMeta {
     return this.#base
   }
 
-  /** The log begins behind `base`, whatever the plan was. */
+  /** Sets the base of the log, whatever was planned. */
   beginBehind(base: SnapshotMeta): void {
     if (base.index > this.#base.index) {
       this.#base = base
@@ -113,7 +116,10 @@ export class LogBounds {
     this.#stateIsBack()
   }
 
-  /** What was committed while there was no state is not in the database that follows now. */
+  /**
+   * Forgets points that were committed without a state: the database that follows does not hold
+   * them.
+   */
   #stateIsBack(): void {
     if (!this.#isAbandoned) return
     this.#isAbandoned = false
@@ -121,7 +127,7 @@ export class LogBounds {
   }
 
   /**
-   * A state machine that saw no configuration entry yet is still under the one the log began with.
+   * Adds the configuration that the log began with if the state machine has not applied one yet.
    */
   complete(snapshot: SnapshotMeta): SnapshotMeta {
     if (snapshot.configuration.members.length > 0) return snapshot

@@ -3,40 +3,34 @@ import type { Raft } from '../core/raft.ts'
 import type { LogBounds } from './log-bounds.ts'
 import type { LogNeed } from './log-needs.ts'
 
-/** What the cutter asks of the driver. */
+/** The driver, as the compactor uses it. */
 export interface LogCompactorOptions {
   readonly core: Pick<Raft, 'applied' | 'compact' | 'status' | 'durablyCommitted'>
   readonly bounds: LogBounds
-  /** The log actor; answered by `LogCompactor.done`. */
+  /** Compacts the log; `LogCompactor.done` is called when that is durable. */
   compact(base: SnapshotMeta): void
-  /** The log begins behind this staged state, durably: it is the state now. */
+  /** The log durably begins after this staged snapshot: it is the state now. */
   install(snapshot: SnapshotMeta): void
 }
 
-/**
- * Lets go of the beginning of the log: where the database has it, or where a fetched state takes
- * its place.
- */
+/** Removes the beginning of the log, up to what the database or an installed snapshot holds. */
 export class LogCompactor {
   readonly #needs: LogCompactorOptions
-  /**
-   * Staged in place of a state that was not to be trusted; the log is being told to begin behind
-   * it.
-   */
+  /** The snapshot that replaces a quarantined state, while the log is being compacted to it. */
   #beginning: SnapshotMeta | null = null
   /**
-   * The log is damaged: what the database holds is let go of, so that the log can write the rest
-   * anew.
+   * The log is damaged: everything that the database holds is compacted, so that the log can
+   * rewrite the rest.
    */
   #damaged = false
-  /** Nothing is applied, and no database follows. */
+  /** The state is quarantined: nothing is applied, and no database advances. */
   #isStateSetAside = false
 
   constructor(needs: LogCompactorOptions) {
     this.#needs = needs
   }
 
-  /** The database holds more than it did. @param needs what peers need of the log */
+  /** The database advanced. @param needs what peers need of the log */
   durable(needs: readonly LogNeed[]): void {
     const { bounds } = this.#needs
     const base = this.#damaged ? bounds.compactAll() : bounds.compact(needs)
@@ -49,13 +43,13 @@ export class LogCompactor {
     this.#isStateSetAside = true
   }
 
-  /** Another state is installed. */
+  /** Another snapshot was installed. */
   stateInstalled(): void {
     this.#isStateSetAside = false
   }
 
   /**
-   * Time has passed: without a state the log is kept within its bound all the same.
+   * Keeps the log of a quarantined state within its bound.
    *
    * @param needs as for `durable`
    */
@@ -76,7 +70,7 @@ export class LogCompactor {
     const { bounds, core } = this.#needs
     const base = bounds.compactAll()
     if (base !== null) core.compact(base)
-    // The log tries to repair itself with each cut, and nothing may be left to cut.
+    // The log tries to repair itself with each compaction, even if there is nothing to compact.
     this.#needs.compact(bounds.base)
   }
 
@@ -85,12 +79,13 @@ export class LogCompactor {
   }
 
   /**
-   * The log has all of the staged state, and keeps what follows. Its record of where it begins is
-   * what makes the staged state the live one: a crash before it leaves the state wanted, one behind
-   * it finds it installed.
+   * Makes the log begin after the staged snapshot if it reaches that far, and keeps the later
+   * entries. The durable new base of the log makes the staged snapshot the live state: after a
+   * crash before it the state is still missing, after a crash following it the snapshot is
+   * installed.
    *
-   * @returns `later`: not all of it is committed and durable here yet; `never`: the log begins
-   * behind it already
+   * @returns `later`: the log is not committed and durable up to the snapshot yet; `never`: the log
+   *   already begins after it
    */
   beginBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
     const { core, bounds } = this.#needs
@@ -112,7 +107,7 @@ export class LogCompactor {
     return 'begun'
   }
 
-  /** The log: everything at and below `index` is forgotten, durably. */
+  /** The log reports that everything at and below `index` is durably removed. */
   done(index: LogIndex): void {
     const beginning = this.#beginning
     if (beginning === null || beginning.index > index) return

@@ -2,41 +2,43 @@ import type { FollowerStatus } from '../core/ready.ts'
 import type { LogIndex, NodeId } from '../core/types.ts'
 
 /**
- * What a peer still needs of this member's log: it is not cut above `from`, within the bounds of
- * `CompactionPlanner`.
+ * The entries that a peer still needs of this member's log: those above `from` are kept, within the
+ * bounds of `CompactionPlanner`.
  */
 export type LogNeed = {
   readonly from: LogIndex
   /**
-   * Of the state that it goes on from, as far as that was sent: so much log is kept for it. Were
-   * the log written faster than the state is sent, the peer could not be brought back by this one
-   * anyway. 0: it goes on from the log.
+   * Size of the snapshot that the peer continues from, as far as it was sent: that much log is kept
+   * for it. If the log were written faster than the snapshot is sent, the peer could not catch up
+   * from this member anyway. 0: it continues from the log.
    */
   readonly stateBytes: number
 }
 
 /**
- * So much log follows at least on a state that this member asked for or is being sent, in bytes:
- * with a retention of nothing, a log that is written to all the time would pass each one before it
- * is here.
+ * Minimum size in bytes of the log that is kept after a snapshot that this member requested or
+ * receives. With a retention of zero, a log under constant load would otherwise be compacted beyond
+ * each snapshot before it arrives.
  */
 export const repairLogBytesMin = 4 * 1024 * 1024
 
-/** A state that a peer took whole. */
+/** A snapshot that a peer received completely. */
 export type SentState = {
   readonly index: LogIndex
   readonly bytes: number
-  /** What was committed by then: there the peer has made up for the time that it took. */
+  /**
+   * The commit index at the end of the transfer: a peer that reaches it has caught up with what was
+   * committed during the transfer.
+   */
   readonly commit: LogIndex
 }
 
 /**
- * From where the followers that are in touch go on. A state takes a while to send and to take in;
- * were the log meanwhile written further than it is kept for those that lag, and cut as soon as the
- * state has arrived, then the next one would be needed at once, and so on for as long as others
- * write.
+ * Returns where the followers in contact continue. Sending and installing a snapshot takes time. If
+ * the log grew beyond its retention during that time and were compacted as soon as the snapshot
+ * arrived, the follower would need the next snapshot at once, and so on while writes continue.
  *
- * @param sentTo the state that a follower took last; null: none
+ * @param sentTo the last snapshot that a follower received; null: none
  */
 export function neededByFollowers(
   followers: readonly FollowerStatus[],
@@ -44,13 +46,14 @@ export function neededByFollowers(
 ): readonly LogNeed[] {
   const needs: LogNeed[] = []
   for (const { id, state, match, recentlyActive } of followers) {
-    // Whoever is away is kept for by the retention alone: nobody knows for how long.
+    // For followers without contact only the retention is kept: how long they stay away is not
+    // known.
     if (!recentlyActive) continue
     const sent = sentTo(id)
     if (sent !== null && match < sent.commit) {
       needs.push({ from: match > sent.index ? match : sent.index, stateBytes: sent.bytes })
     } else if (state !== 'snapshot') {
-      // One that waits for a state has no place to go on from yet.
+      // A follower that waits for a snapshot has no index to continue from yet.
       needs.push({ from: match, stateBytes: 0 })
     }
   }

@@ -6,26 +6,26 @@ import { checkFetched } from '../log/plan-repair.ts'
 import type { PeerMessage } from '../ports.ts'
 import { alteredIn } from '../protocol/command-checksum-guard.ts'
 
-/** What the mender asks of the raft actor. */
+/** The raft actor, as the repair uses it. */
 export type LogRepairOptions = {
   readonly self: NodeId
-  /** The other members, as far as the damaged log names them. */
+  /** The other members, as named by the damaged log. */
   readonly peers: readonly NodeId[]
   /** The first missing entry. */
   readonly first: LogIndex
   /**
-   * The last entry to fetch: this log has it, so that a peer that has the same one has the same
-   * entries before it.
+   * The last entry to fetch. This log has it, so a peer with the same entry has the same entries
+   * before it.
    */
   readonly anchor: EntryId
   readonly clock: Clock
   readonly send: (message: PeerMessage) => void
-  /** Closes the link to a peer that sent what cannot be. */
+  /** Closes the link of a peer that sent something impossible. */
   readonly refusePeer: (peer: NodeId, violation: string) => void
   /** All entries from `first` to the anchor. Called once. */
   readonly done: (entries: readonly Entry[]) => void
   /**
-   * Nobody can give them. Called once.
+   * No peer can provide the entries. Called once.
    *
    * @param reason continues a sentence: "it cannot be repaired, as ..."
    */
@@ -34,22 +34,22 @@ export type LogRepairOptions = {
   readonly notice: (line: string) => void
 }
 
-/** A peer that sends nothing for so long is given up for the next one, in ms. */
+/** A peer that sends nothing for this long is given up for the next one, in ms. */
 const answerMsMax = 1000
 const noticePeriodMs = 60_000
-/** What may be missing of a log at most; it is held in memory until it is complete. */
+/** Limit of the missing part of a log in bytes; it is held in memory until it is complete. */
 export const missingBytesMax = 64 * 1024 * 1024
 
 /**
- * Fetches the missing entries of a damaged log from one peer after the other. Meanwhile this member
- * has no core: it neither votes nor acknowledges nor campaigns. Peers send committed entries only.
+ * Fetches the missing entries of a damaged log from one peer after the other. Until then this
+ * member has no core: it does not vote, acknowledge or campaign. Peers send committed entries only.
  */
 export class LogRepair {
   readonly #needs: LogRepairOptions
   readonly #timer: Timer
-  /** Those that cannot give the entries: they cut them, or sent others. */
+  /** Peers that cannot provide the entries: they compacted them, or sent others. */
   readonly #unusable = new Set<NodeId>()
-  /** All of the peer that is asked. */
+  /** The entries received from the current peer. */
   #entries: Entry[] = []
   #bytes = 0
   #asked: NodeId | null = null

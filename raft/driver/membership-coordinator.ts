@@ -9,30 +9,30 @@ import type { MemberInfo, NodeId } from '../core/types.ts'
 import type { MembershipAnswer, PeerMessage } from '../ports.ts'
 import { CatchUpRounds } from './catch-up-rounds.ts'
 
-/** The part of the core that the membership is changed with. */
+/** The part of the core that membership changes need. */
 export type MembershipCore = Pick<
   Raft,
   'term' | 'leader' | 'configuration' | 'decided' | 'settled' | 'status' | 'changeConfiguration' | 'readIndex'
 >
 
-/** What the desk asks of the driver. */
+/** The driver, as the coordinator uses it. */
 export interface MembershipCoordinatorOptions {
   readonly self: NodeId
   readonly core: MembershipCore
   readonly electionMs: number
   send(message: PeerMessage): void
-  /** To the api thread of this member. */
+  /** Sends the answer to the api thread of this member. */
   changeAnswered(request: number, answer: MembershipAnswer): void
-  /** Hands leadership to whoever takes it, for at most this long. */
+  /** Transfers leadership to any voter that takes it, for at most this long. */
   transferAway(forMs: number): void
-  /** Asks for a turn. */
+  /** Requests a turn. */
   wake(): void
 }
 
 /**
  * @param from null: the api thread of this member; then `round` is its request
- * @param proof that this member led after it was asked: the read round that will tell, or told;
- * null: none was opened
+ * @param proof evidence that this member led after the request arrived: the read round that will
+ *   show it, or `given`; null: no round was opened
  */
 type PendingRequest = {
   readonly from: NodeId | null
@@ -43,25 +43,29 @@ type PendingRequest = {
 }
 
 /**
- * Changes of the members. Whoever is asked passes it to the leader, who plans it against the
- * configuration in force, makes it, and answers when it is decided and a quorum has confirmed since
- * that it leads: one that was deposed without knowing would answer from a configuration that is no
- * more. Nothing is remembered of an ask but that somebody waits: asked again it is planned again,
- * and what is so already is done. The leader also promotes learners that caught up.
+ * Coordinates membership changes. A member forwards a request to the leader. The leader plans the
+ * change against the configuration in force and makes it. It answers once the change is committed
+ * and a later read round confirmed its leadership: a leader that was deposed unnoticed would answer
+ * from an outdated configuration. A request is not remembered beyond its waiting requester: a
+ * repeated request is planned again, and a change that is already in force counts as done. The
+ * leader also promotes learners that caught up.
  */
 export class MembershipCoordinator {
   readonly #needs: MembershipCoordinatorOptions
   readonly #clock: Clock
   readonly #rounds: CatchUpRounds
-  /** Of requests of this process, on the wire: no former life of it used the same. */
+  /**
+   * Offset of the round numbers that this process sends, so that no earlier process of this member
+   * used the same.
+   */
   readonly #firstRound: number
   #requests: PendingRequest[] = []
   /**
-   * The leaders that each request of this process was sent to: nobody else can answer it. The
-   * oldest is forgotten.
+   * The leaders that each request of this process was sent to: only they may answer it. When full:
+   * the oldest is forgotten.
    */
   readonly #sentTo = new Map<number, Set<NodeId>>()
-  /** The reign that is led here; null: another leads. */
+  /** The term that this member leads; null: it does not lead. */
   #leadership: { readonly term: number; readonly sinceMs: number } | null = null
   #transferSinceMs: number | null = null
   #promoteNotBeforeMs = 0
@@ -73,7 +77,7 @@ export class MembershipCoordinator {
     this.#firstRound = random.below(2 ** 32) * 2 ** 20
   }
 
-  /** The api thread asks, and asks again until it is answered. */
+  /** Handles a request of the api thread, which repeats it until it is answered. */
   local(request: number, change: MemberChange): void {
     const { self, core } = this.#needs
     const { leader } = core
@@ -90,7 +94,7 @@ export class MembershipCoordinator {
     }
   }
 
-  /** @returns why the request cannot be meant; null: it was taken */
+  /** @returns why the request is impossible; null: it was taken */
   requested({
     from,
     round,
@@ -105,8 +109,8 @@ export class MembershipCoordinator {
   }
 
   /**
-   * Takes the answer of a leader that the request was sent to. Others are ignored: a leader that
-   * was asked before may answer late, after the note of that was dropped.
+   * Handles the answer of a leader that the request was sent to. Others are ignored: an earlier
+   * leader may answer late, after its record here was dropped.
    */
   answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
     if (this.#sentTo.get(round)?.has(from) !== true) return
@@ -114,7 +118,7 @@ export class MembershipCoordinator {
     this.#needs.changeAnswered(round - this.#firstRound, answer)
   }
 
-  /** The end of a turn: something may be decided, or leadership lost. */
+  /** Runs at the end of a turn, when a change may be committed or leadership lost. */
   settle(): void {
     const now = this.#clock.monotonicMs()
     if (!this.#leads(now)) return
@@ -139,14 +143,14 @@ export class MembershipCoordinator {
     )
   }
 
-  /** A read round will not be answered. */
+  /** A read round failed. */
   failed(context: ReadContext): void {
     this.#requests = this.#requests.map((pending) =>
       pending.proof === context ? { ...pending, proof: null } : pending,
     )
   }
 
-  /** Asks the quorum once for all of them. What was dropped is tried again in a later turn. */
+  /** Opens one read round for all of them. A dropped round is retried in a later turn. */
   #prove(requests: ReadonlySet<PendingRequest>): void {
     const round = this.#needs.core.readIndex()
     if (round.kind === 'dropped') return
@@ -177,7 +181,10 @@ export class MembershipCoordinator {
     }
   }
 
-  /** Those who wait at a leader that leads no more ask the next one. */
+  /**
+   * Returns whether this member leads. After a loss of leadership it answers waiting requests with
+   * `later`, so that they go to the next leader.
+   */
   #leads(now: number): boolean {
     const { core, self } = this.#needs
     if (core.leader === self) {
@@ -192,7 +199,7 @@ export class MembershipCoordinator {
     return false
   }
 
-  /** No change is under way, and this leader may make one. */
+  /** Returns whether no change is in progress and this leader may make one. */
   get #free(): boolean {
     const { core } = this.#needs
     if (!core.settled || core.decided.configuration !== core.configuration || isJoint(core)) return false
@@ -203,13 +210,14 @@ export class MembershipCoordinator {
     const untilMs = this.#clock.monotonicMs() + requestMsMax
     const others = this.#requests.filter((pending) => pending.from !== from || pending.round !== round)
     if (others.length >= requestsMax) return this.#answer({ from, round }, { kind: 'later' })
-    // Asked again it is the same: a proof that was begun since it was asked first holds.
+    // A repeated request is the same request: a read round opened since the first one is still
+    // valid proof.
     const before = this.#requests.find((pending) => pending.from === from && pending.round === round)
     this.#requests = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
     this.#needs.wake()
   }
 
-  /** @returns null: not decided yet */
+  /** @returns null: not committed yet */
   #decide(change: MemberChange, now: number): MembershipAnswer | null {
     const { core } = this.#needs
     const plan = planChange(core.configuration, change, this.#changeContext())
@@ -246,16 +254,16 @@ export class MembershipCoordinator {
     const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
     if (!staysVoter && this.#waitsForTransfer(now)) return false
     const isAccepted = core.changeConfiguration({ members }).kind === 'accepted'
-    // What was dropped is tried again in a later turn; one that is asked for now would only drop it
-    // again.
+    // A dropped change is retried in a later turn; a turn right now would only drop it again.
     if (isAccepted) this.#needs.wake()
     return isAccepted
   }
 
   /**
-   * A leader that is to vote no more lets the next one make that change: writes go on as soon as a
-   * transfer takes, not when an election does. Where nobody takes over it makes the change itself,
-   * and steps down then.
+   * Returns whether the change waits for a leadership transfer. A leader that will lose its vote
+   * lets the next leader make the change: a transfer interrupts writes for less time than an
+   * election. If no voter takes over, this leader makes the change itself and steps down
+   * afterwards.
    */
   #waitsForTransfer(now: number): boolean {
     const forMs = transferTimeouts * this.#needs.electionMs
@@ -268,7 +276,7 @@ export class MembershipCoordinator {
 
   #changeContext(): ChangeContext {
     const { core, self } = this.#needs
-    // Who answered in this reign; a follower that is only presumed to be there is not.
+    // Followers that responded in this term; followers that are only presumed active do not count.
     const answering = core
       .status()
       .followers.filter(({ recentlyActive, match }) => recentlyActive && match > 0)
@@ -281,7 +289,7 @@ export class MembershipCoordinator {
     }
   }
 
-  /** Those who are well may not have answered yet. */
+  /** Returns whether this leader is so new that healthy followers may not have responded yet. */
   #isNewLeader(now: number): boolean {
     return this.#leadership !== null && now - this.#leadership.sinceMs < this.#needs.electionMs
   }
@@ -296,16 +304,16 @@ function isJoint({ configuration }: MembershipCore): boolean {
   return configuration.votersOutgoing !== null
 }
 
-/** Nobody needs to hear of these: they end by themselves. */
+/** Returns whether the refusal is temporary. Such refusals are not sent to the requester. */
 function passes(reason: Extract<MembershipAnswer, { readonly kind: 'refused' }>['reason']): boolean {
   return reason === 'change-pending' || reason === 'term-unsettled'
 }
 
-/** Asks that wait at a leader. When full: `later`, and asked again. */
+/** Requests waiting at a leader. When full: `later`, and they are repeated. */
 const requestsMax = 64
-/** An ask that is not repeated within this time is forgotten, in ms. */
+/** A request that is not repeated within this time is forgotten, in ms. */
 const requestMsMax = 5000
-/** A promotion that was not possible is not tried again for this long, in ms. */
+/** A promotion that was not possible is not retried for this long, in ms. */
 const promoteAgainMs = 500
-/** For so many election timeouts a leader that is to go looks for a successor. */
+/** Election timeouts for which a leader that is to be removed tries to transfer leadership. */
 const transferTimeouts = 3

@@ -3,7 +3,7 @@ import type { LogSize } from '../log/log-protocol.ts'
 import type { TransportMeasure } from '../transport/events.ts'
 import type { TransferCounts } from '../protocol/measured.ts'
 
-/** Gathers between two tellings. */
+/** Collects measurements between two reports to the api thread. */
 export class Meter {
   readonly periodMs = 1000
   readonly #transport: (() => TransportMeasure) | null
@@ -12,7 +12,7 @@ export class Meter {
   #log: LogSize | null = null
   #logHealth = { scrubs: 0, damages: 0, repairs: 0 }
 
-  /** @param transport what the links say of themselves */
+  /** @param transport returns the measurements of the links */
   constructor(transport: (() => TransportMeasure) | null) {
     this.#transport = transport
   }
@@ -36,7 +36,7 @@ export class Meter {
     this.#logHealth.repairs++
   }
 
-  /** What there is to tell, and a new beginning. */
+  /** Returns the measurements since the last call, and resets them. */
   take(transfers: TransferCounts): Measured {
     const [syncMs, groupWrites] = [this.#syncMs, this.#groupWrites]
     this.#syncMs = []

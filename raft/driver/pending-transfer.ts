@@ -3,9 +3,9 @@ import type { NodeId } from '../core/types.ts'
 import { healthiestSuccessor } from '../protocol/consensus-status.ts'
 
 /**
- * Brings leadership to another voter: to the healthiest first, and on to the next when one did not
- * take it within an election timeout, as the core gives a transfer up then. Asked with every tick;
- * decides only.
+ * Selects the target of a leadership transfer: the healthiest voter first, then the next when one
+ * did not take over within an election timeout, after which the core abandons a transfer. Called
+ * with every tick; it only decides.
  */
 export class PendingTransfer {
   #untilMs: number | null = null
@@ -13,8 +13,8 @@ export class PendingTransfer {
   readonly #tried = new Set<NodeId>()
 
   /**
-   * @param untilMs on the monotonic clock, or Infinity; then leadership stays where it is
-   * @param again whether to begin anew with the first when nobody took it
+   * @param untilMs end of the attempts, on the monotonic clock, or Infinity
+   * @param again whether to start over with the first voter when none took over
    */
   begin(untilMs: number, again: 'once' | 'again'): void {
     this.#untilMs = untilMs
@@ -26,7 +26,7 @@ export class PendingTransfer {
     return this.#untilMs !== null
   }
 
-  /** @returns to whom leadership is to be offered now; null: nothing is to be done */
+  /** @returns the voter to transfer leadership to now; null: none */
   next(now: number, status: CoreStatus): NodeId | null {
     if (this.#untilMs === null) return null
     if (now >= this.#untilMs || status.role !== 'leader') {

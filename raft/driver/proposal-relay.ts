@@ -4,35 +4,35 @@ import type { PeerMessage, ProposalId } from '../ports.ts'
 import { envelopeBytes, isEnvelope, proposalIdOf } from '../protocol/envelope.ts'
 import type { TryRefused } from '../protocol/thread-messages.ts'
 
-/** What the relay asks of the core and of the shell around it. */
+/** The core and the driver, as the relay uses them. */
 export interface ProposalRelayNeeds {
   readonly self: NodeId
   readonly term: Term
-  /** On the leader its own id. */
+  /** The id of this member on the leader. */
   readonly leader: NodeId | null
   propose(datas: readonly Uint8Array[], expectedTerm: Term): ProposeAnswer
   send(message: PeerMessage): void
-  /** To the api thread of this member. */
+  /** Reports dropped proposals to the api thread of this member. */
   dropped(term: Term, proposals: readonly ProposalId[], reason: TryRefused): void
-  /** Whether the state machine can decode the payload of an envelope. */
+  /** Returns whether the state machine can decode the payload of an envelope. */
   isCommand(payload: Uint8Array): boolean
-  /** Closes the link of a peer that sent what cannot be true. */
+  /** Closes the link of a peer that sent something impossible. */
   refusePeer(peer: NodeId, violation: string): void
 }
 
 export type ProposalRelayLimits = {
   /**
-   * Bytes of proposals in one forward, and of those that wait for the end of a turn from all peers
-   * together.
+   * Bytes of proposals in one forwarded message, and of all proposals of peers that wait for the
+   * end of a turn.
    */
   readonly forwardBytesMax: number
   readonly waitingBytesMax: number
 }
 
 /**
- * Gathers the proposals of one turn, of this member and of followers that forward theirs, and
- * brings them to the leader: into one append here, or into one message there. What is refused is
- * certainly without effect, and said so; what is lost on the way is sent again by its proposer.
+ * Collects the proposals of one turn, of this member and forwarded by followers, and passes them to
+ * the leader: in one append if this member leads, in one message otherwise. A refused proposal
+ * certainly has no effect, and its proposer is notified; a lost one is sent again by its proposer.
  */
 export class ProposalRelay {
   readonly #needs: ProposalRelayNeeds
@@ -40,8 +40,8 @@ export class ProposalRelay {
   #waiting: Batch[] = []
   #waitingBytes = 0
   /**
-   * Whom proposals of each term were forwarded to: nobody else can say that they are without
-   * effect. The latest few.
+   * The member that proposals of each term were forwarded to: only that member may refuse them. The
+   * latest few terms.
    */
   readonly #forwardedTo = new Map<Term, NodeId>()
 
@@ -50,12 +50,15 @@ export class ProposalRelay {
     this.#limits = limits
   }
 
-  /** From the api thread, which bounds what it has under way. */
+  /** Takes proposals of the api thread, which limits how many are in progress. */
   local(term: Term, proposals: readonly Uint8Array[]): void {
     this.#waiting.push({ from: null, term, proposals })
   }
 
-  /** Returns why part of it cannot be true, the rest is taken; null: all of it is. */
+  /**
+   * Takes proposals of a peer. Returns why a part of them is impossible, the rest is taken; null:
+   * all of them were taken.
+   */
   forwarded(message: PeerMessage & { readonly kind: 'forward' }): string | null {
     const { from, term } = message
     const proposals = message.proposals.filter(isEnvelope)
@@ -71,7 +74,7 @@ export class ProposalRelay {
       : 'it forwards a command that is not what its proposer made'
   }
 
-  /** @returns why it cannot be true; null: it was taken, or came too late to matter */
+  /** @returns why the refusal is impossible; null: it was taken, or came too late to matter */
   refused(message: PeerMessage & { readonly kind: 'forward-refused' }): string | null {
     const leader = this.#forwardedTo.get(message.term)
     if (leader === undefined) return null
@@ -81,7 +84,7 @@ export class ProposalRelay {
     return null
   }
 
-  /** The end of a turn's inputs. */
+  /** Runs at the end of the inputs of a turn. */
   flush(): void {
     if (this.#waiting.length === 0) return
     const waiting = this.#waiting
@@ -94,16 +97,17 @@ export class ProposalRelay {
       else if (leader === null) this.#drop(batch, 'no-leader')
       else if (leader === self) current.push(this.#readable(batch))
       else if (batch.from === null) this.#forward(leader, term, batch.proposals)
-      // Forwarding what was forwarded could go in circles.
+      // Forwarding what was forwarded could create a loop.
       else this.#drop(batch, 'not-leader')
     }
     if (current.length > 0) this.#propose(term, current)
   }
 
   /**
-   * What a peer forwards is decoded before it is proposed: once it is committed nobody can refuse
-   * it any more. A member forwards only what the feature level of the cluster has, so what cannot
-   * be decoded cannot be true. This member's own are what its own api thread encoded.
+   * Decodes forwarded proposals before they are proposed: once committed, an entry cannot be
+   * refused any more. A member forwards only commands of the cluster's feature level, so a command
+   * that cannot be decoded is a violation. This member's own proposals were encoded by its own api
+   * thread.
    */
   #readable(batch: Batch): Batch {
     if (batch.from === null) return batch
@@ -124,7 +128,7 @@ export class ProposalRelay {
     if (all.length === 0) return
     const answer = this.#needs.propose(all, term)
     if (answer.kind === 'accepted') return
-    // All or none: with less at once some may still fit.
+    // All or none are accepted: smaller batches may still fit.
     if (answer.reason === 'too-many-uncommitted' && batches.length > 1) {
       for (const batch of batches) this.#propose(term, [batch])
     } else for (const batch of batches) this.#drop(batch, answer.reason)
@@ -170,12 +174,12 @@ export class ProposalRelay {
 }
 
 /**
- * Terms whose leader is remembered; a refusal that comes later finds its proposals settled by what
- * was applied since.
+ * Terms whose leader is remembered. When a later refusal arrives, its proposals were settled by
+ * entries applied since.
  */
 const termsMax = 8
 
-/** @param from null: this member's own */
+/** @param from null: this member */
 type Batch = {
   readonly from: NodeId | null
   readonly term: Term

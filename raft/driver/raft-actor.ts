@@ -34,42 +34,45 @@ export type RaftActorOptions = {
   /** Shared with the api thread. Unset: no lease is held. */
   readonly lease?: SharedLease
   /**
-   * Whether the state machine can decode a command that another member forwards. Unset: nobody
-   * looks.
+   * Returns whether the state machine can decode a command that another member forwards. Unset: not
+   * checked.
    */
   readonly isCommand?: (payload: Uint8Array) => boolean
-  /** Unset: nobody wants numbers. */
+  /** Unset: nothing is measured. */
   readonly meter?: Meter
-  /** Unset: peers are not told by certificates. */
+  /** Unset: peers are not authenticated by certificates. */
   readonly renewKeys?: (credentials: PeerCredentials) => void
 }
 
 /**
- * The life of the raft thread, from the first message of the log to the last:
+ * The life cycle of the raft thread, from the first message of the log to the last:
  *
- * log: opened ──> api: recovered ──> api says start ──> founding ──> driver runs ──> api says stop ──>
+ * log: opened ──> api: recovered ──> api: start ──> founding ──> driver runs ──> api: stop ──>
  * log: stop ──> stopped
  *
- * Nothing of consensus happens before the cluster is founded (see `Founding`): there is no driver.
- * A log that failed is fatal at any time.
+ * There is no driver before the cluster is founded (see `Founding`). A failure of the log is fatal
+ * at any time.
  */
 export class RaftActor {
   readonly #options: RaftActorOptions
   #recovered: RecoveredLog | null = null
-  /** The log has to be repaired before anything begins. */
+  /** The log is damaged and must be repaired first. */
   #damagedLog: DamageSummary | null = null
-  /** The api thread's first word, while the log is repaired. */
+  /** The start message of the api thread, while the log is repaired. */
   #waiting: Start | null = null
   #driver: Driver | null = null
   #founding: FoundingDriver | null = null
   #peerLogIds: PeerLogIds | null = null
-  /** Peers that know this member by another log, by name. */
+  /** Peers that have recorded this member with another log, by name. */
   readonly #logRefusedBy = new Map<NodeId, string>()
-  /** Peers that know of a decided configuration without this member, before there is a driver. */
+  /**
+   * Peers that reported a committed configuration without this member, before there is a driver.
+   */
   readonly #removedBy = new Set<NodeId>()
   #metering: Timer | null = null
   /**
-   * Reads of the log under way: one for each follower, and one for each peer that asks for entries.
+   * Reads of the log in progress: one for each follower, and one for each peer that requests
+   * entries.
    */
   readonly #fetches = new Map<number, (entries: readonly Entry[]) => void>()
   #nextFetch = 1
@@ -81,7 +84,7 @@ export class RaftActor {
     this.#options = options
   }
 
-  /** Begins to listen. */
+  /** Begins to listen for messages. */
   begin(): void {
     const options = this.#options
     options.log.onMessages((messages) => {
@@ -95,9 +98,9 @@ export class RaftActor {
   }
 
   /**
-   * A peer knows this member by another log, and refuses it. Ends this member once so many do that
-   * no quorum is left for it; before that a peer may be wrong, and others may still need this
-   * member.
+   * A peer refused this member because it recorded another log for it. This member ends when so
+   * many peers did that it cannot be part of a quorum; before that a peer may be wrong, and others
+   * may still need this member.
    */
   logRefusedBy(peer: NodeId, peerName: string): void {
     this.#logRefusedBy.set(peer, peerName)
@@ -105,7 +108,7 @@ export class RaftActor {
     this.#fail(knownByAnotherLog([...this.#logRefusedBy.values()]))
   }
 
-  /** A peer that may have refused this member before accepts it. */
+  /** A peer that may have refused this member before accepted it. */
   acceptedBy(peer: NodeId): void {
     this.#logRefusedBy.delete(peer)
     this.#removedBy.delete(peer)
@@ -145,7 +148,7 @@ export class RaftActor {
         this.#driver?.compacted(message.index)
         return
       case 'failed':
-        // Told to close, it writes nothing more either way, and will not say that it stopped.
+        // After `stop` a failed log writes nothing more, and does not send `stopped`.
         if (this.#stopping) this.#options.api.post({ kind: 'stopped' })
         else this.#fail(message.message)
         return
@@ -179,14 +182,17 @@ export class RaftActor {
     else this.#driver?.take(message)
   }
 
-  /** Nothing is promised before the log is whole: without it there is no driver. */
+  /**
+   * Starts consensus, after a repair if the log is damaged: without an intact log nothing may be
+   * promised to peers.
+   */
   #begin(start: Start): void {
     if (this.#damagedLog === null) return this.#start(start)
     this.#waiting = start
     this.#options.log.post({ kind: 'repair', covered: start.applied, entries: [] })
   }
 
-  /** Fetches what is missing. Peers are met and spoken with, but nothing is promised to them. */
+  /** Fetches the missing entries. Links to peers are up, but nothing is promised to them. */
   #startLogRepair(
     { first, anchor }: Extract<LogToRaft, { readonly kind: 'repair-wants' }>,
     { configuration, logId, refusal }: DamageSummary,
@@ -235,13 +241,13 @@ export class RaftActor {
   }
 
   /**
-   * Links come up, and peers are told who this member is. Once: before the log is whole when it has
-   * to be mended.
+   * Opens the links, with this member's identity. Runs once: before the repair if the log is
+   * damaged.
    */
   #startFounding(logId: string, { applied, known, cluster }: Start): FoundingDriver {
     if (this.#founding !== null) return this.#founding
     const { node, clock, transport, api } = this.#options
-    // A restored log names the first members itself.
+    // A restored log contains the initial members.
     const restored = this.#recovered?.base.configuration.members ?? []
     const members = restored.length > 0 ? restored : node.members
     const founding = new FoundingDriver({
@@ -256,7 +262,7 @@ export class RaftActor {
       record: (met) => api.post({ kind: 'peer-met', met }),
     })
     this.#peerLogIds = peerLogIds
-    // Whatever knows better says so as soon as it is there.
+    // Otherwise the driver sets the peers as soon as it runs.
     if (this.#waiting === null) transport.setPeers(members)
     transport
       .start({
@@ -320,7 +326,7 @@ export class RaftActor {
     this.#options.api.post({ kind: 'removed', cause: removedBecause(index), index })
   }
 
-  /** Whose word about this member counts. */
+  /** The configuration whose members may report the removal of this one. */
   get #configuration(): Configuration {
     const { node } = this.#options
     const known = this.#driver?.configuration ?? emptyConfiguration
@@ -328,10 +334,7 @@ export class RaftActor {
     return initialConfiguration(node.joining?.members ?? node.members)
   }
 
-  /**
-   * A new log begins with the configuration all first members were given; from then on the log
-   * knows.
-   */
+  /** A new log begins with the configuration of the initial members; later the log contains it. */
   #began(recovered: RecoveredLog): RecoveredLog {
     const { members } = this.#options.node
     const fresh = recovered.base.index === 0 && recovered.base.configuration.members.length === 0
@@ -356,7 +359,7 @@ export class RaftActor {
     this.#founding?.stop()
     this.#driver?.stop()
     this.#logRepair?.close()
-    // The peers first: nothing may be promised any more that the log does not take.
+    // The transport first: after that nothing can be promised that the log does not write.
     await this.#options.transport.close().catch(() => undefined)
     this.#options.log.post({ kind: 'stop' })
   }
@@ -375,7 +378,7 @@ export class RaftActor {
 
 const noTransfers = { transferred: 0, declined: 0, resigned: 0 }
 
-/** Whether nothing was ever written to it. */
+/** Returns whether nothing was ever written to the log. */
 function isBlank({ base, lastIndex, hardState }: RecoveredLog): boolean {
   return (
     base.index === 0 && base.configuration.members.length === 0 && lastIndex === 0 && hardState.term === 0

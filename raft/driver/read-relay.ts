@@ -4,46 +4,48 @@ import type { ReadContext } from '../core/message.ts'
 import type { LogIndex, NodeId, Term } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 
-/** What the relay asks of the core and of the shell around it. */
+/** The core and the driver, as the relay uses them. */
 export interface ReadRelayNeeds {
   readonly self: NodeId
   readonly term: Term
   readonly leader: NodeId | null
   readIndex(): ReadAnswer
   send(message: PeerMessage): void
-  /** To the api thread of this member; null: not confirmed. */
+  /** Answers the api thread of this member; null: not confirmed. */
   answer(round: number, index: LogIndex | null): void
 }
 
 export type ReadRelayLimits = {
   /**
-   * Requests of peers gathered in one turn, and rounds sent to a leader without answer; more fail
-   * at once.
+   * Requests of peers collected in one turn, and rounds sent to a leader without a response. Above
+   * it, requests fail at once.
    */
   readonly waitingMax: number
 }
 
 /**
- * Gathers the read rounds of one turn, of this member and of followers, into one question: to the
- * core of the leader here, or to the leader elsewhere.
+ * Collects the read requests of one turn, of this member and of followers, in one round: of the
+ * core if this member leads, of the leader otherwise.
  *
- * A round sent to a leader is named by a number this process has not used before, nor a former life
- * of it: otherwise an answer that was late by a restart would confirm a younger read.
+ * Round numbers sent to a leader are never reused, not even by an earlier process of this member:
+ * otherwise a response delayed by a restart could confirm a later read.
  */
 export class ReadRelay {
   readonly #needs: ReadRelayNeeds
   readonly #limits: ReadRelayLimits
   #waiting: Requester[] = []
-  /** On the leader: who waits for which of the core's rounds. */
+  /** On the leader: the requesters that wait for each round of the core. */
   readonly #rounds = new Map<ReadContext, Round>()
-  /** On a follower: rounds of the api thread that wait for the leader's answer, oldest first. */
+  /**
+   * On a follower: rounds of the api thread that wait for a response of the leader, oldest first.
+   */
   readonly #sent = new Map<number, SentRequest>()
   #nextRound: number
 
   constructor(needs: ReadRelayNeeds, limits: ReadRelayLimits, random: Random) {
     this.#needs = needs
     this.#limits = limits
-    // 2^48 starting points, far apart for as long as any process lives.
+    // 2^48 starting points, far enough apart for the lifetime of any process.
     this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4
   }
 
@@ -57,7 +59,7 @@ export class ReadRelay {
     else this.#waiting.push(requester)
   }
 
-  /** @returns why the answer cannot be true; null: it was taken, or came too late */
+  /** @returns why the response is impossible; null: it was taken, or came too late */
   responded(message: PeerMessage & { readonly kind: 'read-response' }): string | null {
     const sent = this.#sent.get(message.round)
     if (sent === undefined) return null
@@ -75,14 +77,14 @@ export class ReadRelay {
     this.#settle(context, null)
   }
 
-  /** Whom we asked leads no more, or not in that term. */
+  /** The leader or the term changed: rounds sent to the previous leader fail. */
   leaderChanged(): void {
     const sent = [...this.#sent.values()]
     this.#sent.clear()
     for (const { rounds } of sent) for (const round of rounds) this.#needs.answer(round, null)
   }
 
-  /** The end of a turn's inputs. */
+  /** Runs at the end of the inputs of a turn. */
   flush(): void {
     if (this.#waiting.length === 0) return
     const waiting = this.#waiting
@@ -114,7 +116,7 @@ export class ReadRelay {
     this.#needs.send({ kind: 'read-request', from: self, to: leader, term, round })
   }
 
-  /** The oldest is the likeliest to be lost. */
+  /** The oldest round is the most likely to be lost. */
   #dropOldest(): void {
     for (const [oldest, { rounds }] of this.#sent) {
       this.#sent.delete(oldest)
@@ -147,8 +149,8 @@ export class ReadRelay {
 /** @param from null: the api thread of this member */
 type Requester = { readonly from: NodeId | null; readonly round: number }
 
-/** Rounds of the api thread that one question to a leader stands for. */
+/** A request to the leader, and the rounds of the api thread that it covers. */
 type SentRequest = { readonly leader: NodeId; readonly rounds: readonly number[] }
 
-/** @param term in which this member leads, and asked the others */
+/** @param term the term that this member led when the round was opened */
 type Round = { readonly term: Term; readonly requesters: readonly Requester[] }

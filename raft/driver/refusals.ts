@@ -1,10 +1,9 @@
 import type { Configuration, NodeId } from '../core/types.ts'
 
 /**
- * Whether so many voters refuse a member that it must believe them: a majority of the other voters,
- * in both halves of a joint configuration. Then no quorum of the configuration is left that the
- * member could belong to, so it loses nothing by ending; and no minority, whatever it says, ends a
- * member.
+ * Returns whether enough voters refuse a member to prove its removal: a majority of the other
+ * voters, in both halves of a joint configuration. Then the member cannot be part of a quorum, so
+ * nothing is lost when it ends. A minority cannot end a member.
  */
 export function isProof(
   { voters, votersOutgoing }: Pick<Configuration, 'voters' | 'votersOutgoing'>,

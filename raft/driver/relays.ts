@@ -17,7 +17,7 @@ import { SnapshotInbox } from './snapshot-inbox.ts'
 import { SnapshotOutbox } from './snapshot-outbox.ts'
 import { TransferRelay } from './transfer-relay.ts'
 
-/** What the relays ask of the driver. */
+/** The driver, as the relays use it. */
 export type RelaysNeeds = {
   readonly self: NodeId
   readonly core: Raft
@@ -29,24 +29,24 @@ export type RelaysNeeds = {
   readonly post: (message: RaftToApi) => void
   readonly send: (message: PeerMessage) => void
   readonly fetch: EntryRelayNeeds['fetch']
-  /** As in `RaftActorOptions`. */
+  /** See `RaftActorOptions`. */
   readonly isCommand: (payload: Uint8Array) => boolean
-  /** Asks for a turn. */
+  /** Requests a turn. */
   readonly wake: () => void
-  /** Hands leadership to whoever takes it, for at most this long. */
+  /** Transfers leadership to any voter that takes it, for at most this long. */
   readonly transferAway: (forMs: number) => void
-  /** As in `LogBounds`. */
+  /** See `LogBounds`. */
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
-  /** As in `LogCompactor.beginBehind`. */
+  /** See `LogCompactor.beginBehind`. */
   readonly beginLogBehind: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'
-  /** Where the log begins. */
+  /** The base of the log. */
   readonly logBase: () => LogIndex
 }
 
 /**
- * All that members ask of each other beyond the algorithm, one part for each concern; each answers
- * its own api thread and the same part of its peers. A concern to come gets a part of its own here,
- * and a case in `fromPeer`.
+ * All requests between members beyond the Raft algorithm, one relay for each concern. Each relay
+ * serves its own api thread and the same relay of its peers. A new concern gets its own relay and a
+ * case in `fromPeer`.
  */
 export class Relays {
   readonly proposals: ProposalRelay
@@ -80,7 +80,7 @@ export class Relays {
     this.inbox = new SnapshotInbox(common, { windowChunks: limits.snapshotWindowChunks })
   }
 
-  /** @returns why the message cannot be true, in one line; null: it was taken */
+  /** @returns why the message is impossible, in one line; null: it was taken */
   fromPeer(
     message: Exclude<PeerMessage, { readonly kind: 'core' | 'founding' | 'members-wanted' | 'members' }>,
   ): string | null {
@@ -104,7 +104,7 @@ export class Relays {
         this.entries.requested(message.from, message.first, message.last)
         return null
       case 'entries-sent':
-        // Of a repair that is over.
+        // Belongs to a repair that has ended.
         return null
       case 'change-wanted':
         return this.membership.requested(message)
@@ -120,14 +120,14 @@ export class Relays {
     }
   }
 
-  /** What a turn brought, each kind as one. */
+  /** Passes on the inputs of a turn, batched by kind. */
   flush(): void {
     this.proposals.flush()
     this.reads.flush()
     this.reports.flush()
   }
 
-  /** What the core has for them. */
+  /** Passes the results of the core to the relays. */
   perform({ readsConfirmed, readsFailed, snapshotsToSend }: Ready): void {
     for (const { context, index } of readsConfirmed) {
       this.reads.confirmed(context, index)
@@ -146,7 +146,7 @@ export class Relays {
     this.inbox.close()
   }
 
-  /** The core and the shell, as all parts see them. */
+  /** The core and the driver, as all relays use them. */
   #common(needs: RelaysNeeds): Common {
     const {
       self,

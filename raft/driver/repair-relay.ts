@@ -4,22 +4,22 @@ import type { PeerMessage } from '../ports.ts'
 import { repairLogBytesMin } from './log-needs.ts'
 import type { LogNeed } from './log-needs.ts'
 
-/** What the relay asks of the driver. */
+/** The driver, as the relay uses it. */
 export interface RepairRelayNeeds {
   readonly self: NodeId
   readonly leader: NodeId | null
   readonly members: readonly MemberInfo[]
-  /** Where the log begins: it does not follow on a state before that. */
+  /** The base of the log: a snapshot before it cannot be installed. */
   readonly logBase: LogIndex
   send(message: PeerMessage): void
-  /** Streams the state to a member that asked for it. */
+  /** Streams a snapshot to a member that requested it. */
   sendState(peer: NodeId, atLeast: LogIndex): void
 }
 
 /**
- * Requests for state: a member whose own is not to be trusted asks its leader, again and again
- * until it has one. The wish fades when it is not repeated, so that nothing is taken that is not
- * wanted any more.
+ * Requests snapshots for repair: a member with a quarantined state asks its leader repeatedly until
+ * it received one. A request expires when it is not repeated, so that a snapshot is not installed
+ * after it was needed.
  */
 export class RepairRelay {
   readonly #needs: RepairRelayNeeds
@@ -31,15 +31,15 @@ export class RepairRelay {
     this.#clock = clock
   }
 
-  /** The index from which on a state is welcome here; null: none is wanted. */
+  /** The lowest index of a snapshot that may be installed here; null: none is wanted. */
   get wanted(): LogIndex | null {
     const request = this.#current
     return request === null ? null : later(request.atLeast, this.#needs.logBase)
   }
 
   /**
-   * A state is asked for, and may be on its way: so that it is not passed before it comes, some log
-   * is kept for it.
+   * The log that is kept for a requested snapshot, so that the log is not compacted beyond it
+   * before it arrives.
    */
   get logNeed(): LogNeed | null {
     const request = this.#current
@@ -51,7 +51,10 @@ export class RepairRelay {
     return request !== null && this.#clock.monotonicMs() < request.untilMs ? request : null
   }
 
-  /** The api thread of this member. A leader has nobody to ask: it has to give way first. */
+  /**
+   * Handles a request of this member's api thread. A leader has no other member to ask: it has to
+   * transfer leadership first.
+   */
   local(atLeast: LogIndex): void {
     const { self, leader, logBase } = this.#needs
     const sentFrom = later(atLeast, logBase)
@@ -60,15 +63,15 @@ export class RepairRelay {
       this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast: sentFrom })
   }
 
-  /**
-   * A state was installed. Another, sent for the same wish, would come over one that is trusted and
-   * applies on.
-   */
+  /** A snapshot was installed. Another one for the same request would replace a trusted state. */
   fulfilled(): void {
     this.#request = null
   }
 
-  /** A peer. Only a leader answers, because only its state is sure to reach as far as it must. */
+  /**
+   * Handles a request of a peer. Only a leader sends its state, because only a leader's state is
+   * certain to be recent enough.
+   */
   requested(from: NodeId, atLeast: LogIndex): void {
     const { self, leader, members } = this.#needs
     if (leader === self && members.some(({ id }) => id === from)) this.#needs.sendState(from, atLeast)
@@ -77,7 +80,7 @@ export class RepairRelay {
 
 type StateRequest = {
   readonly atLeast: LogIndex
-  /** What the leader was told: where the log began then, if that was later. */
+  /** The index that was sent to the leader: the base of the log at that time, if it was higher. */
   readonly sentFrom: LogIndex
   readonly untilMs: number
 }
@@ -86,5 +89,5 @@ function later(a: LogIndex, b: LogIndex): LogIndex {
   return a > b ? a : b
 }
 
-/** A few times the period in which wishes are repeated. */
+/** A few times the period in which requests are repeated. */
 const requestMsMax = 5000

@@ -2,7 +2,7 @@ import type { MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 import type { RaftToApi } from '../protocol/thread-messages.ts'
 
-/** What the relay asks of the driver. */
+/** The driver, as the relay uses it. */
 export interface ReportRelayNeeds {
   readonly self: NodeId
   readonly members: readonly MemberInfo[]
@@ -11,8 +11,8 @@ export interface ReportRelayNeeds {
 }
 
 /**
- * Reports between the api threads of members. Of several that one turn brings from one member the
- * latest goes on: so there are never more under way than members.
+ * Passes reports between the api threads of members. Of several reports of one member in one turn
+ * only the latest is passed on, so at most one per member is in progress.
  */
 export class ReportRelay {
   readonly #needs: ReportRelayNeeds
@@ -22,7 +22,7 @@ export class ReportRelay {
     this.#needs = needs
   }
 
-  /** @param to null: everyone else */
+  /** @param to null: all other members */
   local(to: NodeId | null, bytes: Uint8Array): void {
     const { self, members } = this.#needs
     for (const { id } of members) {
@@ -35,7 +35,7 @@ export class ReportRelay {
     if (this.#needs.members.some(({ id }) => id === from)) this.#latest.set(from, bytes)
   }
 
-  /** The end of a turn's inputs. */
+  /** Runs at the end of the inputs of a turn. */
   flush(): void {
     for (const [from, bytes] of this.#latest) this.#needs.post({ kind: 'report', from, bytes })
     this.#latest.clear()

@@ -20,17 +20,17 @@ export type SelfMembershipOptions = {
 }
 
 /**
- * Which peers this member talks to, and whether it is still a member itself. Peers may call as long
- * as the configuration in force or the last decided one has them: a removal that is not decided may
- * come to nothing.
+ * Tracks which peers this member connects to, and whether it is still a member itself. Peers may
+ * connect if the configuration in force or the last committed one contains them, because an
+ * uncommitted removal may be reverted.
  */
 export class SelfMembership {
   readonly #options: SelfMembershipOptions
-  /** Peers that refuse this member because of a decided configuration, and the index of that. */
+  /** Peers that refused this member because of a committed configuration, with its index. */
   readonly #refusals = new Map<NodeId, LogIndex>()
-  /** By the operator, or by a peer since; null: nothing beside the log. */
+  /** Members given by the operator, or by a peer later; null: only the log is used. */
   #current: MemberList | null
-  /** Monotonic ms: since when no leader is known, and when peers were asked last. */
+  /** Monotonic ms since when no leader is known. */
   #leaderlessMs: number | null = null
   #askedMs = 0
   #reported: Configuration | null = null
@@ -43,8 +43,8 @@ export class SelfMembership {
   }
 
   /**
-   * Asks peers who the members are while no leader is known: it may be one that this member's log
-   * does not have yet, and whose calls are refused therefore.
+   * Requests the members from peers while no leader is known: the leader may be a member that this
+   * log does not contain yet, so that its connections are refused.
    */
   tick(nowMs: number, hasLeader: boolean): void {
     if (hasLeader) this.#leaderlessMs = null
@@ -59,8 +59,9 @@ export class SelfMembership {
   }
 
   /**
-   * A peer asks for the members, or says who they are. Only those that this member's own log, or
-   * the cluster on joining, named are believed, and only whom to talk to: what counts is the log.
+   * Handles a request for the members, or a list of them. A list is accepted only from members
+   * named by this log, or by the cluster on joining, and is used only to connect: the configuration
+   * of the log stays in force.
    */
   receive(message: Extract<PeerMessage, { readonly kind: 'members-wanted' | 'members' }>): void {
     const { self, core, send } = this.#options
@@ -88,7 +89,9 @@ export class SelfMembership {
     this.refresh()
   }
 
-  /** The configuration may have changed, or be decided. Cheap when nothing moved. */
+  /**
+   * Updates the peers after a change or commit of the configuration. Cheap when nothing changed.
+   */
   refresh(): void {
     const { core, transport } = this.#options
     const { configuration, decided } = core
@@ -104,9 +107,9 @@ export class SelfMembership {
   }
 
   /**
-   * A peer refuses this member: the configuration at `configurationIndex`, which is decided, does
-   * not have it. One peer proves nothing; see `isProof`. Nor does one that knows less than this
-   * member: it may not have heard of it yet.
+   * A peer refused this member: the committed configuration at `configurationIndex` does not
+   * contain it. One peer is no proof; see `isProof`. A peer with an older configuration than the
+   * addition of this member does not count.
    */
   onRemovedByPeer(peer: NodeId, configurationIndex: LogIndex): void {
     if (configurationIndex <= this.#floor) return
@@ -125,7 +128,7 @@ export class SelfMembership {
     this.#remove([...this.#refusals.values()].reduce((least, index) => (index < least ? index : least)))
   }
 
-  /** The last configuration that this member can count on. */
+  /** The latest configuration whose members this member trusts. */
   get #known(): Configuration {
     const { core, joining } = this.#options
     if (core.decided.configuration.members.length > 0) return core.decided.configuration
@@ -133,9 +136,9 @@ export class SelfMembership {
     return initialConfiguration(joining?.members ?? [])
   }
 
-  /** @returns null: nothing is known of them now, so those of before stay */
+  /** @returns null: no members are known now, so the peers stay as they are */
   #peers(inForce: Configuration, decided: Configuration): readonly MemberInfo[] | null {
-    // Until the log says who is who, those whom the cluster named on joining are the peers.
+    // Until the log contains a configuration, the members given on joining are the peers.
     const { joining, core } = this.#options
     const current = this.#current
     const isNewer = current !== null && current.configurationIndex > core.decided.index
@@ -146,7 +149,7 @@ export class SelfMembership {
     return union(union(listed, inForce.members), decided.members)
   }
 
-  /** Before it was added it was no member either. */
+  /** The index of this member's addition: at earlier indexes it was not a member either. */
   get #floor(): LogIndex {
     return this.#options.joining?.configurationIndex ?? noIndex
   }
@@ -158,15 +161,15 @@ export class SelfMembership {
   }
 }
 
-/** Longer than elections take: a cluster that is well needs none of this. */
+/** Longer than an election takes: a healthy cluster does not need these requests. */
 const askAfterMs = 1000
 
-/** All of `first`, and those of `second` that it does not have. */
+/** Returns all of `first`, and those of `second` that are not in it. */
 function union(first: readonly MemberInfo[], second: readonly MemberInfo[]): readonly MemberInfo[] {
   return [...first, ...second.filter(({ id }) => !first.some((member) => member.id === id))]
 }
 
-/** One line for the operator of a member that was removed. */
+/** Returns the one-line message for the operator of a removed member. */
 export function removedBecause(index: LogIndex): string {
   return (
     `this member was removed from its cluster, by entry ${index} or before: ` +

@@ -6,44 +6,44 @@ import { repairLogBytesMin } from './log-needs.ts'
 import type { LogNeed } from './log-needs.ts'
 import type { RaftToApi, SnapshotInAnswer } from '../protocol/thread-messages.ts'
 
-/** What the inbox asks of the driver. */
+/** The driver, as the inbox uses it. */
 export interface SnapshotInboxNeeds {
   readonly self: NodeId
   readonly commit: LogIndex
   /**
-   * From where on a state is welcome whatever the log holds, to replace one that is not to be
-   * trusted.
+   * The lowest index of a snapshot that may replace a quarantined state, whatever the log holds.
    */
   readonly stateWanted: LogIndex | null
   post(message: RaftToApi): void
-  /** Asks for a turn, and so for `flush`. */
+  /** Requests a turn, and so a call of `flush`. */
   wake(): void
   /**
-   * Why the core will never take `message`, which is then counted against its sender; null: it may.
+   * Returns why the core will never accept `message`, and counts it against its sender; null: it
+   * may.
    */
   violation(message: Message & { readonly kind: 'snapshot' }): string | null
   /**
-   * All of it is staged and verified, or the log has it already: the core may take it. Called in a
-   * turn.
+   * The snapshot is staged and verified, or the log already holds it: the core may take the
+   * message. Called in a turn.
    */
   staged(message: Message & { readonly kind: 'snapshot' }): void
   /**
-   * The log has all of the staged state and keeps what follows: it is to begin behind it. `install`
+   * Makes the log begin after the staged snapshot, if it holds everything up to it. `install`
    * follows once that is durable. Called in a turn.
    *
-   * @returns `later`: not yet, ask again next turn; `never`: the log begins behind it already
+   * @returns `later`: not yet, retry in the next turn; `never`: the log already begins after it
    */
   beginLogBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never'
 }
 
 export type SnapshotInboxLimits = {
-  /** Chunks handed to the api thread and not yet taken. */
+  /** Chunks handed to the api thread and not acknowledged yet. */
   readonly windowChunks: number
 }
 
 /**
- * Snapshots on their way in: one at a time, and none while one that the core took is being
- * installed. A refused sender comes again.
+ * Receives snapshots: one at a time, and none while an accepted one is being installed. A refused
+ * sender retries.
  */
 export class SnapshotInbox {
   readonly #needs: SnapshotInboxNeeds
@@ -51,18 +51,18 @@ export class SnapshotInbox {
   #stream: Stream | null = null
   #nextStream = 1
   /**
-   * `staged`: offered to the core. `taken`: the core took it; it waits for the log, then for the
-   * installation.
+   * `staged`: offered to the core. `taken`: accepted by the core; it waits for the log, then for
+   * the installation.
    */
   #state: 'free' | 'staged' | 'taken' = 'free'
-  /** Waits for the turn in which the core hears of it. */
+  /** The snapshot message that is passed to the core in the next turn. */
   #offered: (Message & { readonly kind: 'snapshot' }) | null = null
   /**
-   * A leader takes this member for one that lags behind this state: the core tells it how far it
-   * is. The latest counts.
+   * The message of a leader that assumes this member lags behind this snapshot: the core answers
+   * with its own index. Only the latest is kept.
    */
   #unneeded: (Message & { readonly kind: 'snapshot' }) | null = null
-  /** Staged, for a member that asked for it: taken even if the log is further. */
+  /** A staged snapshot that this member requested: installed even if the log is further. */
   #repair: Repair | null = null
 
   constructor(needs: SnapshotInboxNeeds, limits: SnapshotInboxLimits) {
@@ -114,27 +114,26 @@ export class SnapshotInbox {
   }
 
   /**
-   * A turn's inputs. The core hears of a staged state here and not where the stream ends: what it
-   * finds broken must end this thread, and whoever serves the stream would take it for a refusal.
+   * Runs with the inputs of a turn. A staged snapshot is passed to the core here and not at the end
+   * of the stream: an assertion in the core must end this thread, and the stream's handler would
+   * report it as a refusal.
    */
   flush(): void {
     const offered = this.#offered
     this.#offered = null
-    // A repair that the log has overtaken is none of the core's business.
+    // The core ignores a repair that the log has overtaken.
     if (offered !== null && offered.snapshot.index > this.#needs.commit) this.#needs.staged(offered)
     const unneeded = this.#unneeded
     this.#unneeded = null
     if (unneeded !== null && unneeded.snapshot.index <= this.#needs.commit) this.#needs.staged(unneeded)
   }
 
-  /** The log names a state, or is being told to, that is not the live one yet. */
+  /** Returns whether the log names, or is about to name, a snapshot that is not installed yet. */
   get isInstalling(): boolean {
     return this.#state === 'taken'
   }
 
-  /**
-   * The log behind a state that was asked for is kept while it is received, and until it is taken.
-   */
+  /** The log after a requested snapshot is kept from its first chunk until it is taken. */
   get logNeed(): LogNeed | null {
     const [repair, stream] = [this.#repair, this.#stream]
     const need = (from: LogIndex, bytes: number): LogNeed => ({
@@ -145,15 +144,15 @@ export class SnapshotInbox {
     return stream === null || stream.repairs === null ? null : need(stream.repairs, stream.bytes)
   }
 
-  /** The core named the staged state in a write: it replaces the log. */
+  /** The core replaces the log by the staged snapshot. */
   taken(): void {
     this.#state = 'taken'
     this.#repair = null
   }
 
   /**
-   * A turn ended: what the core did not take by now it has no use for. The next snapshot replaces
-   * it.
+   * Runs at the end of a turn: a snapshot that the core did not take by now is not needed. The next
+   * one replaces it.
    */
   turnEnded(): void {
     if (this.#state !== 'staged' || this.#offered !== null) return
@@ -163,7 +162,7 @@ export class SnapshotInbox {
     this.#repair = null
   }
 
-  /** The log names it durably; the api thread makes it the live state. */
+  /** The log durably names the snapshot; the api thread installs it. */
   install(snapshot: SnapshotMeta): void {
     this.#needs.post({ kind: 'install', snapshot })
   }
@@ -178,8 +177,9 @@ export class SnapshotInbox {
   }
 
   /**
-   * The staged repair waits for entries that only the log of its own leader may have had: a later
-   * one, whose log begins behind them, has to send its state instead.
+   * Returns whether the sender belongs to a later term than the staged repair. That repair waits
+   * for entries that only the log of its own leader may have had. A later leader whose log begins
+   * after them has to send its own state.
    */
   #isOutdated({ term }: SnapshotHeader): boolean {
     const waits = this.#state === 'staged' && this.#offered === null
@@ -190,8 +190,8 @@ export class SnapshotInbox {
     const { commit, stateWanted } = this.#needs
     if (purpose === 'catch-up') {
       if (snapshot.index > commit) return
-      // What this member acknowledged may have been lost on the way, and cut from the leader's log
-      // meanwhile: then neither would the log help, nor a state that is refused for ever.
+      // The acknowledgement of this member may have been lost, and the entries compacted from the
+      // leader's log since. Then neither the log nor a snapshot that is always refused would help.
       this.#unneeded = { kind: 'snapshot', from, to, term, snapshot }
       this.#needs.wake()
       throw new Error('this member is further than that')
@@ -201,8 +201,8 @@ export class SnapshotInbox {
   }
 
   /**
-   * A sender that comes again has given its former stream up, and so has the leader of a former
-   * term.
+   * A sender that opens a new stream has given up its previous one, and so has the leader of an
+   * earlier term.
    */
   #supersede(header: SnapshotHeader): void {
     const stream = this.#stream
@@ -220,7 +220,7 @@ export class SnapshotInbox {
     stream.bytes += bytes.byteLength
     const taken = this.#answer(stream)
     this.#needs.post({ kind: 'sink-chunk', stream: stream.id, bytes })
-    // The window: go on while the oldest of so many chunks is taken.
+    // The window: continue when the oldest of its chunks is acknowledged.
     if (stream.answers.length < this.#limits.windowChunks) return
     await (stream.answers[0]?.promise ?? taken)
   }
@@ -231,7 +231,7 @@ export class SnapshotInbox {
     this.#needs.post({ kind: 'sink-finish', stream: stream.id })
     try {
       await done
-      // Its place may have been taken while the answer was on its way here.
+      // Another stream may have taken its place in the meantime.
       this.#check(stream)
     } finally {
       this.#forget(stream)
@@ -266,18 +266,18 @@ export class SnapshotInbox {
   }
 }
 
-/** A staged state and in which term it was sent. */
+/** A staged snapshot with the term of its sender. */
 type Repair = { readonly snapshot: SnapshotMeta; readonly term: Term; readonly bytes: number }
 
 type Stream = {
   readonly id: number
   readonly from: NodeId
   readonly term: Term
-  /** The index of a state that was asked for; null: it was not. */
+  /** The index of a requested snapshot; null: it was not requested. */
   readonly repairs: LogIndex | null
-  /** That came so far. */
+  /** Received so far. */
   bytes: number
-  /** One for each word that waits for its answer, in order. */
+  /** One for each message that waits for its answer, in order. */
   readonly answers: Deferred<void>[]
   failed?: Error
 }

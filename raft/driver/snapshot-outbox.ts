@@ -7,49 +7,46 @@ import type { LogNeed, SentState } from './log-needs.ts'
 import { oneLine } from '../protocol/one-line.ts'
 import type { RaftToApi, SnapshotOutAnswer } from '../protocol/thread-messages.ts'
 
-/** What the outbox asks of the driver. */
+/** The driver, as the outbox uses it. */
 export interface SnapshotOutboxNeeds {
   readonly self: NodeId
   readonly term: Term
   readonly commit: LogIndex
   readonly transport: Transport
   post(message: RaftToApi): void
-  /** The state machine's own idea of the membership, or the log's where it has none. */
+  /**
+   * Returns the snapshot with the membership of the state machine, or with that of the log if it
+   * has none.
+   */
   complete(snapshot: SnapshotMeta): SnapshotMeta
   report(peer: NodeId, outcome: 'finished' | 'failed'): void
 }
 
 export type SnapshotOutboxLimits = {
-  /**
-   * Streams at once; peers beyond that are told to wait by a failed report, and the core asks
-   * again.
-   */
+  /** Concurrent streams. Above it a failed report is returned, and the core retries. */
   readonly streamsMax: number
-  /** Chunks asked for ahead of the peer. */
+  /** Chunks requested ahead of the peer. */
   readonly windowChunks: number
 }
 
-/**
- * Snapshots on their way to peers: chunks pulled from the api thread as fast as the peer takes
- * them.
- */
+/** Sends snapshots to peers: pulls chunks from the api thread as fast as the peer takes them. */
 export class SnapshotOutbox {
   readonly #needs: SnapshotOutboxNeeds
   readonly #limits: SnapshotOutboxLimits
   readonly #streams = new Map<number, Stream>()
   /**
-   * Who found no place, first come first; they get the next ones, so that a peer whose streams
-   * break again and again leaves room for others. Bounded by the configuration.
+   * Peers waiting for a free stream, in order, so that a peer whose streams break repeatedly does
+   * not block the others. Bounded by the configuration.
    */
   readonly #waiting = new Map<NodeId, { readonly term: Term; readonly atLeast: LogIndex | null }>()
   /**
-   * The states that peers took last. Of those who follow: the others are forgotten when the log is
-   * to be cut.
+   * The last snapshot that each follower received. Entries of other members are removed with the
+   * next compaction.
    */
   readonly #delivered = new Map<NodeId, SentState>()
   /**
-   * Peers for which a state was requested and none could be opened since. Of those who follow, as
-   * above.
+   * Followers for which a snapshot was requested and none could be opened since. Other members are
+   * removed as above.
    */
   readonly #unserved = new Set<NodeId>()
   #nextStream = 1
@@ -60,9 +57,9 @@ export class SnapshotOutbox {
   }
 
   /**
-   * What peers need of the log: those that are sent a state, and the others.
+   * Returns what peers need of the log: those that are sent a snapshot, and the others.
    *
-   * @param followers of the core, now
+   * @param followers the current followers of the core
    */
   logNeeds(followers: readonly FollowerStatus[]): readonly LogNeed[] {
     for (const peer of this.#delivered.keys())
@@ -76,23 +73,26 @@ export class SnapshotOutbox {
   }
 
   /**
-   * Returns whether the state that this peer needs has been requested here, and could not be opened
-   * so far.
+   * Returns whether a snapshot for this peer has been requested here and could not be opened so
+   * far.
    */
   isUnserved(peer: NodeId): boolean {
     return this.#unserved.has(peer)
   }
 
-  /** Whether a stream has been asked for and its index is not known yet. */
+  /** Returns whether a stream has been requested and its index is not known yet. */
   get opening(): boolean {
     for (const { snapshot } of this.#streams.values()) if (snapshot === null) return true
     return false
   }
 
-  /** The core: the log cannot bring that peer back. Answered by a report. */
+  /**
+   * The core requests a snapshot, because the log cannot bring that peer up to date. Answered by a
+   * report.
+   */
   wanted(peer: NodeId): void {
     const under = this.#streamTo(peer)
-    // What the peer asked for itself comes first; the core asks again.
+    // A request of the peer itself has priority; the core retries.
     if (under !== null) under.coreWaits = true
     else if (this.#streams.size >= this.#limits.streamsMax) {
       this.#wait(peer, null)
@@ -100,7 +100,7 @@ export class SnapshotOutbox {
     } else this.#open(peer, null, 'core waits')
   }
 
-  /** The peer itself. When it cannot be now, it asks again. */
+  /** The peer itself requests a snapshot. It retries if that is not possible now. */
   wantedBy(peer: NodeId, atLeast: LogIndex): void {
     if (this.#streamTo(peer) !== null) return
     if (this.#streams.size >= this.#limits.streamsMax) this.#wait(peer, atLeast)
@@ -144,7 +144,7 @@ export class SnapshotOutbox {
   }
 
   #wait(peer: NodeId, atLeast: LogIndex | null): void {
-    // What it asks for itself is the more: it has no state at all.
+    // A request of the peer itself replaces one of the core: it has no state at all.
     const known = this.#waiting.get(peer)
     this.#waiting.set(peer, { term: this.#needs.term, atLeast: atLeast ?? known?.atLeast ?? null })
   }
@@ -172,7 +172,7 @@ export class SnapshotOutbox {
 
   #begin(stream: Stream, snapshot: SnapshotMeta): void {
     const { self, term, transport } = this.#needs
-    // Whoever sends a state claims to lead the term it names; the next term has another leader.
+    // A member that sends a snapshot claims to lead its term, and a later term has another leader.
     if (stream.term !== term) return this.#end(stream, 'failed')
     stream.snapshot = snapshot
     this.#unserved.delete(stream.to)
@@ -213,12 +213,12 @@ export class SnapshotOutbox {
       const { commit } = this.#needs
       this.#delivered.set(stream.to, { index: stream.snapshot.index, bytes: stream.bytes, commit })
     }
-    // Before the core hears of it, which may want a state for this peer once more.
+    // Before the report to the core, which may request another snapshot for this peer.
     this.#openNext()
     if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')
   }
 
-  /** Wishes of a former term were made to another leader. */
+  /** Opens the next waiting stream. Requests of an earlier term were made to another leader. */
   #openNext(): void {
     for (const [peer, { term, atLeast }] of this.#waiting) {
       this.#waiting.delete(peer)
@@ -232,11 +232,11 @@ export class SnapshotOutbox {
 type Stream = {
   readonly id: number
   readonly to: NodeId
-  /** In which the peer was found to need it. */
+  /** The term in which the snapshot was requested. */
   readonly term: Term
-  /** From where on the peer asked for it; null: the core did. */
+  /** The lowest index that the peer requested; null: the core requested the snapshot. */
   readonly atLeast: LogIndex | null
-  /** The core wants to hear how it ended. */
+  /** The core waits for the outcome. */
   coreWaits: boolean
   snapshot: SnapshotMeta | null
   /** Handed to the peer so far. */

@@ -1,18 +1,18 @@
-/** Since when one part of this member owes an answer without giving any. */
+/** Measures since when one component of this member has work without completing any. */
 export class StallTimer {
   #sinceMs: number | null = null
 
-  /** Monotonic ms; null: nothing is owed. */
+  /** Monotonic ms; null: no work is pending. */
   get sinceMs(): number | null {
     return this.#sinceMs
   }
 
-  /** Something waits for it, perhaps more than before. */
+  /** Work is pending, possibly more than before. */
   start(now: number): void {
     this.#sinceMs ??= now
   }
 
-  /** It answered. @param more still waits */
+  /** Some work was completed. @param more whether work is still pending */
   stop(now: number, more: boolean): void {
     this.#sinceMs = more ? now : null
   }
@@ -20,18 +20,21 @@ export class StallTimer {
 
 export type StallLimits = { readonly stallMsMax: number; readonly stallCooldownMs: number }
 
-/** Since when each part of this member owes an answer; null: it owes none. Monotonic ms. */
+/**
+ * Since when each component has had pending work without progress, in monotonic ms; null: no work
+ * is pending.
+ */
 export type PendingWork = { readonly writingSinceMs: number | null; readonly applyingSinceMs: number | null }
 
 /**
- * Notices that the log or the api thread of this member stands still while work waits. The time
- * this thread itself stood still counts for nothing: a whole process that was paused first hears
- * what it missed.
+ * Detects that the log or the api thread of this member is stalled while work is pending. Time
+ * during which this thread itself was stalled does not count: after a pause of the whole process
+ * the waiting messages are read first.
  */
 export class StallDetector {
   readonly #limits: StallLimits
   #lastCheckMs: number | null = null
-  /** Looks in a row, in ms, during which something stood still. */
+  /** Duration in ms of the consecutive checks that found a stall. */
   #stalledMs = 0
   #lastAttemptMs = Number.NEGATIVE_INFINITY
 
@@ -39,7 +42,10 @@ export class StallDetector {
     this.#limits = limits
   }
 
-  /** Asked with every tick. @returns whether to give way; `gaveWay` says that it was tried */
+  /**
+   * Called with every tick. @returns whether to transfer leadership; call `noteAttempt` when that
+   * was tried
+   */
   stalled(now: number, work: PendingWork): boolean {
     const { stallMsMax, stallCooldownMs } = this.#limits
     const sinceCheck = this.#lastCheckMs === null ? 0 : now - this.#lastCheckMs
@@ -49,8 +55,8 @@ export class StallDetector {
   }
 
   /**
-   * Not again for the cooldown, whatever came of it: where all are slow, passing leadership around
-   * helps nobody.
+   * Starts the cooldown, whatever the outcome: if all members are slow, moving leadership around
+   * does not help.
    */
   noteAttempt(now: number): void {
     this.#lastAttemptMs = now
@@ -58,33 +64,33 @@ export class StallDetector {
   }
 }
 
-/** Notices whether a figure that only grows still does. */
+/** Detects whether a growing figure still grows. */
 export class ProgressDetector {
   #last = 0
   #movedMs = Number.NEGATIVE_INFINITY
 
-  /** Told with every tick. */
+  /** Called with every tick. */
   update(now: number, figure: number): void {
     if (figure <= this.#last) return
     this.#last = figure
     this.#movedMs = now
   }
 
-  /** Within two seconds: as long as whoever is slow, but works, may take. */
+  /** Returns whether the figure grew within two seconds, which a slow component may take. */
   movedLately(now: number): boolean {
     return now - this.#movedMs < restMs
   }
 }
 
-/** What has not moved for this long has come to rest. */
+/** A figure that has not grown for this long counts as stalled. */
 const restMs = 2000
-/** An answer younger than this is on its way. */
+/** Work that is younger than this is assumed to be in progress. */
 const lateMs = 500
-/** A look that comes later than this was held up itself. */
+/** A check that comes later than this was delayed itself. */
 const checkMsMax = 100
 
 /**
- * Whether the log or the api thread owes an answer for longer than one takes. Who stands still
+ * Returns whether the log or the api thread has made no progress for too long. A stalled member
  * should not lead.
  */
 export function isStalled({ writingSinceMs, applyingSinceMs }: PendingWork, now: number): boolean {

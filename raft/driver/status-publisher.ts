@@ -2,10 +2,13 @@ import type { Raft } from '../core/raft.ts'
 import type { NodeId } from '../core/types.ts'
 import type { RaftToApi } from '../protocol/thread-messages.ts'
 
-/** What is told of the core. */
+/** The core, as the publisher uses it. */
 export type StatusCore = Pick<Raft, 'term' | 'leader' | 'quorumContacts' | 'status'>
 
-/** Tells the api thread how the core stands: who leads at once, the rest now and then. */
+/**
+ * Publishes the status of the core to the api thread: a change of leader at once, the rest
+ * periodically.
+ */
 export class StatusPublisher {
   readonly #core: StatusCore
   readonly #post: (message: RaftToApi) => void
@@ -20,7 +23,7 @@ export class StatusPublisher {
     this.#post = post
   }
 
-  /** Whether another leads, or in another term, than was told last. */
+  /** Returns whether leader or term differ from the last published status. */
   get outdated(): boolean {
     return this.#core.term !== this.#publishedTerm || this.#core.leader !== this.#publishedLeader
   }
@@ -38,7 +41,7 @@ export class StatusPublisher {
     if (now - this.#publishedAtMs >= periodMs) this.publish(now)
   }
 
-  /** The end of a turn: a quorum may have been heard in it. */
+  /** Runs at the end of a turn, which may have confirmed a quorum. */
   turnEnded(now: number): void {
     if (this.#core.quorumContacts === this.#contacts) return
     this.#contacts = this.#core.quorumContacts
@@ -46,5 +49,8 @@ export class StatusPublisher {
   }
 }
 
-/** Without news, status is told this often, so that its age says whether the raft thread lives. */
+/**
+ * The status is published at least this often, so that its age shows whether the raft thread is
+ * alive.
+ */
 const periodMs = 100

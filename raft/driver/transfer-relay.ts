@@ -2,13 +2,13 @@ import type { TransferAnswer } from '../core/errors.ts'
 import type { NodeId } from '../core/types.ts'
 import type { PeerMessage, TransferRefusal } from '../ports.ts'
 
-/** What the relay asks of the driver. */
+/** The driver, as the relay uses it. */
 export interface TransferRelayNeeds {
   readonly self: NodeId
   readonly leader: NodeId | null
   transferLeadership(to: NodeId): TransferAnswer
   send(message: PeerMessage): void
-  /** To the api thread of this member. */
+  /** Reports a refusal to the api thread of this member. */
   transferRefused(request: number, reason: TransferRefusal): void
 }
 
@@ -23,7 +23,7 @@ export class TransferRelay {
     this.#needs = needs
   }
 
-  /** The api thread of this member. */
+  /** Handles a request of this member's api thread. */
   local(request: number, target: NodeId): void {
     const { self, leader } = this.#needs
     if (leader === null) return
@@ -34,7 +34,7 @@ export class TransferRelay {
     if (reason !== null) this.#needs.transferRefused(request, reason)
   }
 
-  /** A peer. The change of leader is the answer, or a refusal. */
+  /** Handles a request of a peer. The response is a change of leader, or a refusal. */
   requested({ from, round, target }: Extract<PeerMessage, { readonly kind: 'transfer-wanted' }>): void {
     const { self, leader } = this.#needs
     if (leader !== self) return
@@ -42,12 +42,12 @@ export class TransferRelay {
     if (reason !== null) this.#needs.send({ kind: 'transfer-refused', from: self, to: from, round, reason })
   }
 
-  /** A peer; only who leads now is believed. */
+  /** Handles a refusal of a peer; only the current leader may refuse. */
   refused({ from, round, reason }: Extract<PeerMessage, { readonly kind: 'transfer-refused' }>): void {
     if (from === this.#needs.leader) this.#needs.transferRefused(round, reason)
   }
 
-  /** Returns why it is refused; null: it began, or another leads by now. */
+  /** Returns why the transfer is refused; null: it began, or another member leads by now. */
   #begin(target: NodeId): TransferRefusal | null {
     const answer = this.#needs.transferLeadership(target)
     return answer.kind === 'accepted' || answer.reason === 'not-leader' ? null : answer.reason

@@ -8,7 +8,7 @@ import { oneLine } from '../protocol/one-line.ts'
 
 /** Reads committed entries from the log actor. */
 export interface LogReader {
-  /** @returns null when `from` was cut from the log */
+  /** @returns null when `from` was compacted */
   read(from: LogIndex, to: LogIndex, bytesMax: number): Promise<readonly Entry[] | null>
 }
 
@@ -17,16 +17,18 @@ export type ApplierOptions<Outcome> = {
   readonly session: number
   readonly clock: Clock
   readonly reader: LogReader
-  /** Applied in one go, at most, before others get a turn. One entry always is. */
+  /**
+   * Applied in one slice, at most, before other work gets a turn. At least one entry is applied.
+   */
   readonly sliceBytesMax: number
   readonly sliceEntriesMax: number
-  /** Asked of the log at once. */
+  /** Requested from the log at once. */
   readonly readBytesMax: number
-  /** Credit is handed back at the latest when this much is owed, or after `creditDelayMs`. */
+  /** Credit is returned as soon as it reaches this amount, or after `creditDelayMs`. */
   readonly creditBytesMin: number
   readonly creditDelayMs: number
   readonly onSettled: (settled: readonly SettledProposal<Outcome>[]) => void
-  /** After each slice. */
+  /** Called after each slice. */
   readonly onApplied: (index: LogIndex, term: Term) => void
   readonly grant: (index: LogIndex, credit: number) => void
   readonly resume: (from: LogIndex) => void
@@ -45,7 +47,7 @@ export type ApplierOptions<Outcome> = {
 export class Applier<Outcome> {
   readonly #options: ApplierOptions<Outcome>
   #queue: Batch[] = []
-  /** Taken out of the first batch already. */
+  /** Entries already taken from the first batch. */
   #offset = 0
   /** Last index queued or applied. */
   #received: LogIndex
@@ -54,7 +56,7 @@ export class Applier<Outcome> {
   #persisted: LogIndex = noIndex
   #reading = false
   #installing = false
-  /** Answers asked for before an installation are void. */
+  /** Reads started before an installation are ignored. */
   #epoch = 0
   #running = false
   #credit = 0
@@ -76,7 +78,7 @@ export class Applier<Outcome> {
     return this.#applied
   }
 
-  /** As far as this side was told. */
+  /** The highest commit index that this thread knows. */
   get commit(): LogIndex {
     return this.#commit
   }
@@ -86,7 +88,7 @@ export class Applier<Outcome> {
     return Math.max(0, this.#commit - this.#applied)
   }
 
-  /** The raft thread's word. */
+  /** Handles committed entries and indexes of the raft thread. */
   committed(entries: readonly Entry[], commit: LogIndex, persisted: LogIndex): void {
     if (this.#stopped) return
     if (commit > this.#commit) this.#commit = commit
@@ -103,7 +105,7 @@ export class Applier<Outcome> {
     this.#catchUp()
   }
 
-  /** The log begins with this state now; so does memory, as soon as it is installed. */
+  /** The log begins after this snapshot; memory follows once it is installed. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     this.#installing = true
     this.#epoch++
@@ -126,8 +128,7 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Asks to be sent entries from where this side is, and reads those that were told of and will not
-   * be sent.
+   * Requests entries from the current index on, and reads from the log those that will not be sent.
    */
   resume(): void {
     this.#askToResume()
@@ -145,7 +146,7 @@ export class Applier<Outcome> {
     this.#received = logIndex(this.#received + entries.length)
   }
 
-  /** One slice now, the rest soon. */
+  /** Applies one slice now, and the rest in later turns. */
   #run(): void {
     if (this.#running || this.#queue.length === 0 || this.#options.machine.room <= 0) return
     this.#slice()
@@ -169,7 +170,7 @@ export class Applier<Outcome> {
       const entry = batch?.entries[this.#offset]
       if (batch === undefined || entry === undefined) break
       if (alteredIn([entry]) !== null) {
-        // First what comes before it.
+        // Apply the entries before it first.
         if (slice.length === 0) this.#altered(entry.index, batch.streamed)
         break
       }
@@ -195,10 +196,11 @@ export class Applier<Outcome> {
   }
 
   /**
-   * Committed, and not what its proposer made. Memory that changed a copy of it may have changed
-   * more: the process ends, and the next one has the log, which looked at it before. When it is the
-   * log's own copy that is wrong, no start would ever come beyond it: this member needs another's
-   * state. It is never passed over: where it is whole, it has an effect.
+   * A committed command differs from what its proposer sent. If a copy in memory was altered, other
+   * memory may have been altered too: the process ends, and the next one reads the log, whose
+   * entries were verified before they were written. If the log's own copy is wrong, no restart
+   * would get past it: this member needs the state of another member. The entry is never skipped,
+   * because it takes effect on members with an intact copy.
    */
   #altered(index: LogIndex, streamed: boolean): void {
     const what = `the command at index ${index}`
@@ -213,13 +215,17 @@ export class Applier<Outcome> {
     }
   }
 
-  /** Reads what will not be sent. At most one read at a time, and only behind a short queue. */
+  /**
+   * Reads entries from the log that will not be sent. At most one read at a time, and only while
+   * the queue is short.
+   */
   #catchUp(): void {
     if (this.#reading || this.#installing || this.#stopped || this.#queue.length > 1) return
     if (this.#received >= this.#commit) return
     const to = readableTo(this.#commit, this.#persisted)
     if (to <= this.#received) {
-      // Committed elsewhere before this member's own disk has it: only the raft thread can tell.
+      // Committed by other members before this member's own disk has it: only the raft thread can
+      // send it.
       this.#askToResume()
       return
     }
@@ -240,7 +246,7 @@ export class Applier<Outcome> {
   }
 
   #readDone(from: LogIndex, entries: readonly Entry[] | null): void {
-    // Cut under our feet: only a snapshot does that, and its installation is on the way.
+    // Compacted during the read: only a snapshot does that, and its installation follows.
     if (entries === null || entries.length === 0) return
     if (from === this.#received + 1) this.#push(entries, false)
     this.#run()
@@ -259,7 +265,7 @@ export class Applier<Outcome> {
       this.#creditTimer = this.#options.clock.after(this.#options.creditDelayMs, () => {
         this.#creditTimer = null
         this.#grant()
-        // What the raft thread held back for want of credit is told by nothing else.
+        // Nothing else announces entries that the raft thread held back for lack of credit.
         this.#catchUp()
       })
     }
@@ -275,7 +281,9 @@ export class Applier<Outcome> {
 
 type Batch = { readonly entries: readonly Entry[]; readonly streamed: boolean }
 
-/** The log may be asked for what is committed and on this member's own disk. */
+/**
+ * Returns the highest index that may be read from the log: committed, and durable on this member.
+ */
 function readableTo(commit: LogIndex, persisted: LogIndex): LogIndex {
   return persisted < commit ? persisted : commit
 }

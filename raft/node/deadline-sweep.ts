@@ -3,13 +3,13 @@ import type { Clock, Timer } from '../../base/clock.ts'
 export type DeadlineSweepOptions = {
   readonly clock: Clock
   readonly periodMs: number
-  /** Whether anything waits. */
+  /** Returns whether anything waits. */
   readonly isNeeded: () => boolean
-  /** Ends what is overdue, and repeats what may be lost. */
+  /** Ends overdue requests, and repeats those that may be lost. */
   readonly sweep: () => void
 }
 
-/** Looks after what waits for answers, once a period, while anything does. */
+/** Runs a sweep once a period while requests wait for responses. */
 export class DeadlineSweep {
   readonly #options: DeadlineSweepOptions
   #timer: Timer | null = null
@@ -19,12 +19,12 @@ export class DeadlineSweep {
     this.#options = options
   }
 
-  /** Call whenever something begins to wait. */
+  /** Call it whenever a request begins to wait. */
   arm(): void {
     const { clock, periodMs, isNeeded, sweep } = this.#options
     if (this.#timer !== null || this.#stopped || !isNeeded()) return
-    // If this thread stood still, answers that came meanwhile are read before anything is ended for
-    // want of one.
+    // After a stall of this thread, responses that arrived during it are read before any request
+    // times out.
     this.#timer = clock.after(periodMs, () => {
       clock.soon(() => {
         this.#timer = null

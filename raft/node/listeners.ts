@@ -1,10 +1,12 @@
-/** Who wants to hear of something, in order of asking. Leaving while being told is allowed. */
+/**
+ * Listeners of a value, in order of registration. A listener may be removed during a notification.
+ */
 export class Listeners<T> {
   readonly #listeners = new Set<(value: T) => void>()
 
   /** @returns stops listening */
   add(listener: (value: T) => void): () => void {
-    // Its own function, so that one listener may be added twice.
+    // A new function, so that one listener may be added twice.
     const own = (value: T): void => listener(value)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)

@@ -12,11 +12,11 @@ export type LocalReadsOptions = {
   readonly status: Pick<StatusCache, 'term'>
   /** null: no lease is held here. */
   readonly lease: SharedLease | null
-  /** Tells the raft thread whether to hold a lease. */
+  /** Sends the raft thread whether to hold a lease. */
   readonly post: (wanted: boolean, sentMs: number) => void
 }
 
-/** Reads that wait for no round of their own. */
+/** Reads that need no quorum round of their own. */
 export class LocalReads implements ReadPort {
   readonly #options: LocalReadsOptions
   #timer: Timer | null = null
@@ -64,5 +64,5 @@ export class LocalReads implements ReadPort {
   }
 }
 
-/** The quickest of many words tells the difference of two clocks best. */
+/** The fastest of many messages gives the best estimate of the difference between the clocks. */
 const postPeriodMs = 1000

@@ -8,24 +8,23 @@ import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 import { oneLine } from '../protocol/one-line.ts'
 import { SnapshotStreams } from './snapshot-streams.ts'
 
-/** What the host asks of its node. */
+/** The node, as the host uses it. */
 export interface MachineHostOptions<Outcome> {
   readonly options: Pick<RaftNodeOptions, 'node' | 'clock' | 'reader'>
   readonly session: number
   readonly proposals: Proposals<Outcome>
-  /** Credit is handed back at the latest after this, in ms. */
+  /** Credit is returned after this time at the latest, in ms. */
   readonly creditDelayMs: number
   post(message: ApiToRaft): void
-  /** After each slice, and after an installation. */
+  /** Called after each slice, and after an installation. */
   applied(index: LogIndex, term: Term): void
-  /** One line; nothing is applied any more. */
+  /** Called with a one-line cause; nothing is applied afterwards. */
   broken(cause: string): void
 }
 
 /**
- * The node's half of its state machine, which has exactly one: brings it what is committed, puts an
- * installed state in its place, lends it to snapshot streams, and tells the raft thread how far its
- * database is.
+ * Runs the state machine of a node: applies committed entries, installs snapshots, serves snapshot
+ * streams, and reports the durable index of the database to the raft thread.
  */
 export class MachineHost<Outcome> {
   readonly #machine: StateMachine<Outcome>
@@ -60,7 +59,7 @@ export class MachineHost<Outcome> {
     })
   }
 
-  /** The first message to the raft thread. @param known the logs of peers that were met before */
+  /** Sends the first message to the raft thread. @param known the recorded logs of peers */
   begin(known: readonly PeerLog[], cluster: ClusterRecord | null): void {
     this.#needs.post({ kind: 'start', applied: this.#machine.appliedDisk, known, cluster })
   }
@@ -73,7 +72,7 @@ export class MachineHost<Outcome> {
     return this.#machine.appliedDisk.index
   }
 
-  /** As far as this thread was told. */
+  /** The highest commit index that this thread knows. */
   get commit(): LogIndex {
     return this.#applier.commit
   }
@@ -92,11 +91,11 @@ export class MachineHost<Outcome> {
     this.#applier.committed(entries, commit, persisted)
   }
 
-  /** The log names this state, durably: it is the state now. */
+  /** The log durably names this snapshot: it is the state now. */
   async install(snapshot: SnapshotMeta): Promise<void> {
     try {
-      // Its outcomes were decided elsewhere, so what became of our own tries in it is not known
-      // here.
+      // The outcomes of this snapshot's entries were decided elsewhere, so the outcome of our own
+      // tries among them is not known.
       this.#needs.proposals.entriesSkipped()
       await this.#applier.install(snapshot)
     } catch (cause) {
@@ -108,19 +107,19 @@ export class MachineHost<Outcome> {
     this.#applier.resume()
   }
 
-  /** A word about a snapshot stream. */
+  /** Handles a message about a snapshot stream. */
   stream(message: RaftToApi): void {
     this.#snapshots.take(message)
   }
 
-  /** Asks for a state in place of one that is not to be trusted, now and then. */
+  /** Requests the snapshot that replaces a quarantined state, with a minimum interval. */
   wantState(nowMs: number): void {
     this.#snapshots.wantState(nowMs)
   }
 
   /**
-   * Telling the raft thread how far the database is, or that there is none, allows it to cut the
-   * log. Cheap when nothing moved.
+   * Reports to the raft thread how far the database is, or that the state is quarantined, so that
+   * the log may be compacted. Cheap when nothing changed.
    */
   reportAppliedDisk(): void {
     const { appliedDisk, isSetAside } = this.#machine
@@ -133,7 +132,7 @@ export class MachineHost<Outcome> {
     this.#needs.post({ kind: 'state-set-aside' })
   }
 
-  /** Nothing is applied from here on. */
+  /** Stops applying. */
   stop(): void {
     this.#applier.stop()
   }

@@ -14,10 +14,10 @@ type Pending = {
 }
 
 /**
- * Changes of the members that callers wait for. A change that is not answered is requested again,
- * also from the next leader. That does no harm: what is so already is done, and an addition is
- * refused once the members changed since its id was drawn, so a repetition that arrives after the
- * member was removed does not add it again (see `MemberChange`).
+ * Membership changes that callers wait for. A change without an answer is requested again, also
+ * from the next leader. Repetitions are harmless: a change that is in force counts as done, and an
+ * addition is refused if the members changed since its id was drawn, so a repetition that arrives
+ * after the member was removed does not add it again (see `MemberChange`).
  */
 export class MembershipRequests {
   readonly #clock: Clock
@@ -30,7 +30,7 @@ export class MembershipRequests {
     this.#send = send
   }
 
-  /** As `MembershipPort.changeMembers`. */
+  /** See `MembershipPort.changeMembers`. */
   change(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
     if (this.#pending.size >= pendingMax) {
       return Promise.reject(new ConsensusError('overloaded', 'too many changes of the members wait already'))
@@ -63,14 +63,14 @@ export class MembershipRequests {
     }
   }
 
-  /** Whoever leads now has not been asked. */
+  /** The new leader has not received the requests yet. */
   leaderChanged(): void {
     for (const [request, { change }] of this.#pending) this.#send(request, change)
   }
 
   /**
-   * This member is none any more, so nobody answers it. Who wanted just that has it; the others ask
-   * another member.
+   * This member was removed, so it gets no more answers. A request for this removal succeeds; the
+   * others fail and have to be sent to another member.
    */
   removed(self: NodeId, configuration: Configuration, index: LogIndex): void {
     for (const [request, pending] of [...this.#pending]) {
@@ -112,9 +112,9 @@ export class MembershipRequests {
   }
 }
 
-/** Changes one process waits for at once. When full: `overloaded`. */
+/** Pending changes of one process. When full: `overloaded`. */
 const pendingMax = 32
-/** Presumed lost when nothing was heard for this long, in ms. */
+/** A request without an answer for this long is presumed lost, in ms. */
 const retryMs = 500
-/** Where nobody could say yet, in ms. */
+/** Delay before the retry of a request that no member could answer yet, in ms. */
 const laterMs = 50

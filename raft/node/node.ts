@@ -22,11 +22,11 @@ import { ReadBarrier } from './read-barrier.ts'
 import { StatusCache } from './status-cache.ts'
 import { Transfers } from './transfers.ts'
 
-/** What recovery found in the log of this member. */
+/** The result of the recovery of this member's log. */
 export type RecoveredSummary = {
   readonly base: SnapshotMeta
   readonly lastIndex: LogIndex
-  /** One line on what repair did; null when nothing. */
+  /** One line about a repair; null: no repair. */
   readonly repaired: string | null
   /**
    * Why a damaged log is refused if it cannot be repaired after the state machine has started. The
@@ -43,7 +43,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #options: RaftNodeOptions
   readonly #proposals: Proposals<Outcome>
   readonly #barrier: ReadBarrier
-  /** Beside the barrier. */
+  /** Reads without the barrier. */
   readonly reads: LocalReads
   readonly #transfers: Transfers
   readonly #changes: MembershipRequests
@@ -52,9 +52,9 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   readonly #reportListeners = new Listeners<PeerReport>()
   readonly #recovered = new Deferred<RecoveredSummary>()
   readonly #shutdownAck: ShutdownAck
-  /** Random, so that no other life of any process shares it. */
+  /** Random, so that no other process has the same. */
   readonly #session: number
-  /** From `start` on. */
+  /** Set by `start`. */
   #host: MachineHost<Outcome> | null = null
   #stopping: Promise<void> | null = null
   #broken = false
@@ -122,7 +122,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     return this.#recovered.promise
   }
 
-  /** Names this life of this process in the envelopes of its proposals. */
+  /** Identifies this process in the envelopes of its proposals. */
   get session(): number {
     return this.#session
   }
@@ -138,10 +138,10 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 
   /**
-   * Begins: consensus runs, and what is committed beyond `machine.appliedDisk` is applied again.
-   * @param machine open, and used by nobody else for applying
-   * @throws ConsensusError `stopped`: the log and the database do not belong together, or
-   * stopping began
+   * Starts consensus, and applies committed entries beyond `machine.appliedDisk` again.
+   * @param machine open; no other code may apply to it
+   * @throws ConsensusError `stopped`: the log and the database do not belong together, or stopping
+   *   began
    */
   async start(machine: StateMachine<Outcome>): Promise<void> {
     const { base, lastIndex } = await this.#recovered.promise
@@ -152,7 +152,8 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
       this.#break(cause)
       throw new ConsensusError('stopped', cause)
     }
-    // A crash between the log's record of a snapshot and its installation: the record decides.
+    // After a crash between the log's record of a snapshot and its installation: the record
+    // decides.
     if (machine.appliedDisk.index < base.index) await machine.installSnapshot(base)
     if (this.#stopping !== null || this.#broken) throw stopped()
     assert(this.#host === null, 'a node starts once')
@@ -210,7 +211,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     if (!this.#broken && this.#stopping === null) this.#post({ kind: 'renew-keys', credentials })
   }
 
-  /** One of its actors died without a word. */
+  /** One of the threads died unexpectedly. */
   fail(cause: string): void {
     if (this.#stopping === null) this.#break(cause)
   }
@@ -237,11 +238,11 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     await this.#options.close()
   }
 
-  /** Best effort: without it the others notice by timeout. */
+  /** Best effort: without it the other members notice by timeout. */
   async #transferAway(deadlineMs: number): Promise<void> {
     if (this.#broken || this.status.role !== 'leader') return
-    // Who answers but is not in step yet may be a moment later; without an answer there is nobody
-    // to wait for.
+    // A follower that responds but lags may catch up in a moment; without any response there is no
+    // target.
     if (!this.status.followers.some(({ recentlyActive }) => recentlyActive)) return
     const succeeded = this.#transfers.awaitOther(deadlineMs)
     this.#post({ kind: 'transfer-away', forMs: deadlineMs - this.#options.clock.monotonicMs() })
@@ -305,7 +306,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
         return
       case 'measured':
         return this.#options.onMeasured?.(message.measured)
-      // The rest is about snapshots, as the desk's own types say.
+      // The remaining messages are about snapshot streams.
       default:
         this.#host?.stream(message)
     }
@@ -326,7 +327,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     this.#statusCache.notify(status)
   }
 
-  /** Of all members, as far as this member knows. */
+  /** Returns the ids of all members that this member knows. */
   #currentIds(): ReadonlySet<NodeId> {
     const { configuration, decided } = this.status
     const { members, joining } = this.#options.node
@@ -365,7 +366,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     if (!this.#broken) this.#options.raft.post(message)
   }
 
-  /** Ends everybody's waiting; the owner decides about the process. */
+  /** Ends all pending requests; the owner decides about the process. */
   #break(cause: string): void {
     if (this.#broken) return
     this.#broken = true
@@ -381,7 +382,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   }
 }
 
-/** What waits on this member right now. */
+/** Work that is pending on this member now. */
 export type NodeLoad = {
   readonly proposals: number
   readonly proposalBytes: number

@@ -9,39 +9,39 @@ import { encodeEnvelope, envelopeBytes } from '../protocol/envelope.ts'
 import type { TryRefused } from '../protocol/thread-messages.ts'
 
 export type ProposalsOptions = {
-  /** Random, once per life of the process. */
+  /** Random, once per process. */
   readonly session: number
   readonly clock: Clock
-  /** Waiting at once; above it: not applied, overloaded. */
+  /** Pending at once; above it: not applied, overloaded. */
   readonly countMax: number
-  /** Payload bytes waiting at once; above it: not applied, overloaded. */
+  /** Pending payload bytes; above it: not applied, overloaded. */
   readonly bytesMax: number
   /** One envelope, at most; above it: not applied, too large. */
   readonly entryBytesMax: number
-  /** A try that was not heard of for this long may be lost on the way: it is sent again. */
+  /** A try without an outcome for this long may be lost: it is sent again. */
   readonly resendMs: number
-  /** Deadlines and retries are looked at this often. */
+  /** Interval of the check of deadlines and retries. */
   readonly sweepMs: number
   readonly send: (term: Term, proposals: readonly Uint8Array[]) => void
 }
 
 /**
- * Proposals of this process that wait for their fate. Each is settled exactly once.
+ * Pending proposals of this process. Each is settled exactly once.
  *
- * Every try carries the term it was made for and is void in any other. So a try is certainly
- * without effect when it was dropped, found void, or when an entry of a later term was applied:
- * terms only grow along the log. While every try of a proposal is of that kind it is *open for
- * retry*; at its deadline it is then `not-applied`, else `unknown`. All tries share one sequence,
- * of which the state machine applies at most one.
+ * Every try carries the term it was made for and is void in any other. So a try certainly has no
+ * effect when it was dropped, was found void, or when an entry of a later term was applied: terms
+ * only grow along the log. While that holds for every try of a proposal, it is *open for retry*,
+ * and it ends as `not-applied` at its deadline; otherwise it ends as `unknown`. All tries share one
+ * sequence number, of which the state machine applies at most one.
  */
 export class Proposals<Outcome> {
   readonly #options: ProposalsOptions
-  /** In order of sequence. */
+  /** By ascending sequence. */
   readonly #pending = new Map<number, Pending<Outcome>>()
   #bytes = 0
   #nextSequence = 1
   #lowest = 1
-  /** The leader's term as last told; null without a leader. */
+  /** The leader's term as last reported; null without a leader. */
   #leaderTerm: Term | null = null
   #appliedTerm: Term = noTerm
   readonly #sweep: DeadlineSweep
@@ -94,7 +94,10 @@ export class Proposals<Outcome> {
     return pending.deferred.promise
   }
 
-  /** The raft thread's word on who leads. A new leader is sent what is open for retry. */
+  /**
+   * The raft thread reports the leader's term. Proposals that are open for retry are sent to a new
+   * leader.
+   */
   leaderIs(term: Term | null): void {
     if (this.#leaderTerm === term) return
     this.#leaderTerm = term
@@ -111,7 +114,7 @@ export class Proposals<Outcome> {
     this.#sendOpen()
   }
 
-  /** The raft thread or the leader turned these tries away. */
+  /** The raft thread or the leader dropped these tries. */
   dropped(term: Term, sequences: readonly number[], reason: TryRefused): void {
     for (const sequence of sequences) {
       const pending = this.#pending.get(sequence)
@@ -120,7 +123,7 @@ export class Proposals<Outcome> {
       pending.lastDrop = reason
       if (reason === 'unreadable' && certain(pending)) this.#end(pending, { kind: 'not-applied', reason })
     }
-    // Under the same leader it is refused for want of room; the sweep tries again a little later.
+    // Under the same leader it was refused for lack of capacity; the sweep retries a little later.
     if (this.#leaderTerm !== null && this.#leaderTerm !== term) this.#sendOpen()
   }
 
@@ -130,13 +133,14 @@ export class Proposals<Outcome> {
       const pending = this.#pending.get(sequence)
       if (pending === undefined) continue
       if (fate.kind === 'applied') this.#end(pending, { kind: 'applied', index, outcome: fate.outcome })
-      // A void try needs no note: the term it was made for is over, and `termApplied` says so.
+      // A void try needs no record: its term is over, and `termApplied` handles that.
     }
   }
 
   /**
-   * State was installed over entries this member never applied, so tries made before may have taken
-   * effect unseen. Sending them again is safe and may tell; claiming that they had none is not.
+   * A snapshot replaced entries that this member never applied, so earlier tries may have taken
+   * effect unseen. Sending them again is safe and may reveal the outcome; reporting them as not
+   * applied is not safe.
    */
   entriesSkipped(): void {
     for (const pending of this.#pending.values()) {
@@ -144,7 +148,7 @@ export class Proposals<Outcome> {
     }
   }
 
-  /** Ends all that wait. */
+  /** Ends all pending proposals. */
   stop(): void {
     this.#stopped = true
     this.#sweep.stop()
@@ -159,15 +163,16 @@ export class Proposals<Outcome> {
     const now = this.#options.clock.monotonicMs()
     const open: Pending<Outcome>[] = []
     for (const pending of this.#pending.values()) {
-      // A process that slept past a deadline may hear of a leader before its sweep: nothing takes
-      // effect so late.
+      // After a stall beyond a deadline, a new leader may be reported before the sweep runs: do not
+      // send an expired proposal.
       if (pending.openTries.length === 0 && pending.deadlineMs > now) open.push(pending)
     }
     this.#send(term, open)
   }
 
   #send(term: Term, batch: readonly Pending<Outcome>[]): void {
-    // What was applied says more than what was told: a leader of a past term is none.
+    // Applied entries are more recent than the reported status: the leader of an earlier term is
+    // deposed.
     if (batch.length === 0 || term < this.#appliedTerm) return
     const now = this.#options.clock.monotonicMs()
     while (this.#lowest < this.#nextSequence && !this.#pending.has(this.#lowest)) this.#lowest++
@@ -213,9 +218,7 @@ export class Proposals<Outcome> {
   }
 }
 
-/**
- * Copies of one command that may be under way at once: the first and four that replace lost ones.
- */
+/** Copies of one command in progress: the first, and four that replace lost ones. */
 const triesMax = 5
 
 type Pending<Outcome> = {
@@ -225,13 +228,13 @@ type Pending<Outcome> = {
   readonly deferred: Deferred<ProposalResult<Outcome>>
   /** The term of each try that may still take effect. */
   openTries: Term[]
-  /** A try may have taken effect in entries this member skipped. */
+  /** A try may have taken effect in entries that this member skipped. */
   unseen: boolean
   triedMs: number
   lastDrop: TryRefused | null
 }
 
-/** Without effect, now and later. */
+/** Returns whether the proposal certainly has no effect, now and later. */
 function certain(pending: { readonly openTries: readonly Term[]; readonly unseen: boolean }): boolean {
   return pending.openTries.length === 0 && !pending.unseen
 }

@@ -10,7 +10,7 @@ import type { Measured } from '../protocol/measured.ts'
 import type { NodeOptions } from '../protocol/node-options.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
-/** What the api thread's end of a member is built of. */
+/** The parts that the api thread's side of a member is built from. */
 export type RaftNodeOptions = {
   readonly node: NodeOptions
   readonly clock: Clock
@@ -21,21 +21,21 @@ export type RaftNodeOptions = {
   readonly lease?: SharedLease
   readonly peerBook: PeerBook
   readonly clusterRecord: ClusterRecordStore
-  /** What is missing for a cluster to be founded: names of members. Empty: it is founded. */
+  /** Names of the members that are missing to found the cluster. Empty: it is founded. */
   readonly onFounding?: (awaited: readonly string[]) => void
-  /** This member cannot go on; one line says why. Called once. */
+  /** This member cannot continue, with a one-line cause. Called once. */
   readonly onFatal: (cause: string) => void
   /**
-   * This member belongs to its cluster no more; one line says so. Called once; nothing it is asked
-   * succeeds any more.
+   * This member was removed from its cluster, with a one-line cause. Called once; its requests fail
+   * from then on.
    */
   readonly onRemoved?: (cause: string) => void
-  /** Only where the transport lives on another thread; null: nobody listens. */
+  /** Only if the transport runs on another thread; null: events are ignored. */
   readonly onPeerEvent: ((event: TransportEvent) => void) | null
-  /** One line about the log: damage that was found, and what was repaired. */
+  /** One line about the log: damage that was found, or a repair. */
   readonly onLogNotice?: (line: string) => void
-  /** Numbers of the other threads, about once a second. */
+  /** Measurements of the other threads, about once a second. */
   readonly onMeasured?: (measured: Measured) => void
-  /** Releases threads and channels, once all actors said their last word. */
+  /** Releases threads and channels, once all actors have stopped. */
   readonly close: () => Promise<void>
 }

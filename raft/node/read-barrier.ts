@@ -8,46 +8,45 @@ import { ConsensusError } from '../protocol/node-errors.ts'
 
 export type ReadBarrierOptions = {
   readonly clock: Clock
-  /** Callers waiting at once; above it: overloaded. */
+  /** Waiting callers; above it: overloaded. */
   readonly waitersMax: number
-  /** Rounds sent and not answered; while full, callers gather in the open one. */
+  /** Rounds without a response. While full, callers gather in the open round. */
   readonly roundsMax: number
   /**
-   * A round not answered for this long may be lost on the way: its callers join the next one. Waits
-   * longer where answers take longer, up to `retryFactorMax` times this.
+   * A round without a response for this long may be lost: its callers join the next one. Grows with
+   * the response time, up to `retryFactorMax` times this.
    */
   readonly retryMs: number
-  /** Deadlines and lost rounds are looked at this often. */
+  /** Interval of the check for deadlines and lost rounds. */
   readonly sweepMs: number
   readonly send: (round: number) => void
 }
 
 /**
- * One ReadIndex round for every caller that waits when it is sent (Raft thesis §6.4).
+ * One ReadIndex round for all callers that wait when it is sent (Raft thesis §6.4).
  *
  *   callers ──join──> open ──send──> under way ──index──> waiting for applied >= index ──> resolved
  *                      ^                 │
  *                      └── not confirmed, lost, leader changed
  *
- * Nobody joins a round that was sent: its index may be older than what that caller must see. Round
- * numbers are never used twice, so a late answer finds nobody.
+ * A caller never joins a round that was sent: its index may be older than what that caller must
+ * see. Round numbers are never reused, so a late response matches no round.
  *
- * Each round whose index is applied also says how new memory is: as new as the moment when it was
- * sent. Not when it was answered, as more may have been acknowledged elsewhere while the answer was
- * on its way.
+ * Each applied round also proves how fresh memory is: as of the time it was sent. The time of the
+ * response does not count, as more may have been acknowledged elsewhere while it was on its way.
  */
 export class ReadBarrier {
   readonly #options: ReadBarrierOptions
   #open: Waiter[] = []
-  /** A round shall be sent though nobody waits. */
+  /** A round is to be sent although no caller waits. */
   #probing = false
   readonly #sent = new Map<number, { readonly waiters: Waiter[]; readonly sentMs: number }>()
   #confirmed: Confirmed[] = []
   #applied: LogIndex = noIndex
   #freshness: Freshness | null = null
   /**
-   * How long a round is waited for: were it shorter than the way to the leader and back, nobody
-   * would ever be served.
+   * Time after which a round counts as lost. It must exceed the round-trip time to the leader, else
+   * no read would ever succeed.
    */
   #retryAfterMs: number
   #nextRound = 1
@@ -107,11 +106,11 @@ export class ReadBarrier {
     await waiter.deferred.promise
   }
 
-  /** Sends a round that nobody waits for, unless one is under way or about to be. */
+  /** Sends a round without a caller, unless one is in progress or planned. */
   probe(): void {
     const now = this.#options.clock.monotonicMs()
     for (const [round, sent] of this.#sent) {
-      // Lost on the way: nobody waited for it, so the sweep may not have looked.
+      // Lost: without a caller the sweep may not have run.
       if (sent.waiters.length === 0 && now - sent.sentMs >= this.#retryAfterMs) this.#sent.delete(round)
     }
     if (this.#open.length > 0 || this.#sent.size > 0) return
@@ -125,7 +124,8 @@ export class ReadBarrier {
     if (sent === undefined) return
     this.#sent.delete(round)
     if (index === null) {
-      // Asked again by the sweep, not at once: whoever refused needs a moment to learn who leads.
+      // The sweep retries, not this call: the member that refused needs a moment to learn the new
+      // leader.
       this.#open.push(...sent.waiters)
       return
     }
@@ -138,7 +138,7 @@ export class ReadBarrier {
   }
 
   appliedUpTo(index: LogIndex): void {
-    // Another state took the place of one that was not to be trusted.
+    // Another state replaced a quarantined one.
     if (index < this.#applied) this.#freshness = null
     this.#applied = index
     if (this.#confirmed.length === 0) return
@@ -150,7 +150,7 @@ export class ReadBarrier {
     this.#confirmed = rest
   }
 
-  /** Rounds under way were asked of somebody who leads no more. */
+  /** The pending rounds were sent to a member that does not lead any more. */
   leaderChanged(): void {
     for (const sent of this.#sent.values()) this.#open.push(...sent.waiters)
     this.#sent.clear()
@@ -193,7 +193,7 @@ export class ReadBarrier {
     this.#options.send(round)
   }
 
-  /** What it confirms is applied. */
+  /** Resolves a round whose index is applied. */
   #pass({ waiters, freshness }: Confirmed): void {
     if (freshness !== null && freshness.asOfMs >= (this.#freshness?.asOfMs ?? -Infinity)) {
       this.#freshness = freshness
@@ -222,7 +222,7 @@ export class ReadBarrier {
     this.#retryAfterMs = Math.min(Math.max(ms, retryMs), retryFactorMax * retryMs)
   }
 
-  /** Takes those whose time is over out of `waiters`, in place. */
+  /** Removes expired callers from `waiters`, in place. */
   #expire(waiters: Waiter[], now: number): void {
     let kept = 0
     for (const waiter of waiters) {
@@ -244,7 +244,7 @@ export class ReadBarrier {
 
 const retryFactorMax = 16
 
-/** @param freshness what its being applied proves; null: nothing was asked */
+/** @param freshness what the round proves once applied; null: it was not a quorum round */
 type Confirmed = {
   readonly index: LogIndex
   readonly waiters: Waiter[]

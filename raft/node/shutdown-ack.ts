@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Deferred } from '../../base/deferred.ts'
 import { ConsensusError } from '../protocol/node-errors.ts'
 
-/** The last word of a member's other threads: its log is closed, and nothing follows. */
+/** The acknowledgement of a member's other threads that they stopped and the log is closed. */
 export class ShutdownAck {
   readonly #clock: Clock
   readonly #acked = new Deferred<void>()
@@ -16,8 +16,8 @@ export class ShutdownAck {
   }
 
   /**
-   * A disk that stands still for ever must not keep the process for ever: it ends as a crash would
-   * end it.
+   * Waits for the acknowledgement. A stalled disk must not block the process for ever: it then ends
+   * as in a crash.
    * @throws ConsensusError `timed-out`
    */
   async wait(): Promise<void> {
@@ -29,5 +29,5 @@ export class ShutdownAck {
   }
 }
 
-/** How long the log may take to write what waits and close. */
+/** Time limit in ms for the log to write pending entries and to close. */
 const closeMsMax = 5000

@@ -3,8 +3,9 @@ import type { SnapshotSink, SnapshotSource, StateMachine } from '../ports.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
 
 /**
- * The api thread's end of snapshot streams: opens what the raft thread asks for, and answers each
- * of its words in order. The raft thread keeps the number of streams and of unanswered words small.
+ * The api thread's side of snapshot streams: opens the streams that the raft thread requests, and
+ * answers each of its messages in order. The raft thread limits the number of streams and of
+ * unanswered messages.
  */
 export class SnapshotStreams {
   readonly #machine: StateMachine<unknown>
@@ -12,7 +13,8 @@ export class SnapshotStreams {
   readonly #sources = new Map<number, StreamQueue<SnapshotSource>>()
   readonly #sinks = new Map<number, StreamQueue<SnapshotSink>>()
   /**
-   * The end of everything said to sinks so far: one is staged only after the one before has ended.
+   * The end of all steps of sinks so far: a snapshot is staged only after the previous one has
+   * ended.
    */
   #staging: Promise<unknown> = Promise.resolve()
   #wantedAtMs = Number.NEGATIVE_INFINITY
@@ -51,7 +53,7 @@ export class SnapshotStreams {
     }
   }
 
-  /** Asks for a state to replace one that is not to be trusted, now and then until there is one. */
+  /** Requests a snapshot to replace a quarantined state, repeatedly until one is installed. */
   wantState(nowMs: number): void {
     const atLeast = this.#machine.wanted
     if (atLeast === null || nowMs - this.#wantedAtMs < wantPeriodMs) return
@@ -97,7 +99,7 @@ export class SnapshotStreams {
     const queue = this.#sources.get(stream)
     if (queue === undefined) return Promise.resolve()
     this.#sources.delete(stream)
-    // After the words under way; a source that never opened, or cannot be closed, is only garbage.
+    // After the pending steps. A source that never opened, or cannot be closed, is ignored.
     return queue.tail
       .catch(() => undefined)
       .then(async () => (await queue.opened).close())
@@ -131,7 +133,7 @@ export class SnapshotStreams {
     if (queue === undefined) return
     queue.tail = queue.tail
       .then(async () => {
-        // Taken out first: a sink is finished or aborted, never both.
+        // Removed first: a sink is either finished or aborted.
         if (!this.#sinks.delete(stream)) return
         await (await queue.opened).finish()
         this.#post({ kind: 'sink-taken', stream })
@@ -165,5 +167,5 @@ const wantPeriodMs = 500
 
 type MessageOf<Kind extends RaftToApi['kind']> = Extract<RaftToApi, { readonly kind: Kind }>
 
-/** What was opened, and the end of the queue of words about it. */
+/** An opened source or sink, and the end of its queue of steps. */
 type StreamQueue<T> = { readonly opened: Promise<T>; tail: Promise<unknown> }

@@ -5,7 +5,7 @@ import { Listeners } from './listeners.ts'
 import type { RaftStatus } from '../protocol/thread-messages.ts'
 import { emptyStatus } from '../protocol/consensus-status.ts'
 
-/** How far the state machine is, which its own thread knows best. */
+/** Progress of the state machine, which the api thread knows best. */
 export type Progress = {
   readonly appliedMemory: LogIndex
   readonly appliedDisk: LogIndex
@@ -13,8 +13,8 @@ export type Progress = {
 }
 
 /**
- * The status of a member: the raft thread tells the whole now and then, this thread knows three
- * numbers better.
+ * The status of a member: the raft thread sends it periodically; the indexes of the state machine
+ * are added here.
  */
 export class StatusCache {
   readonly #progress: () => Progress | null
@@ -48,7 +48,9 @@ export class StatusCache {
     return this.#status.term
   }
 
-  /** The raft thread's word, before `tell`. @returns whether another leads, or in another term */
+  /**
+   * Takes the status of the raft thread; `notify` follows. @returns whether leader or term changed
+   */
   take({ quorumContactAgeMs, ...core }: RaftStatus, nowMs: number): boolean {
     const before = this.#status
     const progress = this.#progress()
@@ -62,13 +64,13 @@ export class StatusCache {
     return before.leader !== core.leader || before.term !== core.term
   }
 
-  /** This member belongs to the cluster no more, and never will. */
+  /** This member was removed from the cluster for good. */
   removed(cause: string): void {
     this.#status = { ...this.#status, removed: cause }
     this.notify(this.#status)
   }
 
-  /** Calls everybody who listens. */
+  /** Calls all listeners. */
   notify(status: ConsensusStatus): void {
     this.#listeners.notify(status)
   }

@@ -5,7 +5,7 @@ import type { NodeId } from '../core/types.ts'
 import type { TransferRefusal } from '../ports.ts'
 import { ConsensusError } from '../protocol/node-errors.ts'
 
-/** Requests to hand leadership to somebody, until they lead or time is over. */
+/** Requests for a leadership transfer, until the target leads or the deadline passes. */
 export class Transfers {
   readonly #clock: Clock
   readonly #electionMs: number
@@ -14,8 +14,8 @@ export class Transfers {
   #nextRequest = 1
 
   /**
-   * @param electionMs a leader gives a transfer up after so long, and refuses that heir for some
-   * more
+   * @param electionMs a leader abandons a transfer after this time, and then refuses that target
+   *   for a while
    */
   constructor(clock: Clock, electionMs: number, send: (request: number, to: NodeId) => void) {
     this.#clock = clock
@@ -26,8 +26,8 @@ export class Transfers {
   /**
    * Resolves once `to` leads.
    *
-   * @throws ConsensusError `no-leader` when none is known, `overloaded`, `timed-out`, or why it
-   * is refused
+   * @throws ConsensusError `no-leader` when none is known, `overloaded`, `timed-out`, or the reason
+   *   of a refusal
    */
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
@@ -48,8 +48,8 @@ export class Transfers {
   }
 
   /**
-   * What was lost on the way is asked again. A leader that has begun takes no notice, one that gave
-   * up says so.
+   * Repeats the request in case it was lost. A leader with a transfer in progress ignores it; one
+   * that abandoned the transfer refuses it.
    */
   #sendRequest(request: number, to: NodeId): void {
     if (!this.#pending.has(request)) return
@@ -57,7 +57,7 @@ export class Transfers {
     this.#clock.after(this.#electionMs, () => this.#sendRequest(request, to))
   }
 
-  /** Resolves once anyone else leads. @throws ConsensusError `timed-out`, `stopped` */
+  /** Resolves once another member leads. @throws ConsensusError `timed-out`, `stopped` */
   awaitOther(deadlineMs: number): Promise<void> {
     return this.#wait(this.#nextRequest++, { to: null, name: '' }, deadlineMs, 'nobody took over in time')
   }
@@ -106,13 +106,13 @@ export class Transfers {
   }
 }
 
-/** Transfers one caller can wait for at once; more is a mistake, and answered so. */
+/** Pending transfers. When full: `overloaded`. */
 const pendingMax = 16
 
-/** @param to null: anyone else */
+/** @param to null: any other member */
 type Pending = {
   readonly to: NodeId | null
-  /** Of `to`, for messages. */
+  /** The name of `to`, for messages. */
   readonly name: string
   readonly deferred: Deferred<void>
   readonly timer: Timer
@@ -122,7 +122,7 @@ function nameOf({ configuration }: ConsensusStatus, id: NodeId): string {
   return configuration.members.find((member) => member.id === id)?.name ?? `member ${id}`
 }
 
-/** One line with the way forward. */
+/** Returns the error with one line that includes the remedy. */
 function refusal(reason: TransferRefusal, name: string): ConsensusError {
   switch (reason) {
     case 'not-a-voter':

@@ -5,21 +5,27 @@ import type { TransportEvent } from '../transport/events.ts'
 import { isEnvelope } from './envelope.ts'
 
 /*
- * A command whose bytes changed in somebody's memory must not be committed: nobody could apply it.
- * So it is looked at wherever it comes into a member, leaves it or becomes durable, and there are
- * two answers. What a peer sent is refused like a message that was lost, as the peer's own copy may
- * be good. What this member itself was about to say or write ends the process: memory that changed
- * here once may have changed elsewhere, where nothing shows it, and what is durable was looked at
- * before. Both are what FoundationDB and TigerBeetle do.
+ * A command whose bytes changed in a member's memory must not be committed, because no member could
+ * apply it. So its checksum is verified when it enters a member, when it leaves it and before it
+ * becomes durable. An altered command of a peer is dropped like a lost message, as the peer's own
+ * copy may be intact. An altered command that this member was about to send or write ends the
+ * process: its memory may have changed elsewhere too, where nothing detects it, and what is durable
+ * was verified before. FoundationDB and TigerBeetle do both.
  */
 
-/** The first command that is not what its proposer made; null: all are. One CRC-32 over each. */
+/**
+ * Returns the index of the first command that differs from what its proposer made; null: all are
+ * intact. Computes one CRC-32 for each.
+ */
 export function alteredIn(entries: readonly Entry[]): LogIndex | null {
   for (const entry of entries) if (entry.kind === 'command' && !isEnvelope(entry.data)) return entry.index
   return null
 }
 
-/** One line for the operator of a member that found its own memory wrong. @param what and where */
+/**
+ * Returns the one-line message for the operator of a member with altered memory. @param what what
+ * was altered, and where
+ */
 export function memorySuspect(what: string): string {
   return (
     `${what} is not what its proposer made: it changed in the memory of this member. ` +
@@ -27,29 +33,32 @@ export function memorySuspect(what: string): string {
   )
 }
 
-/** For `LogActor`: the last look before entries are durable. */
+/** The last check before entries are durable, for `LogActor`. */
 export function refuseAltered(entries: readonly Entry[]): string | null {
   const index = alteredIn(entries)
   return index === null ? null : memorySuspect(`the command at index ${index}`)
 }
 
-/** What the gate asks of the driver. */
+/** The driver, as the guard uses it. */
 export interface CommandChecksumGuardOptions {
   now(): number
   report(event: TransportEvent): void
 }
 
-/** Between the raft thread and its peers. */
+/** Verifies commands between the raft thread and its peers. */
 export class CommandChecksumGuard {
   readonly #needs: CommandChecksumGuardOptions
-  /** When it was last told of each peer. No more than members. */
+  /** Time of the last report for each peer. At most all members. */
   readonly #reportedAtMs = new Map<NodeId, number>()
 
   constructor(needs: CommandChecksumGuardOptions) {
     this.#needs = needs
   }
 
-  /** Whether the core may take `message`. Else it is as good as lost: its sender sends again. */
+  /**
+   * Returns whether the core may take `message`. Otherwise it counts as lost, and its sender
+   * retries.
+   */
   admits(message: Message): boolean {
     if (message.kind !== 'append-request') return true
     const index = alteredIn(message.entries)
@@ -57,7 +66,7 @@ export class CommandChecksumGuard {
     return index === null
   }
 
-  /** @returns null when `message` may leave, else why this member cannot go on */
+  /** @returns null when `message` may be sent, otherwise why this member cannot continue */
   holds(message: PeerMessage): string | null {
     if (message.kind === 'forward' && !message.proposals.every(isEnvelope)) return memorySuspect('a proposal')
     if (message.kind === 'entries-sent') return refuseAltered(message.entries)
@@ -74,5 +83,5 @@ export class CommandChecksumGuard {
   }
 }
 
-/** A sender that goes on is told of once in this time. */
+/** Altered commands of one peer are reported once in this time, in ms. */
 const reportMsMin = 10_000

@@ -4,7 +4,7 @@ import { isQuorum } from '../core/quorum.ts'
 import { emptyConfiguration, noIndex, noTerm } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
 
-/** Before the raft thread has said anything. */
+/** Returns the status before the first one of the raft thread. */
 export function emptyStatus(id: NodeId): ConsensusStatus {
   return {
     id,
@@ -28,10 +28,10 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
 }
 
 /**
- * The voter that leadership is best handed to: in touch, caught up, and furthest along. null:
- * nobody is.
+ * Returns the best target of a leadership transfer: the voter in contact that is caught up
+ * furthest. null: there is none.
  *
- * @param except those who did not take it
+ * @param except voters that did not take over before
  */
 export function healthiestSuccessor(
   status: CoreStatus,
@@ -47,8 +47,8 @@ export function healthiestSuccessor(
 }
 
 /**
- * Whether a majority of the voters is in touch without this member and has written all that it was
- * sent: their disks work, and what they lack they wait for.
+ * Returns whether a majority of the voters, without this member, is in contact and has written
+ * everything it was sent: their disks work.
  */
 export function othersWrite({ configuration, followers }: CoreStatus): boolean {
   return isQuorum(configuration, (id) =>
@@ -57,10 +57,11 @@ export function othersWrite({ configuration, followers }: CoreStatus): boolean {
 }
 
 /**
- * Returns whether nothing can be committed while this leader leads and sends no state: a majority
- * of the voters is in touch, but not without those that need one.
+ * Returns whether this leader can commit nothing while it sends no snapshot: a majority of the
+ * voters is in contact, but not without those that need a snapshot.
  *
- * @param isUnserved whether a state was requested for that follower, and none could be opened since
+ * @param isUnserved returns whether a snapshot was requested for that follower, and none could be
+ *   opened since
  */
 export function commitsNothing(
   { id, configuration, followers }: CoreStatus,

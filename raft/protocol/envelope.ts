@@ -10,29 +10,29 @@ import type { Term } from '../core/types.ts'
  *   0          4         12         20                   28             36
  *   | checksum | session | sequence | acknowledged below | expected term | payload ...
  *
- * Numbers are whole, below 2^53, eight bytes each, lowest byte first. The checksum, a CRC-32 of all
- * that follows it, is made by the proposer and goes with the command to every apply: between two
- * members TLS and on a disk the log's own checksums see what changed on the way, and this one sees
- * what changed in the memory of those it passed.
+ * Numbers are whole, below 2^53, eight bytes each, little-endian. The proposer computes the
+ * checksum, a CRC-32 of everything after it, and it stays with the command until it is applied.
+ * Changes in transit are detected by TLS, and changes on disk by the checksums of the log; this
+ * checksum detects changes in the memory of the members in between.
  */
 
 /** Bytes before the payload. */
 export const envelopeBytes = 36
 
-/** Of each number, within the envelope. */
+/** Offsets of the numbers within the envelope. */
 const at = { session: 4, sequence: 12, acknowledgedBelow: 20, expectedTerm: 28 } as const
 
-/** Who proposed a command, under which conditions. Session semantics follow Raft thesis §6.3. */
+/** The proposer of a command, and its conditions. Session semantics follow Raft thesis §6.3. */
 export type Envelope = {
-  /** One life of one proposing process; random. */
+  /** Random number of one proposing process. */
   readonly session: number
   /**
    * Ascending within the session, from 1. Two entries of one sequence are two tries of one command.
    */
   readonly sequence: number
   /**
-   * Every lower sequence is settled for its proposer: its outcome may be forgotten, its late tries
-   * ignored.
+   * Every lower sequence is settled for its proposer: its outcome may be forgotten, and its late
+   * tries ignored.
    */
   readonly acknowledgedBelow: number
   /** The command is void unless its entry has this term. */
@@ -40,7 +40,7 @@ export type Envelope = {
   readonly payload: Uint8Array
 }
 
-/** One fresh buffer; the payload is copied into it. */
+/** Returns a new buffer; the payload is copied into it. */
 export function encodeEnvelope(envelope: Envelope): Uint8Array {
   const { payload } = envelope
   const bytes = new Uint8Array(envelopeBytes + payload.byteLength)
@@ -54,8 +54,8 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
 }
 
 /**
- * The payload is a view of `bytes`, not a copy. Only committed entries and our own proposals come
- * here, so a bad one is a bug.
+ * The payload is a view of `bytes`, not a copy. Only committed entries and own proposals are
+ * decoded here, so an invalid one is a bug.
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')
@@ -69,7 +69,7 @@ export function decodeEnvelope(bytes: Uint8Array): Envelope {
   }
 }
 
-/** Whether `bytes` from a peer can be decoded at all: the gate of untrusted proposals. */
+/** Returns whether `bytes` from a peer can be decoded: the check of untrusted proposals. */
 export function isEnvelope(bytes: Uint8Array): boolean {
   if (bytes.byteLength < envelopeBytes || !isIntact(bytes)) return false
   for (const place of Object.values(at)) {
@@ -79,7 +79,7 @@ export function isEnvelope(bytes: Uint8Array): boolean {
   return true
 }
 
-/** Only the name of the proposal. */
+/** Decodes only the identity of the proposal. */
 export function proposalIdOf(bytes: Uint8Array): ProposalId {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')
   return { session: readNumber(bytes, at.session), sequence: readNumber(bytes, at.sequence) }

@@ -6,37 +6,34 @@ import type { NodeOptions } from './node-options.ts'
 /** A member and the log it has. */
 export type PeerLog = { readonly peer: NodeId; readonly logId: string }
 
-/** What a member durably knows of the cluster that it belongs to. */
+/** The durable record of a member about its cluster. */
 export type ClusterRecord = {
   /**
-   * See `clusterIdOf`. For a member that joined: what it was given. Empty: restored, and not agreed
-   * to a cluster yet.
+   * See `clusterIdOf`. On a member that joined: as received. Empty: restored, and not agreed to a
+   * cluster yet.
    */
   readonly clusterId: string
   /** false: this member agreed to the cluster, and does not know yet that all founders have. */
   readonly founded: boolean
   /** The founders and their logs, ascending by id. Empty on a member that joined. */
   readonly founders: readonly PeerLog[]
-  /**
-   * Names the state that the members begin with, where it was restored. Unset: they begin with
-   * nothing.
-   */
+  /** Identifies the restored state that the members begin with. Unset: they begin empty. */
   readonly restored?: string
 }
 
-/** The record of a member that joined a founded cluster, at every start. */
+/** Returns the record of a member that joined a founded cluster, at every start. */
 export function joinedRecord({ joining }: Pick<NodeOptions, 'joining'>): ClusterRecord | null {
   return joining === undefined ? null : { clusterId: joining.clusterId, founded: true, founders: [] }
 }
 
-/** Where a member keeps its cluster record. Written twice in the life of a founder. */
+/** Stores the cluster record of a member. Written twice in the lifetime of a founder. */
 export interface ClusterRecordStore {
   read(): ClusterRecord | null
   /** Durable on return. */
   write(record: ClusterRecord): void
 }
 
-/** For members that outlive nothing. */
+/** For members without durable state. */
 export class MemoryClusterRecord implements ClusterRecordStore {
   #record: ClusterRecord | null = null
 
@@ -55,20 +52,20 @@ export type FoundingOptions = {
   readonly logId: string
   /** The initial members, this one among them. */
   readonly members: readonly MemberInfo[]
-  /** As this member recorded it last. */
+  /** The last record of this member. */
   readonly record: ClusterRecord | null
 }
 
 /**
- * How the initial members found a cluster, once. A pure state machine; the raft actor sends what
- * `identity` says and makes `next` durable.
+ * How the initial members found a cluster, once. A pure state machine; the raft actor sends
+ * `identity` and makes `next` durable.
  *
  *   gathering ──all founders see the same logs──> agreed ──all founders agreed──> founded
  *
- * - gathering: this member collects the log ids of all founders. Nothing is durable but its own
- *   log, so a founder that begins again with another log is simply taken at its new word.
- * - agreed: the set of logs is recorded durably and never changes again. Whatever comes with
- *   another log in the name of a founder is refused from here on.
+ * - gathering: this member collects the log ids of all founders. Only its own log is durable, so a
+ *   founder that starts again with another log is simply recorded with the new one.
+ * - agreed: the set of logs is recorded durably and never changes again. A founder with another log
+ *   is refused from here on.
  * - founded: every founder agreed to this set. Only now may consensus begin: this member votes,
  *   campaigns and acknowledges.
  *
@@ -88,7 +85,7 @@ export class Founding {
   readonly #restored: string | undefined
   /** null: gathering. */
   #record: ClusterRecord | null
-  /** A member says that the cluster which this one agreed to was founded. */
+  /** A member reported that the cluster that this one agreed to is founded. */
   #isConfirmed = false
 
   constructor(options: FoundingOptions) {
@@ -107,7 +104,7 @@ export class Founding {
     return this.#record?.founded === true
   }
 
-  /** What this member says of itself in handshakes and to the other founders. */
+  /** The identity that this member sends in handshakes and to the other founders. */
   get identity(): PeerIdentity {
     const { logId } = this.#options
     if (this.#record === null) {
@@ -130,14 +127,14 @@ export class Founding {
     return missing.map(({ name }) => name)
   }
 
-  /** A peer that passed the handshake says this. */
+  /** Takes the identity of a peer that passed the handshake. */
   receive(peer: NodeId, identity: PeerIdentity): void {
     const { clusterId, phase } = identity
     if (this.#record?.clusterId === clusterId && phase === 'founded') this.#isConfirmed = true
     if (this.#others.some(({ id }) => id === peer)) this.#identities.set(peer, identity)
   }
 
-  /** What has to be made durable now; null: nothing before more is heard. */
+  /** Returns the record to make durable now; null: more identities are needed first. */
   next(): ClusterRecord | null {
     const record = this.#record
     if (record === null) {
@@ -157,7 +154,7 @@ export class Founding {
     return this.#isConfirmed || this.#others.every(agrees) ? { ...record, founded: true } : null
   }
 
-  /** It is durable. */
+  /** Takes a record that is durable. */
   recorded(record: ClusterRecord): void {
     this.#record = record
   }
@@ -180,9 +177,9 @@ export class Founding {
 }
 
 /**
- * The id of a founded cluster: 128 bits of a hash over who founds it (ids, which follow from the
- * cluster's name, names and addresses), over the random ids of all their logs, and over the state
- * that they begin with. Whoever founds again has another log, so two foundings never share an id.
+ * Returns the id of a founded cluster: 128 bits of a hash over its founders (ids, which follow from
+ * the cluster's name, names and addresses), over the random ids of all their logs, and over the
+ * state that they begin with. Founding again creates other logs, so two clusters never share an id.
  *
  * @param restored see `ClusterRecord`
  */

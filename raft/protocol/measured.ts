@@ -1,17 +1,14 @@
 import type { LogSize } from '../log/log-protocol.ts'
 import type { TransportMeasure } from '../transport/events.ts'
 
-/**
- * What the raft and log threads of a member did, for its metrics. Sent to the api thread now and
- * then.
- */
+/** Measurements of the raft and log threads, for metrics. Sent to the api thread periodically. */
 export type Measured = {
   /**
-   * How long the disk took for each group since the last time, in ms; beyond `samplesMax` the rest
-   * is left out.
+   * Duration of each group commit since the last report, in ms; beyond `samplesMax` the rest is
+   * omitted.
    */
   readonly syncMs: readonly number[]
-  /** How many writes travelled in each of them. */
+  /** Number of writes in each group commit. */
   readonly groupWrites: readonly number[]
   /** null before the first write. */
   readonly log: LogSize | null
@@ -23,8 +20,8 @@ export type Measured = {
 }
 
 /**
- * How often this member gave leadership away because it stood still, how often it did not take it
- * then, and how often it gave it up to nobody.
+ * Number of leadership transfers because of a stall, of transfers that this member declined, and of
+ * resignations without a target.
  */
 export type TransferCounts = {
   readonly transferred: number

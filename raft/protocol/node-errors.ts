@@ -3,27 +3,24 @@ import type { ConsensusErrorCode } from '../consensus.ts'
 import type { ChangeRefusal } from '../core/member-change.ts'
 
 /**
- * What callers of consensus must expect.
+ * Errors that callers of consensus must expect.
  *
- * - `timed-out`: the deadline came first
- * - `overloaded`: a bound was reached, nothing was done, try later
- * - `stopped`: this member is shutting down, or broke
- * - `no-leader`: no leader is known, or this member is not the one that can do it
- * - `not-a-voter`: leadership can only go to a voter of the present configuration
+ * - `timed-out`: the deadline passed
+ * - `overloaded`: a limit was reached, nothing was done, retry later
+ * - `stopped`: this member is shutting down, or failed
+ * - `no-leader`: no leader is known, or this member cannot reach it
+ * - `not-a-voter`: leadership can only be transferred to a voter of the present configuration
  * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see
  *   `TransferRefused`
  */
 export class ConsensusError extends Failure<ConsensusErrorCode> {}
 
-/**
- * A change of the members that the leader does not make. The message is one line with the way
- * forward.
- */
+/** A membership change that the leader refuses. The message is one line with the remedy. */
 export class MembershipError extends Failure<ChangeRefusal> {}
 
 /**
- * Returns why a member ends whose peers know it by another log. The remedy for a cluster that was
- * founded comes last: whoever knows this member's addresses adds the command to it.
+ * Returns why a member ends whose peers have recorded another log for it. The remedy for a founded
+ * cluster comes last, so that a caller that knows this member's addresses can add the command.
  */
 export function knownByAnotherLog(peers: readonly string[]): string {
   const names = peers.map((name) => `"${name}"`).join(', ')

@@ -6,30 +6,30 @@ import type { Configuration, LogIndex, MemberInfo, NodeId } from '../core/types.
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** How fast a member notices that its leader is gone. */
+/** Heartbeat and election timing of a member. */
 export type NodeTiming = {
-  /** A leader speaks at least this often. */
+  /** A leader sends a heartbeat at least this often. */
   readonly heartbeatMs: number
-  /** A follower that hears nothing for this long up to twice as long stands for election. */
+  /** A follower without a message of the leader for this long, up to twice as long, campaigns. */
   readonly electionMs: number
   /** Resolution of both. */
   readonly tickMs: number
   /**
-   * The longest `electionMs` that this member may have been started with before; unset: this one.
+   * The longest `electionMs` that this member may have been started with before; unset: the same.
    */
   readonly promisedMs?: number
 }
 
 /**
- * Detection takes 300 to 600 ms and an election a few ms more: writes go on within a second. Six
- * heartbeats may be lost before anybody stands. Ticks are fine so that two followers rarely stand
- * together.
+ * Detection takes 300 to 600 ms and an election a few ms more: writes continue within a second. Six
+ * heartbeats may be lost before a follower campaigns. Ticks are short so that two followers rarely
+ * campaign together.
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 50, electionMs: 300, tickMs: 10 })
 
-/** Bounds of one member's consensus. Bytes unless the name says otherwise. */
+/** Limits of one member's consensus, in bytes unless the name says otherwise. */
 export type NodeLimits = {
-  /** Of the core; see `CoreConfig`. */
+  /** Limits of the core; see `CoreConfig`. */
   readonly appendBytesMax: number
   readonly inflightMessagesMax: number
   readonly inflightBytesMax: number
@@ -39,53 +39,58 @@ export type NodeLimits = {
 
   /** One entry with its envelope. When full: `too-large`. */
   readonly entryBytesMax: number
-  /** Proposals of this member waiting for their fate. When full: `overloaded`. */
+  /** Pending proposals of this member. When full: `overloaded`. */
   readonly proposalsMax: number
   readonly proposalBytesMax: number
   /**
-   * Forwarded proposals waiting for the end of a turn. When full: refused, the proposer tries
-   * again.
+   * Forwarded proposals waiting for the end of a turn. When full: refused, the proposer retries.
    */
   readonly forwardedBytesMax: number
   /** Reads waiting for a barrier. When full: `overloaded`. */
   readonly readersMax: number
-  /** Rounds of this member under way. When full: readers gather in the next round. */
+  /** Rounds of this member in progress. When full: readers gather in the next round. */
   readonly readRoundsUnderWayMax: number
   /**
-   * Read requests of peers in one turn, and of ours under way. When full: not confirmed, asked
-   * again.
+   * Read requests of peers in one turn, and own ones in progress. When full: not confirmed,
+   * retried.
    */
   readonly readRequestsMax: number
 
   /**
-   * Entries under way from the raft thread to the api thread. When full: it reads the log instead.
+   * Entries in transit from the raft thread to the api thread. When full: it reads the log instead.
    */
   readonly entryCreditBytes: number
-  /** Recent entries the raft thread keeps for that. When full: the oldest go. */
+  /** Recent entries that the raft thread keeps for that. When full: the oldest are dropped. */
   readonly entryTailBytesMax: number
-  /** Applied before others get a turn. */
+  /** Applied in one slice, before other work gets a turn. */
   readonly applySliceBytesMax: number
   readonly applySliceEntriesMax: number
-  /** Asked of the log in one go when catching up. */
+  /** Read from the log at once when catching up. */
   readonly catchUpBytesMax: number
 
-  /** Snapshots sent at once. When full: the peer waits. */
+  /** Concurrent outgoing snapshots. When full: the peer waits. */
   readonly snapshotStreamsMax: number
-  /** Chunks under way between raft and api thread. */
+  /** Chunks in transit between raft and api thread. */
   readonly snapshotWindowChunks: number
   /**
-   * Log kept behind the database for slow followers, in entries and bytes; the first reached
-   * counts.
+   * Log kept below the durable index of the database for slow followers, in entries and bytes; the
+   * first limit reached counts.
    */
   readonly retentionEntries: number
   readonly retentionBytes: number
 
-  /** A leader whose log or state machine stands still for this long while work waits gives way. */
+  /**
+   * A leader whose log or state machine is stalled for this long with pending work transfers
+   * leadership.
+   */
   readonly stallMsMax: number
-  /** It does so at most this often: when all are slow, passing leadership around helps nobody. */
+  /**
+   * Minimum interval of such transfers: if all members are slow, moving leadership around does not
+   * help.
+   */
   readonly stallCooldownMs: number
 
-  /** A try or a round not heard of for this long is presumed lost. */
+  /** A try or a round without a response for this long is presumed lost. */
   readonly resendMs: number
   readonly readRetryMs: number
 }
@@ -124,28 +129,26 @@ export const defaultLimits: NodeLimits = Object.freeze({
   readRetryMs: 250,
 })
 
-/** Who this member is and how it behaves: plain data, so that it may travel to a thread. */
+/** Identity and settings of a member: plain data, so that it can be sent to a thread. */
 export type NodeOptions = {
   readonly id: NodeId
-  /**
-   * The members of a new cluster, the same on each of them. Not looked at once the log has begun.
-   */
+  /** The members of a new cluster, the same on each of them. Ignored once the log has begun. */
   readonly members: readonly MemberInfo[]
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   /**
-   * Of a member that was added to a cluster, at every start; unset for one that founded it. Then
-   * `members` is empty.
+   * Set at every start of a member that was added to a cluster; unset for a founder. Then `members`
+   * is empty.
    */
   readonly joining?: Joining
   /**
-   * Given by the operator of a member that was away while all peers that it knows were replaced. It
-   * talks to these too until its own log knows a configuration as late.
+   * Members given by the operator of a member that was away while all peers that it knows were
+   * replaced. It connects to these too until its own log contains a configuration as late.
    */
   readonly currentMembers?: MemberList
 }
 
-/** Who the members of a cluster are, told to a member by something else than its log. */
+/** The members of a cluster, from another source than the log. */
 export type MemberList = {
   /** All members as of `configurationIndex`. */
   readonly members: readonly MemberInfo[]
@@ -153,15 +156,15 @@ export type MemberList = {
 }
 
 /**
- * What a member that joins is told by the cluster, so that it can hear its leader before its log
- * says who is who.
+ * The information that a joining member receives from the cluster, so that it accepts its leader
+ * before its log contains a configuration.
  */
 export type Joining = MemberList & {
   /** See `ClusterRecord`. */
   readonly clusterId: string
   /**
-   * Of the configuration that first had this member: a peer that knows less cannot say that it was
-   * removed.
+   * Index of the first configuration with this member: a peer with an older one cannot report its
+   * removal.
    */
   readonly configurationIndex: LogIndex
 }
@@ -180,14 +183,14 @@ export function checkNodeOptions({ timing, limits, id, members, joining }: NodeO
 }
 
 /**
- * The ticks of an election timeout less the first, which may come at once, and one for all that
- * come a little early.
+ * Returns an election timeout less two ticks: the first tick may come at once, and each tick a
+ * little early.
  */
 function leasePromiseMs({ electionMs, tickMs }: NodeTiming): number {
   return Math.max(0, Math.floor(electionMs - 2 * tickMs))
 }
 
-/** One tick more than it takes, as the first may come at once. */
+/** Returns one tick more than needed, as the first may come at once. */
 function formerPromiseTicks({
   electionMs,
   tickMs,
@@ -214,7 +217,7 @@ export function coreConfigOf(options: NodeOptions, random: CoreConfig['random'])
   }
 }
 
-/** What every member of a new cluster starts from: equal lists give equal configurations. */
+/** Returns the first configuration of a new cluster: equal lists give equal configurations. */
 export function initialConfiguration(members: readonly MemberInfo[]): Configuration {
   const sorted = [...members].sort((a, b) => a.id - b.id)
   return {

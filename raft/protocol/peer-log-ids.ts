@@ -3,13 +3,13 @@ import type { NodeId } from '../core/types.ts'
 import type { PeerIdentity, PeerVerdict } from '../ports.ts'
 import type { ClusterRecord, PeerLog } from './founding.ts'
 
-/** Where a member keeps the log ids of its peers. Small, and written once per peer. */
+/** Stores the log ids of a member's peers. Small, and written once per peer. */
 export interface PeerBook {
   known(): readonly PeerLog[]
   /**
    * Durable on return.
    *
-   * @param current ids of all members now: what is known of others is forgotten
+   * @param current ids of all members now: records of others are removed
    */
   record(met: PeerLog, current: ReadonlySet<NodeId>): void
 }
@@ -18,15 +18,15 @@ export type PeerLogIdsOptions = {
   readonly known: readonly PeerLog[]
   /** This member's cluster as of now; null: it is still gathering its founders. */
   readonly cluster: () => ClusterRecord | null
-  /** Has it written; `recorded` is called when it is durable. */
+  /** Makes the record durable; `recorded` is called then. */
   readonly record: (met: PeerLog) => void
 }
 
 /**
- * Which peers may talk to this member: those of the same cluster, each by one log for good. The log
- * id of a peer is recorded durably before its first message is accepted; a peer that presents
- * another one later lost what it had promised, its vote among it, and is refused. So no
- * acknowledgement or vote of a lost log is ever replaced by one of its successor.
+ * Decides which peers may connect: those of the same cluster, each with one log for good. The log
+ * id of a peer is recorded durably before its first message is accepted. A peer that presents
+ * another one later lost its log, and with it its vote, and is refused. So an acknowledgement or
+ * vote of a lost log is never replaced by one of a new log.
  *
  * Bounded by the configuration: the handshake refuses callers that are not members before this.
  */
@@ -43,11 +43,12 @@ export class PeerLogIds {
   /** Resolves once the verdict is durable here. */
   async verify(peer: NodeId, { logId, clusterId, phase }: PeerIdentity): Promise<PeerVerdict> {
     const cluster = this.#options.cluster()
-    // Founded without this member: its log is not among the founders', or it would have agreed.
+    // Founded without this member: its log is not among the founders' logs, or it would have
+    // agreed.
     if (cluster === null) return phase === 'founded' ? 'other-cluster' : 'ok'
     const founder = cluster.founders.find((one) => one.peer === peer)
-    // All founders of a founded cluster had agreed to it: one that has not lost its directory
-    // since.
+    // All founders of a founded cluster had agreed to it, so a gathering founder lost its
+    // directory.
     if (phase === 'gathering') return !cluster.founded && founder?.logId === logId ? 'ok' : 'lost-log'
     if (clusterId !== cluster.clusterId) return 'other-cluster'
     if (founder !== undefined) return founder.logId === logId ? 'ok' : 'lost-log'
@@ -61,7 +62,7 @@ export class PeerLogIds {
     this.#recording.delete(peer)
   }
 
-  /** Of two callers that come at once under one id the first one counts. */
+  /** Of two concurrent callers with one id the first one counts. */
   #recordPeer(peer: NodeId, logId: string): Promise<void> {
     const under = this.#recording.get(peer)
     if (under !== undefined) return under.promise
@@ -72,7 +73,7 @@ export class PeerLogIds {
   }
 }
 
-/** For members that outlive nothing. */
+/** For members without durable state. */
 export class MemoryPeerBook implements PeerBook {
   readonly #logs = new Map<NodeId, PeerLog>()
 

@@ -1,17 +1,17 @@
 import type { LogIndex, Term } from '../core/types.ts'
 
 /**
- * Where the raft thread says whether this member leads by a lease, and the api thread looks: memory
- * that both share, as a lease must be gone everywhere before the word leaves that gives it away,
- * and a message may be read late.
+ * The lease in memory that the raft thread writes and the api thread reads. It is shared because
+ * the lease must be revoked before a message that transfers leadership is sent, and a channel
+ * message could be processed too late.
  *
- * Each field is written whole, and in an order: a reader that saw a term sees no older commit index
- * than the one that was written before it.
+ * Each field is written atomically, in a fixed order: a reader that sees a term sees no older
+ * commit index than the one written before it.
  */
 export class SharedLease {
   readonly #fields: BigInt64Array
 
-  /** @param buffer that of the other thread's `SharedLease`; unset: a new one */
+  /** @param buffer the buffer of the other thread's `SharedLease`; unset: a new one */
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(bytes)) {
     this.#fields = new BigInt64Array(buffer)
   }
@@ -23,7 +23,7 @@ export class SharedLease {
   }
 
   /**
-   * The raft thread, before it sends anything of this turn.
+   * Called by the raft thread, before it sends anything of this turn.
    *
    * @param untilMs on the clock of the api thread
    */
@@ -34,7 +34,7 @@ export class SharedLease {
     this.#store(at.untilUs, Math.floor(untilMs * 1000))
   }
 
-  /** Nobody reads by it any more. */
+  /** Ends the lease for readers at once. */
   revoke(): void {
     this.#store(at.untilUs, 0)
   }

@@ -7,23 +7,21 @@ import type { TransportEvent } from '../transport/events.ts'
 import type { PeerCredentials } from '../transport/peer-identity.ts'
 import type { Entry, LogIndex, NodeId, SnapshotMeta, Term } from '../core/types.ts'
 
-/**
- * Why a try is without effect. `unreadable`: the leader cannot decode the command, now or later.
- */
+/** Why a try has no effect. `unreadable`: the leader cannot decode the command, now or later. */
 export type TryRefused = Dropped | 'unreadable'
 
 /*
- * What the api thread and the raft thread of one member say to each other. The channel keeps order
- * and loses nothing, and carries everything one turn posted as one slab.
+ * The messages between the api thread and the raft thread of one member. The channel keeps order
+ * and loses nothing, and sends all messages of one turn in one buffer.
  *
- * Entries flow by credit: the raft thread sends committed entries while the api thread has granted
- * bytes for them, and from then on only the new commit index. The api thread reads the rest from
- * the log thread at its own pace and asks to be sent entries again once it caught up.
+ * Entries are sent by credit: the raft thread sends committed entries while the api thread has
+ * granted bytes for them, and after that only the new commit index. The api thread reads the rest
+ * from the log thread at its own pace and requests entries again once it caught up.
  */
 
 export type ApiToRaft =
   /**
-   * The first word: the state machine is open and durably holds this much. Consensus begins with
+   * The first message: the state machine is open and durably holds this much. Consensus begins with
    * it.
    */
   | {
@@ -37,51 +35,50 @@ export type ApiToRaft =
   | { readonly kind: 'cluster-recorded'; readonly record: ClusterRecord }
   /** Answers `peer-met`: it is durable. */
   | { readonly kind: 'peer-recorded'; readonly met: PeerLog }
-  /** Envelopes made for `term`; dropped at once when the core is not at that term any more. */
+  /** Envelopes made for `term`; dropped if the core is in another term. */
   | { readonly kind: 'propose'; readonly term: Term; readonly proposals: readonly Uint8Array[] }
   /** Answered by one `read-result` of the same round, unless lost on the way to the leader. */
   | { readonly kind: 'read'; readonly round: number }
   /** Refused by `transfer-refused`, else seen by a change of leader in `status`. */
   | { readonly kind: 'transfer'; readonly request: number; readonly to: NodeId }
   /**
-   * Answered by one `change-answer`, unless lost on the way to the leader. Asked again under the
-   * same number.
+   * Answered by one `change-answer`, unless lost on the way to the leader. Repeated with the same
+   * number.
    */
   | { readonly kind: 'change'; readonly request: number; readonly change: MemberChange }
   /**
-   * Whether to lead by a lease. Repeated while so, as `sentMs`, on the sender's clock, tells the
-   * two clocks apart.
+   * Whether to hold a lease while leading. Repeated while wanted: `sentMs`, on the sender's clock,
+   * gives the difference of the two clocks.
    */
   | { readonly kind: 'lease'; readonly wanted: boolean; readonly sentMs: number }
   /**
-   * Hand leadership to whoever takes it, for this many ms at most; seen by a change of leader in
-   * `status`.
+   * Transfer leadership to any voter that takes it, for this many ms at most; seen by a change of
+   * leader in `status`.
    */
   | { readonly kind: 'transfer-away'; readonly forMs: number }
-  /** Applied to memory up to here; `credit` more bytes of entries may be sent. */
+  /** Applied to memory up to this index; `credit` more bytes of entries may be sent. */
   | { readonly kind: 'applied'; readonly index: LogIndex; readonly credit: number }
-  /** The database has all of this: the log may be cut below it. */
+  /** The database holds all of this: the log may be compacted up to it. */
   | { readonly kind: 'applied-disk'; readonly snapshot: SnapshotMeta }
-  /** The state was set aside: the database follows no more, until `installed`. */
+  /** The state is quarantined: the database does not advance until `installed`. */
   | { readonly kind: 'state-set-aside' }
   /** Caught up by reading: send entries again, beginning with this index. */
   | { readonly kind: 'resume'; readonly from: LogIndex }
   /** Answers `install`. */
   | { readonly kind: 'installed'; readonly index: LogIndex }
   /**
-   * The state here is not to be trusted: ask the leader for its own. Repeated until one was
-   * installed.
+   * The state is quarantined: request a snapshot from the leader. Repeated until one was installed.
    */
   | { readonly kind: 'state-wanted'; readonly atLeast: LogIndex }
   /** For the api threads of other members. @param to null: all of them */
   | { readonly kind: 'report'; readonly to: NodeId | null; readonly bytes: Uint8Array }
   | SnapshotOutAnswer
   | SnapshotInAnswer
-  /** For the peer links: in use from the next handshake on. */
+  /** For the peer links: used from the next handshake on. */
   | { readonly kind: 'renew-keys'; readonly credentials: PeerCredentials }
   | { readonly kind: 'stop' }
 
-/** A snapshot on its way out: the api thread produces what the raft thread pulls. */
+/** An outgoing snapshot: the api thread produces what the raft thread pulls. */
 export type SnapshotOutAnswer =
   | { readonly kind: 'source-opened'; readonly stream: number; readonly snapshot: SnapshotMeta }
   /** One for each `source-pull`, in order; null at the end. */
@@ -89,30 +86,29 @@ export type SnapshotOutAnswer =
   | { readonly kind: 'source-failed'; readonly stream: number; readonly cause: string }
 
 /**
- * A snapshot on its way in: one answer for each `sink-open`, `sink-chunk` and `sink-finish`, in
- * order.
+ * An incoming snapshot: one answer for each `sink-open`, `sink-chunk` and `sink-finish`, in order.
  */
 export type SnapshotInAnswer =
   | { readonly kind: 'sink-taken'; readonly stream: number }
   | { readonly kind: 'sink-failed'; readonly stream: number; readonly cause: string }
 
 export type RaftToApi =
-  /** The first word: what the log begins and ends with. */
+  /** The first message: base and last index of the log. */
   | {
       readonly kind: 'recovered'
       readonly base: SnapshotMeta
       readonly lastIndex: LogIndex
       readonly repaired: string | null
       /**
-       * The log is damaged, and is repaired behind `start`: why it is refused where it cannot be.
-       * null: it is whole.
+       * The log is damaged, and is repaired after `start`: why it is refused if that fails. null:
+       * it is intact.
        */
       readonly damage: string | null
     }
-  /** Something an operator may want to read about the log; one line. */
+  /** A message for operators about the log; one line. */
   | { readonly kind: 'log-notice'; readonly line: string }
   | { readonly kind: 'status'; readonly status: RaftStatus }
-  /** Entries are consecutive; none when credit is spent. Comes on each move of either index. */
+  /** Entries are consecutive; empty without credit. Sent on each change of either index. */
   | {
       readonly kind: 'committed'
       readonly entries: readonly Entry[]
@@ -120,18 +116,18 @@ export type RaftToApi =
       /** Committed and durable in this member's own log up to here. */
       readonly persisted: LogIndex
     }
-  /** These tries are certainly without effect. */
+  /** These tries certainly have no effect. */
   | {
       readonly kind: 'dropped'
       readonly term: Term
       readonly proposals: readonly ProposalId[]
       readonly reason: TryRefused
     }
-  /** null: not confirmed, ask again. */
+  /** null: not confirmed, retry. */
   | { readonly kind: 'read-result'; readonly round: number; readonly index: LogIndex | null }
   | { readonly kind: 'transfer-refused'; readonly request: number; readonly reason: TransferRefusal }
   | { readonly kind: 'change-answer'; readonly request: number; readonly answer: MembershipAnswer }
-  /** This member belongs to the cluster no more. Once. @param cause one line */
+  /** This member was removed from the cluster. Sent once. @param cause one line */
   | { readonly kind: 'removed'; readonly cause: string; readonly index: LogIndex }
   /** @param atLeast see `StateMachine.produceSnapshot` */
   | { readonly kind: 'source-open'; readonly stream: number; readonly atLeast: LogIndex | null }
@@ -143,19 +139,19 @@ export type RaftToApi =
   | { readonly kind: 'sink-finish'; readonly stream: number }
   | { readonly kind: 'sink-abort'; readonly stream: number; readonly cause: string }
   /**
-   * The log names this state, durably: it is the state now. No entries come before `resume`. It may
-   * lie behind what was applied here only when that is not to be trusted.
+   * The log durably names this snapshot: it is the state now. No entries are sent before `resume`.
+   * It may be older than the applied state only if that is quarantined.
    */
   | { readonly kind: 'install'; readonly snapshot: SnapshotMeta }
-  /** Make this durable. Consensus begins once a record says that the cluster is founded. */
+  /** Make this durable. Consensus begins once a record contains `founded`. */
   | { readonly kind: 'cluster-record'; readonly record: ClusterRecord }
   /** The names of the initial members whose agreement is missing. Repeated when it changes. */
   | { readonly kind: 'founding-awaits'; readonly names: readonly string[] }
-  /** A peer came for the first time: record its log. */
+  /** A peer connected for the first time: record its log. */
   | { readonly kind: 'peer-met'; readonly met: PeerLog }
-  /** What the api thread of another member said last. */
+  /** The latest report of another member's api thread. */
   | { readonly kind: 'report'; readonly from: NodeId; readonly bytes: Uint8Array }
-  /** Something an operator may want to read about the links to peers. */
+  /** A message for operators about the links to peers. */
   | { readonly kind: 'peer-event'; readonly event: TransportEvent }
   /** For metrics. */
   | { readonly kind: 'measured'; readonly measured: Measured }
@@ -164,8 +160,8 @@ export type RaftToApi =
   | { readonly kind: 'stopped' }
 
 /**
- * The core's status, and how long ago a quorum was last heard: ages travel, moments of one thread
- * do not.
+ * The core's status, and the time since the last contact with a quorum: a duration, as the clocks
+ * of the threads differ.
  */
 export type RaftStatus = CoreStatus & {
   /** ms before this was posted; null: never. */
