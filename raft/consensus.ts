@@ -38,7 +38,7 @@ export interface Consensus<Outcome> extends MembershipPort {
   /** Ways to read without waiting for a barrier. */
   readonly reads: ReadPort
   /**
-   * Sends a report about this member to others. Best effort: lost where a link is down or full.
+   * Sends a report about this member to others. Best effort: lost if a link is down or full.
    *
    * @param bytes at most `reportBytesMax`
    */
@@ -54,8 +54,7 @@ export interface Consensus<Outcome> extends MembershipPort {
    * soon.
    *
    * @throws ConsensusError `not-a-voter`, `target-silent`, `target-behind`, `target-declined`,
-   * `no-leader`,
-   *   `overloaded`, `timed-out`
+   *   `no-leader`, `overloaded`, `timed-out`
    */
   transferLeadership(to: NodeId, deadlineMs: number): Promise<void>
   /**
@@ -70,9 +69,9 @@ export interface Consensus<Outcome> extends MembershipPort {
 export interface ReadPort {
   /** The term of this member, as last reported by the raft thread. */
   readonly term: Term
-  /** null: no barrier has passed here yet. */
+  /** null: no barrier has completed yet. */
   readonly freshness: Freshness | null
-  /** Starts a barrier without waiting for it, unless one is under way. */
+  /** Starts a barrier without waiting for it, unless one is in progress. */
   probe(): void
   /** null: this member holds no leader lease now. */
   lease(): LeaseRead | null

@@ -22,8 +22,8 @@ export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from
  *   api  <── commands, reads, snapshots ──>  raft  <── writes, fetches ──>  log
  *    └───────────────── reads of committed entries ─────────────────────────┘
  *
- * In a server each lives on its own thread; in the simulator all of them, of all members, live on
- * one, and every port below is the simulator's.
+ * In a server each runs on its own thread; in the simulator all actors of all members run on one
+ * thread, and the simulator implements every port below.
  */
 
 /* ------------------------------------------------------------------ channel between actors */
@@ -31,7 +31,7 @@ export type { SettledProposal, SnapshotSink, SnapshotSource, StateMachine } from
 /**
  * One end of a two-way, ordered, lossless channel between two actors. Messages are plain data (any
  * msgpack value, with `Uint8Array`). All posts of one turn are sent together, in one new buffer.
- * The receiver may keep the bytes it gets; the sender may not change the bytes it posted.
+ * The receiver may keep the bytes that it gets; the sender may not change the bytes that it posted.
  */
 export interface Channel<Out, In> {
   post(message: Out): void
@@ -98,9 +98,9 @@ export type RecoveredLog = {
 
 /** One group-committed write: everything in it is durable together once `append` returned. */
 export type LogWrite = {
-  /** First: forget the whole log and start from here. */
+  /** First: remove the whole log and start from here. */
   readonly snapshot: SnapshotMeta | null
-  /** Then: replace whatever is there from the first entry's index on. Consecutive. */
+  /** Then: replace everything from the first entry's index on. Consecutive. */
   readonly entries: readonly Entry[]
   readonly hardState: HardState | null
 }
@@ -114,8 +114,8 @@ export interface LogStore {
   /** All `writes`, then one sync. Returns when all of it is durable. */
   append(writes: readonly LogWrite[]): void
   /**
-   * Consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but at least
-   * one).
+   * Returns consecutive entries from `from` on, at most up to `to` (included) and `bytesMax` (but
+   * at least one).
    * @throws LogError `cut` when `from` is at or below the base, `missing` above the last index
    */
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[]
@@ -258,7 +258,7 @@ export type TransferRefusal = Exclude<TransferRefused, 'not-leader'>
 export type MembershipAnswer =
   /** Committed; `index` is that of the configuration with the change, or of a later one. */
   | { readonly kind: 'done'; readonly index: LogIndex; readonly configuration: Configuration }
-  /** @param message one line with the way forward, at most `refusalBytesMax` of UTF-8 */
+  /** @param message one line with the remedy, at most `refusalBytesMax` of UTF-8 */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
   /** Not known here: retry. */
   | { readonly kind: 'later' }
@@ -285,8 +285,8 @@ export interface Transport {
    * Sets the peers that may connect, and their addresses. Called on every configuration. All other
    * callers are refused.
    *
-   * @param decidedIndex of the committed configuration without the refused callers; 0 or unset:
-   * none
+   * @param decidedIndex index of the committed configuration without the refused callers; 0 or
+   *   unset: none
    */
   setPeers(peers: readonly MemberInfo[], decidedIndex?: LogIndex): void
   send(message: PeerMessage): void
@@ -308,8 +308,8 @@ export type SnapshotHeader = {
   readonly to: NodeId
   readonly term: Term
   /**
-   * `catch-up`: the receiver's log lags behind what the sender keeps. `repair`: the receiver asked
-   * for it.
+   * `catch-up`: the receiver's log lags behind the base of the sender. `repair`: the receiver
+   * requested it.
    */
   readonly purpose: 'catch-up' | 'repair'
   readonly snapshot: SnapshotMeta

@@ -44,7 +44,7 @@ export function maybeLeaveJoint(state: State): void {
 export function simpleConfiguration(members: readonly MemberInfo[]): Configuration {
   const sorted = [...members].sort((a, b) => a.id - b.id)
   for (let at = 1; at < sorted.length; at++) {
-    assert(sorted[at - 1]?.id !== sorted[at]?.id, 'a member is named once')
+    assert(sorted[at - 1]?.id !== sorted[at]?.id, 'each member is listed once')
   }
   return {
     voters: idsOf(sorted.filter((member) => member.role === 'voter')),
@@ -111,7 +111,7 @@ export function withoutMember({ members }: Configuration, gone: NodeId): Configu
 /** Checks the invariants of a configuration; see `Configuration`. */
 export function checkConfiguration(configuration: Configuration): void {
   const fault = configurationFault(configuration)
-  assert(fault === null, fault ?? 'a configuration keeps its promises')
+  assert(fault === null, fault ?? 'a configuration is valid')
 }
 
 function appendConfiguration(state: State, next: Configuration): LogIndex {

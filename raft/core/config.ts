@@ -68,7 +68,7 @@ export function checkCoreConfig(config: CoreConfig): void {
   assert(config.heartbeatTicks >= 1, 'a leader sends a heartbeat at least every heartbeat interval')
   assert(config.electionTicks >= 3 * config.heartbeatTicks, 'an election timeout spans three heartbeats')
   assert(config.appendBytesMax >= 1, 'an append carries at least a byte')
-  assert(config.inflightMessagesMax >= 1, 'one append may be under way')
+  assert(config.inflightMessagesMax >= 1, 'one append may be in flight')
   assert(config.inflightBytesMax >= config.appendBytesMax, 'a full append fits the window')
   assert(config.uncommittedBytesMax >= config.appendBytesMax, 'a full append may be uncommitted')
   assert(config.logCacheBytesMax >= config.appendBytesMax, 'a full append fits the cache')

@@ -33,11 +33,11 @@ function wrongParts(configuration: Configuration): string | null {
   const voting = new Set([...voters, ...(votersOutgoing ?? [])])
   if (learners.some((id) => voting.has(id))) return 'a learner is no voter'
   if (learnersNext.some((id) => votersOutgoing?.includes(id) !== true))
-    return 'a later learner votes until then'
+    return 'a next learner is an outgoing voter'
   const everyone = new Set([...voting, ...learners])
-  if (members.length !== everyone.size) return 'each member is known once'
-  if (members.some(({ id }) => !everyone.has(id))) return 'each known member has a part'
-  return votersOutgoing !== null || !autoLeave ? null : 'only a joint configuration is left by itself'
+  if (members.length !== everyone.size) return 'each member is listed once'
+  if (members.some(({ id }) => !everyone.has(id))) return 'each member is a voter or a learner'
+  return votersOutgoing !== null || !autoLeave ? null : 'only a joint configuration has auto-leave'
 }
 
 function wrongMembers({ members }: Configuration): string | null {
@@ -85,7 +85,7 @@ function movedFault(peerAddress: string | null): string | null {
  * A member that founds a cluster alone may lack one. Any other needs one: its peers connect to it.
  */
 function missingFault(peerAddress: string): string | null {
-  return peerAddress === '' ? 'a member of a cluster of several has a peer address' : null
+  return peerAddress === '' ? 'a member of a cluster with several members needs a peer address' : null
 }
 
 /** Followers cannot decode longer texts. */

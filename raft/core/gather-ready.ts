@@ -61,7 +61,7 @@ export function gatherReady(state: State): Ready {
 /** Records that writes up to and including `ticket` are durable. */
 export function notePersisted(state: State, ticket: PersistTicket): void {
   const { outbox } = state
-  assert(ticket < outbox.nextTicket, 'only what was handed out becomes durable')
+  assert(ticket < outbox.nextTicket, 'only writes that were handed out become durable')
   let done = 0
   for (const write of outbox.underWay) {
     if (write.ticket > ticket) break

@@ -25,7 +25,7 @@ function checkOrder(state: State): void {
   const { log } = state
   assert(state.applied <= state.commit, 'applied <= commit')
   assert(state.commit <= log.lastIndex, 'commit <= last')
-  assert(log.base.index <= state.commit, 'only what is committed is cut')
+  assert(log.base.index <= state.commit, 'only committed entries are compacted')
   assert(log.persisted <= log.lastIndex, 'persisted <= last')
   assert(log.lastTerm <= state.term, 'no entry is of a later term')
 }
@@ -33,14 +33,14 @@ function checkOrder(state: State): void {
 function checkMonotonic(state: State, past: ReportedState): void {
   const { log } = state
   assert(state.term >= past.term, 'terms never go back')
-  assert(state.applied >= past.applied, 'what is applied stays applied')
+  assert(state.applied >= past.applied, 'the applied index never goes back')
   assert(state.commit >= past.commit, 'the commit index never goes back')
   // Null if it was compacted, or lies below a snapshot.
-  assert((log.termAt(past.commit) ?? past.commitTerm) === past.commitTerm, 'what is committed stays')
+  assert((log.termAt(past.commit) ?? past.commitTerm) === past.commitTerm, 'committed entries never change')
   if (state.term > past.term) return
   assert(past.vote === null || state.vote === past.vote, 'one vote in a term')
   if (past.role !== 'leader' || state.role !== 'leader') return
-  assert(log.lastIndex >= past.lastIndex, 'a leader only ever adds to its log')
+  assert(log.lastIndex >= past.lastIndex, 'a leader only appends to its log')
   assert((log.termAt(past.lastIndex) ?? past.lastTerm) === past.lastTerm, 'a leader overwrites nothing')
 }
 
@@ -69,16 +69,16 @@ function checkPromise(state: State, message: Message): void {
   if (message.term !== state.term) return
   switch (message.kind) {
     case 'vote-request':
-      return assert(ownVoteIsDurable(state), 'a vote is asked for with a durable one')
+      return assert(ownVoteIsDurable(state), 'votes are requested only after the own vote is durable')
     case 'vote-response':
       if (!message.granted) return
       return assert(
         outbox.durable.term === message.term && outbox.durable.vote === message.to,
-        'a vote that is sent is durable',
+        'a granted vote is durable before it is sent',
       )
     case 'append-accepted':
       // Below a snapshot that is being written, the old log stays on disk.
-      return assert(message.index <= log.persisted || log.restoring, 'what is accepted is durable')
+      return assert(message.index <= log.persisted || log.restoring, 'an accepted entry is durable')
     default:
       return
   }

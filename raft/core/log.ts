@@ -202,8 +202,8 @@ export class RaftLog {
   /** Records that the log thread removed everything at and below `base.index`. */
   compact(base: SnapshotMeta): void {
     if (base.index <= this.#base.index) return
-    assert(base.index <= this.#persisted, 'only what is durable is cut')
-    assert(this.termAt(base.index) === base.term, 'the cut agrees with the log')
+    assert(base.index <= this.#persisted, 'only durable entries are compacted')
+    assert(this.termAt(base.index) === base.term, 'the new base agrees with the log')
     this.#runs.compact(base.index, this.#lastIndex)
     this.#cache.compact(base.index)
     let passed = 0

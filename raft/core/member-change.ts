@@ -91,9 +91,9 @@ export function planChange(
   change: MemberChange,
   context: ChangeContext,
 ): ChangePlan {
-  if (!context.settled) return refused('term-unsettled', 'the leader is new: ask again in a moment')
+  if (!context.settled) return refused('term-unsettled', 'the leader is new: retry in a moment')
   if (context.pending || configuration.votersOutgoing !== null) {
-    return refused('change-pending', 'another change of the members is under way: ask again when it is done')
+    return refused('change-pending', 'another membership change is in progress: retry when it is done')
   }
   const plan = planned(configuration.members, change, context)
   return plan.kind === 'change' ? checked(configuration, plan, context) : plan
@@ -134,13 +134,13 @@ function add(
     if (asked) return done
     return refused(
       'id-taken',
-      `"${same.name}" has this identity: let the new member join anew, it draws another`,
+      `"${same.name}" already has this id: let the new member join again, it draws another id`,
     )
   }
   if (configurationIndex > basedOn) {
     return refused(
       'id-taken',
-      'the members changed since this identity was drawn: let the new member join anew, it draws another',
+      'the members changed since this id was drawn: let the new member join again, it draws another id',
     )
   }
   const named = members.find(({ name }) => name === added.name)
@@ -160,7 +160,7 @@ function add(
     if (added.wantedRole === 'learner') {
       return refused(
         'replaces-pinned',
-        'who stays a learner takes nobody’s place: add it, and remove the other one',
+        'a pinned learner cannot replace a member: add it without --replaces, and remove the other one',
       )
     }
   }
@@ -231,7 +231,7 @@ function promote(members: readonly MemberInfo[], id: NodeId, caughtUp: ReadonlyS
   if (member === undefined) return unknown
   if (member.role === 'voter') return done
   if (!caughtUp.has(id)) {
-    const way = 'it is promoted by itself once it has caught up'
+    const way = 'it is promoted automatically once it has caught up'
     return refused('not-caught-up', `"${member.name}" lags behind the leader: ${way}`)
   }
   const rest = members.filter((other) => other.id !== id && other.id !== member.replaces)
@@ -292,11 +292,8 @@ function checked(
   const silent = members
     .filter(({ id, role }) => role === 'voter' && !inTouch.has(id))
     .map(({ name }) => `"${name}"`)
-  const way = 'start them, or remove or replace those first that do not come back'
-  return refused(
-    'below-live-quorum',
-    `nothing would be decided any more without ${silent.join(', ')}: ${way}`,
-  )
+  const way = 'start them, or first remove or replace those that are lost'
+  return refused('below-live-quorum', `no change could be committed without ${silent.join(', ')}: ${way}`)
 }
 
 /**

@@ -89,7 +89,10 @@ export class Progress {
 
   /** Records an append sent ahead of its acknowledgement. */
   sent(last: LogIndex, bytes: number): void {
-    assert(this.state === 'replicate', 'only a follower in step is sent ahead')
+    assert(
+      this.state === 'replicate',
+      'only a replicating follower is sent entries ahead of acknowledgements',
+    )
     this.inflights.add(last, bytes)
     this.next = (last + 1) as LogIndex
   }

@@ -177,13 +177,13 @@ export class Raft {
 
   /** The state machine has everything up to `index` in memory. */
   applied(index: LogIndex): void {
-    assert(index <= this.#state.commit, 'only what is committed is applied')
+    assert(index <= this.#state.commit, 'only committed entries are applied')
     if (index > this.#state.applied) this.#state.applied = index
   }
 
   /** The shell compacted the log: everything at and below `base.index` is durable elsewhere. */
   compact(base: SnapshotMeta): void {
-    assert(base.index <= this.#state.applied, 'only what is applied is cut')
+    assert(base.index <= this.#state.applied, 'only applied entries are compacted')
     this.#state.log.compact(base)
   }
 

@@ -13,7 +13,7 @@ export function appendOwn(state: State, entries: readonly Entry[]): void {
     assert(entry.term === state.term, 'a leader adds entries of its term')
     assert(
       entry.kind !== 'configuration' || state.log.configurationIndex <= state.commit,
-      'one configuration at a time is uncommitted',
+      'at most one configuration is uncommitted',
     )
     state.log.append(entry)
     state.uncommittedBytes += entryBytes(entry)
@@ -47,7 +47,7 @@ export function maybeCommit(state: State): boolean {
   if (index <= state.commit || state.log.termAt(index) !== state.term) return false
   assert(
     isQuorum(configuration(state), (id) => durableAt(state, id) >= index),
-    'what is committed is durable at a quorum',
+    'a committed entry is durable at a quorum',
   )
   advanceCommit(state, index)
   state.outbox.replicationDue = true
@@ -60,7 +60,7 @@ function durableAt(state: State, id: NodeId): LogIndex {
 
 export function advanceCommit(state: State, index: LogIndex): void {
   assert(index > state.commit, 'the commit index never goes back')
-  assert(index <= state.log.lastIndex, 'only what is there is committed')
+  assert(index <= state.log.lastIndex, 'only existing entries are committed')
   if (state.role === 'leader') releaseUncommitted(state, index)
   state.commit = index
   state.log.evict(index)

@@ -138,13 +138,13 @@ type DurableVote = { readonly term: Term; readonly vote: NodeId | null }
 
 /**
  * @param applied index that the state machine already holds; it is committed, whatever the hard
- *   state says
+ *   state contains
  */
 export function newState(config: CoreConfig, recovered: Recovered, applied: LogIndex): State {
   const { hardState, base } = recovered
   assert(recovered.lastTerm <= hardState.term, 'no entry is of a later term than the hard state')
-  assert(hardState.commit <= recovered.lastIndex, 'what was known committed is in the log')
-  assert(applied <= recovered.lastIndex, 'what was applied durably is in the log')
+  assert(hardState.commit <= recovered.lastIndex, 'the log reaches the known commit index')
+  assert(applied <= recovered.lastIndex, 'the log reaches the durably applied index')
   const commit = Math.max(hardState.commit, base.index, applied) as LogIndex
   const promise = { term: hardState.term, vote: hardState.vote }
   return {

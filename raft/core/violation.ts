@@ -30,7 +30,7 @@ export function violationOf(state: State, message: Message): string | null {
 function absurdTerm(state: State, { term }: Message): string | null {
   return term <= Math.max(state.term, state.termMax)
     ? null
-    : `term ${term} is absurd where term ${state.term} is known and at most ${state.termMax} can have been reached by now`
+    : `term ${term} is absurd because the current term is ${state.term} and at most ${state.termMax} is possible by now`
 }
 
 function contradiction(state: State, message: Message): string | null {
@@ -94,7 +94,7 @@ function wrongEntry(entry: Entry): string | null {
 
 function wrongConfiguration(index: LogIndex, configuration: Configuration): string | null {
   const fault = configurationFault(configuration)
-  if (fault !== null) return `the configuration at ${index} cannot be: ${fault}`
+  if (fault !== null) return `the configuration at ${index} is invalid: ${fault}`
   return configuration.voters.length > 0 ? null : `the configuration at ${index} has no voter`
 }
 
@@ -122,8 +122,8 @@ function againstCommitted(state: State, index: LogIndex, term: Term): string | n
 function wrongHeartbeat({ log }: State, { commit }: MessageOf<'heartbeat'>): string | null {
   if (commit <= log.lastIndex) return null
   return (
-    `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other members say so too, ` +
-    'this one lost what it promised to keep (an old copy of its data directory?) and must be replaced by a new member'
+    `its leader counts on entry ${commit} here, but the log of this member ends at ${log.lastIndex}: if other members report the same, ` +
+    'this one lost acknowledged entries (an old copy of its data directory?) and must be replaced by a new member'
   )
 }
 
@@ -154,7 +154,7 @@ function wrongRefusal(
   if (beyond !== null) return beyond
   return hintIndex <= index && hintTerm <= term
     ? null
-    : `its hint ${hintIndex} lies behind what it refuses, ${index}`
+    : `its hint ${hintIndex} is higher than the refused index ${index}`
 }
 
 function wrongAnswer(
@@ -162,9 +162,9 @@ function wrongAnswer(
   { context, promise }: MessageOf<'heartbeat-response'>,
 ): string | null {
   if (context !== null && context >= reads.nextContext)
-    return `it confirms read ${context}, which was never asked`
+    return `it confirms read ${context}, which was never requested`
   if (promise === undefined) return null
-  if (promise.sentMs > lease.nowMs) return 'it promises in answer to a heartbeat that was not sent yet'
+  if (promise.sentMs > lease.nowMs) return 'its promise responds to a heartbeat that was not sent yet'
   return promise.promisedMs <= leasePromiseMsMax
     ? null
     : `it promises ${promise.promisedMs} ms, which is absurd`
@@ -175,6 +175,6 @@ function wrongCandidate({
   lastTerm,
   term,
 }: MessageOf<'pre-vote-request' | 'vote-request'>): string | null {
-  if (lastTerm > term) return `it stands in term ${term} with a log of term ${lastTerm}`
+  if (lastTerm > term) return `it campaigns in term ${term} with a log of term ${lastTerm}`
   return lastIndex <= indexMax ? null : `a log that ends at ${lastIndex} is absurd`
 }

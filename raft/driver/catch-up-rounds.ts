@@ -7,8 +7,8 @@ type Round = { readonly target: LogIndex; readonly startedMs: number; readonly s
 /**
  * Reports which learners have caught up: a new voter that lags would delay every commit.
  * Replication to a learner is divided into rounds, each up to the end that the log had when the
- * round began. A learner whose last round took no longer than an election timeout lags by no more
- * than that.
+ * round began. A learner whose last round took no longer than an election timeout lags by at most
+ * that.
  *
  * @source Ongaro's thesis, 4.2.1
  */

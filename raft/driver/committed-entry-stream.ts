@@ -101,7 +101,10 @@ export class CommittedEntryStream {
 
   granted(credit: number): void {
     this.#credit += credit
-    assert(this.#credit <= this.#options.creditBytes, 'no more credit comes back than was spent')
+    assert(
+      this.#credit <= this.#options.creditBytes,
+      'returned credit does not exceed the credit that was used',
+    )
   }
 
   /** Starts streaming at `from`: the api thread has everything before it. */

@@ -253,7 +253,7 @@ export class Driver {
       case 'peer-recorded':
       case 'renew-keys':
       case 'stop':
-        assert(false, 'the life of the driver is in its owner’s hands')
+        assert(false, 'the raft actor starts and stops the driver')
     }
     this.#planTurn()
   }

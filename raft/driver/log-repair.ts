@@ -69,7 +69,7 @@ export class LogRepair {
     if (this.#over || message.kind !== 'entries-sent' || message.from !== this.#asked) return
     if (message.to !== this.#needs.self || message.first !== this.#next) return
     const { entries } = message
-    if (entries.length === 0) return this.#skipPeer(message.from, 'has cut them from its log')
+    if (entries.length === 0) return this.#skipPeer(message.from, 'has compacted them')
     this.#answeredMs = this.#needs.clock.monotonicMs()
     for (const entry of entries) this.#bytes += entryBytes(entry)
     if (this.#bytes > missingBytesMax) return this.#refuse(`more than ${missingBytesMax} bytes are missing`)
@@ -100,7 +100,9 @@ export class LogRepair {
     const now = this.#needs.clock.monotonicMs()
     if (now - this.#noticedMs >= noticePeriodMs) {
       this.#noticedMs = now
-      this.#needs.notice(`${this.#missing} are missing in the log, and no other member that has them answers`)
+      this.#needs.notice(
+        `${this.#missing} are missing in the log, and no other member that has them responds`,
+      )
     }
     if (now - this.#answeredMs >= answerMsMax) this.#askNext()
   }

@@ -83,7 +83,7 @@ export class MembershipCoordinator {
     const { leader } = core
     const fault = changeFault(change)
     if (fault !== null) {
-      const message = `there cannot be such a member: ${fault}`
+      const message = `such a member is not possible: ${fault}`
       this.#needs.changeAnswered(request, { kind: 'refused', reason: 'impossible', message })
     } else if (leader === self) this.#take(null, request, change)
     else if (leader === null) this.#needs.changeAnswered(request, { kind: 'later' })
@@ -101,7 +101,7 @@ export class MembershipCoordinator {
     change,
   }: Extract<PeerMessage, { readonly kind: 'change-wanted' }>): string | null {
     const fault = changeFault(change)
-    if (fault !== null) return `it asks for a member that cannot be: ${fault}`
+    if (fault !== null) return `it requests an invalid member: ${fault}`
     const { self, core } = this.#needs
     if (core.leader !== self) this.#answer({ from, round }, { kind: 'later' })
     else if (core.configuration.members.some(({ id }) => id === from)) this.#take(from, round, change)

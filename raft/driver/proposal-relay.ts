@@ -69,9 +69,7 @@ export class ProposalRelay {
       this.#waitingBytes += bytes
       this.#waiting.push(batch)
     }
-    return proposals.length === message.proposals.length
-      ? null
-      : 'it forwards a command that is not what its proposer made'
+    return proposals.length === message.proposals.length ? null : 'it forwards a command that was altered'
   }
 
   /** @returns why the refusal is impossible; null: it was taken, or came too late to matter */

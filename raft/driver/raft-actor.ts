@@ -130,7 +130,7 @@ export class RaftActor {
         return
       }
       case 'repair-wants':
-        return this.#startLogRepair(message, present(this.#damagedLog, 'a damaged log wants'))
+        return this.#startLogRepair(message, present(this.#damagedLog, 'only a damaged log requests entries'))
       case 'damage-found':
       case 'damage-repaired':
         return this.#damage(message)
@@ -198,7 +198,7 @@ export class RaftActor {
     { configuration, logId, refusal }: DamageSummary,
   ): void {
     const { node, clock, transport, api, log } = this.#options
-    const start = present(this.#waiting, 'the api thread said how far its database is')
+    const start = present(this.#waiting, 'the api thread has sent the state of its database')
     const known = [configuration, start.applied.configuration].find((one) => one.members.length > 0)
     const members = known?.members ?? node.joining?.members ?? node.members
     const peers = members.map(({ id }) => id).filter((id) => id !== node.id)

@@ -63,7 +63,7 @@ export class ReadRelay {
   responded(message: PeerMessage & { readonly kind: 'read-response' }): string | null {
     const sent = this.#sent.get(message.round)
     if (sent === undefined) return null
-    if (sent.leader !== message.from) return `it answers a read that member ${sent.leader} was asked`
+    if (sent.leader !== message.from) return `it answers a read that was sent to member ${sent.leader}`
     this.#sent.delete(message.round)
     for (const round of sent.rounds) this.#needs.answer(round, message.index)
     return null

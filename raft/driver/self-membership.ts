@@ -173,6 +173,6 @@ function union(first: readonly MemberInfo[], second: readonly MemberInfo[]): rea
 export function removedBecause(index: LogIndex): string {
   return (
     `this member was removed from its cluster, by entry ${index} or before: ` +
-    'empty its data directory, and add it as a new member if it shall come back'
+    'empty its data directory, and add it as a new member if it should return'
   )
 }

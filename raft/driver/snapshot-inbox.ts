@@ -194,9 +194,9 @@ export class SnapshotInbox {
       // leader's log since. Then neither the log nor a snapshot that is always refused would help.
       this.#unneeded = { kind: 'snapshot', from, to, term, snapshot }
       this.#needs.wake()
-      throw new Error('this member is further than that')
+      throw new Error('this member is not that far behind')
     } else if (stateWanted === null || snapshot.index < stateWanted) {
-      throw new Error('this member did not ask for that')
+      throw new Error('this member did not request a snapshot')
     }
   }
 
@@ -210,7 +210,7 @@ export class SnapshotInbox {
     if (header.from !== stream.from && header.term <= stream.term) {
       throw new Error('another snapshot is being received')
     }
-    const cause = new Error('a newer stream took its place')
+    const cause = new Error('a newer stream replaced it')
     this.#abort(stream, cause)
     for (const waiting of stream.answers.splice(0)) waiting.reject(cause)
   }
@@ -258,7 +258,7 @@ export class SnapshotInbox {
 
   #check(stream: Stream): void {
     if (stream.failed !== undefined) throw stream.failed
-    if (this.#stream !== stream) throw new Error('the stream was given up')
+    if (this.#stream !== stream) throw new Error('the stream was aborted')
   }
 
   #forget(stream: Stream): void {

@@ -15,8 +15,8 @@ export interface SnapshotOutboxNeeds {
   readonly transport: Transport
   post(message: RaftToApi): void
   /**
-   * Returns the snapshot with the membership of the state machine, or with that of the log if it
-   * has none.
+   * Returns the snapshot with the membership of the state machine, or with that of the log without
+   * one.
    */
   complete(snapshot: SnapshotMeta): SnapshotMeta
   report(peer: NodeId, outcome: 'finished' | 'failed'): void
@@ -104,7 +104,7 @@ export class SnapshotOutbox {
   wantedBy(peer: NodeId, atLeast: LogIndex): void {
     if (this.#streamTo(peer) !== null) return
     if (this.#streams.size >= this.#limits.streamsMax) this.#wait(peer, atLeast)
-    else this.#open(peer, atLeast, 'nobody waits')
+    else this.#open(peer, atLeast, 'no report')
   }
 
   take(answer: SnapshotOutAnswer): void {
@@ -149,7 +149,7 @@ export class SnapshotOutbox {
     this.#waiting.set(peer, { term: this.#needs.term, atLeast: atLeast ?? known?.atLeast ?? null })
   }
 
-  #open(peer: NodeId, atLeast: LogIndex | null, core: 'core waits' | 'nobody waits'): void {
+  #open(peer: NodeId, atLeast: LogIndex | null, core: 'core waits' | 'no report'): void {
     this.#waiting.delete(peer)
     this.#delivered.delete(peer)
     this.#unserved.add(peer)
@@ -213,7 +213,7 @@ export class SnapshotOutbox {
       const { commit } = this.#needs
       this.#delivered.set(stream.to, { index: stream.snapshot.index, bytes: stream.bytes, commit })
     }
-    // Before the report to the core, which may request another snapshot for this peer.
+    // First, because the core may request another snapshot for this peer.
     this.#openNext()
     if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')
   }
@@ -223,7 +223,7 @@ export class SnapshotOutbox {
     for (const [peer, { term, atLeast }] of this.#waiting) {
       this.#waiting.delete(peer)
       if (term !== this.#needs.term || this.#streamTo(peer) !== null) continue
-      this.#open(peer, atLeast, 'nobody waits')
+      this.#open(peer, atLeast, 'no report')
       return
     }
   }

@@ -1,11 +1,10 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * CRC-32 (ISO 3309) continued from `seed`. Records are a chain: the seed of each is the checksum of
- * the one before, so a record that is intact but in the wrong place is seen too.
+ * Returns the CRC-32 (ISO 3309) continued from `seed`. Records are chained: the seed of each is the
+ * checksum of the previous one, so an intact record in the wrong place is detected too.
  *
- * The runtime's own is used because it runs at three times the speed of the best table-driven one
- * here.
+ * The function of the runtime is used because it is three times as fast as a table-driven one here.
  */
 export function checksum(bytes: Uint8Array, seed: number): number {
   return crc32(bytes, seed)

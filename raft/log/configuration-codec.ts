@@ -3,8 +3,9 @@ import { logIndex, term } from '../core/types.ts'
 import type { Configuration, HardState, MemberInfo, NodeId, SnapshotMeta } from '../core/types.ts'
 
 /**
- * Configurations are rare and small, so they are kept as JSON: readable in a dump, open to new
- * fields. What a member has not is left out, as it was before there were such facts.
+ * Encodes a configuration as JSON: they are rare and small, and JSON is readable in a dump and
+ * extensible. Optional fields without a value are omitted, as in logs from before these fields
+ * existed.
  */
 export function encodeConfiguration(configuration: Configuration): Uint8Array {
   const members = configuration.members.map(({ replaces, addedMs, ...member }) => ({
@@ -15,7 +16,7 @@ export function encodeConfiguration(configuration: Configuration): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ ...configuration, members }))
 }
 
-/** @returns null when the bytes are no configuration */
+/** @returns null when the bytes are not a configuration */
 export function decodeConfiguration(bytes: Uint8Array): Configuration | null {
   let value: unknown
   try {
@@ -42,7 +43,7 @@ function isNodeId(value: unknown): value is NodeId {
   return Number.isSafeInteger(value) && typeof value === 'number' && value >= 1
 }
 
-/** As it is stored: facts that a member has not are left out. */
+/** The stored form: optional fields without a value are omitted. */
 type StoredMember = Omit<MemberInfo, 'replaces' | 'addedMs'> &
   Partial<Pick<MemberInfo, 'replaces' | 'addedMs'>>
 type StoredConfiguration = Omit<Configuration, 'members'> & { readonly members: readonly StoredMember[] }

@@ -3,9 +3,9 @@ import { checksum } from './checksum.ts'
 import { formatVersion, getU64, logIdBytes, putU64 } from './layout.ts'
 
 /*
- * Where a log ended when it was closed. An interrupted write and a lost tail look alike, so without
- * this a disk that forgets the last writes of a stopped member would be believed. It is a lower
- * bound: it stays true while the log grows, and a log without one is read all the same.
+ * The end of a log when it was closed. An interrupted write and a lost tail look alike, so without
+ * this a disk that lost the last writes of a stopped member would go unnoticed. It is a lower
+ * bound: it stays valid while the log grows, and a log without an end mark is readable.
  *
  *   file `end`
  *   magic 8 | format u32 | checksum u32 | log id 8 | segment number u32 | chain u32 | sequence u64
@@ -16,7 +16,7 @@ export type EndMark = {
   readonly segment: number
   /** Checksum of the last record. */
   readonly chain: number
-  /** Of the next group. */
+  /** Sequence of the next group. */
   readonly sequence: number
 }
 
@@ -25,9 +25,9 @@ const unfinishedEndMarkName = 'end.new'
 const magic = new Uint8Array([0x4f, 0x52, 0x43, 0x48, 0x45, 0x4e, 0x44, 0x0a])
 const markLength = 40
 
-/** The whole new one or the whole old one, durable. @throws LogError */
+/** Replaces the end mark atomically and durably. @throws LogError */
 export function writeEndMark(disk: LogDisk, mark: EndMark): void {
-  // Left behind by a process that ended here.
+  // Left by a process that crashed here.
   if (disk.list().includes(unfinishedEndMarkName)) disk.remove(unfinishedEndMarkName)
   const file = disk.open(unfinishedEndMarkName, 'create')
   try {
@@ -41,7 +41,7 @@ export function writeEndMark(disk: LogDisk, mark: EndMark): void {
 }
 
 /**
- * @returns null when there is none, `damaged` when nobody can tell what it said
+ * @returns null without an end mark, `damaged` when it is unreadable
  *
  * @throws LogError
  */

@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts'
 import { logIndex } from '../core/types.ts'
 import type { LogIndex } from '../core/types.ts'
 
-/** Where one entry's record lies, and the checksum its own continues. */
+/** The place of an entry's record, and the checksum that its own checksum continues. */
 export type EntryPlace = {
   readonly segment: number
   readonly offset: number
@@ -13,11 +13,11 @@ export type EntryPlace = {
 const slotsMin = 1024
 
 /**
- * Index -> place, in four flat arrays: 16 bytes per entry. It is as long as the log between base
- * and last index, which is bounded by whoever cuts the log; what a cut frees is given back.
+ * Index -> place, in four flat arrays: 16 bytes per entry. It covers the log between base and last
+ * index, which compaction limits; compaction also returns memory.
  *
  *     slots   . . . . [first] . . . . . [first + count - 1] . . .
- *             ^ head: freed by cuts, moved away when it is more than half
+ *             ^ head: freed by compaction, removed when it is more than half
  */
 export class EntryIndex {
   #segments = new Uint32Array(slotsMin)
@@ -28,12 +28,12 @@ export class EntryIndex {
   #count = 0
   #first: number
 
-  /** @param first the index the first entry will have */
+  /** @param first the index of the first entry */
   constructor(first: LogIndex) {
     this.#first = first
   }
 
-  /** The lowest index that has a place, or would have: the next one when empty. */
+  /** The lowest index with a place, or the index of the next entry when empty. */
   get first(): LogIndex {
     return logIndex(this.#first)
   }
@@ -69,14 +69,14 @@ export class EntryIndex {
     return index >= this.#first && index < this.#first + this.#count
   }
 
-  /** Of all records together. Looks at each. */
+  /** Size of all records together. Iterates over all of them. */
   get bytes(): number {
     let bytes = 0
     for (let at = 0; at < this.#count; at++) bytes += this.#lengths[this.#head + at] ?? 0
     return bytes
   }
 
-  /** Forgets everything below `first`. */
+  /** Removes everything below `first`. */
   compact(first: LogIndex): void {
     if (first <= this.#first) return
     const gone = Math.min(first - this.#first, this.#count)
@@ -86,7 +86,7 @@ export class EntryIndex {
     if (this.#head * 2 > this.#segments.length) this.#makeRoom()
   }
 
-  /** Forgets everything; the next entry is `first`. */
+  /** Removes everything; the next entry is `first`. */
   reset(first: LogIndex): void {
     this.#first = first
     this.#count = 0

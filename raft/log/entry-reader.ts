@@ -6,7 +6,7 @@ import { damagedInUse } from './errors.ts'
 import { decodeRecord } from './group-decoder.ts'
 import type { Segment } from './segment.ts'
 
-/** Bytes between two wanted records that are worth reading over instead of reading twice. */
+/** Bytes between two wanted records up to which one read of both is cheaper than two reads. */
 const gapBytesMax = 64 * 1024
 
 /** Returns the places of the entries from `from` on that one read of one file covers. */

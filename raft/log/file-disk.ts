@@ -20,7 +20,7 @@ import { LogError } from './errors.ts'
 export class FileDisk implements LogDisk {
   readonly #directory: string
 
-  /** Makes the directory when it is not there. @throws LogError */
+  /** Creates the directory if it does not exist. @throws LogError */
   constructor(directory: string) {
     this.#directory = directory
     translate(`make directory ${directory}`, () => makeDurably(resolve(directory)))
@@ -102,7 +102,10 @@ class RealFile implements LogFile {
   }
 }
 
-/** A log whose directory a power cut takes away is forgotten without a trace, its vote with it. */
+/**
+ * Creates a directory durably. If a power failure removed the directory, the log and its vote would
+ * be lost without a trace.
+ */
 function makeDurably(directory: string): void {
   const made = makeDirectoriesSync(directory)
   if (made === null) return
@@ -118,7 +121,7 @@ function syncEntries(directory: string): void {
   }
 }
 
-const makeRoom = 'make room and start this member again, nothing it acknowledged is lost'
+const makeRoom = 'free some space and restart this member, nothing that it acknowledged is lost'
 const noRoom = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 const remedies: ReadonlyMap<string, string> = new Map([
@@ -127,7 +130,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EISDIR', 'move away the directory that stands in its place'],
   ['ENOTDIR', 'move away the file that stands in its place'],
   ['EEXIST', 'move away the file that stands in its place'],
-  ['ELOOP', 'its links lead in a circle: bring back the file itself'],
+  ['ELOOP', 'its symbolic links form a loop: restore the file itself'],
   ['EROFS', 'the file system is read-only: give another --data-dir'],
 ])
 

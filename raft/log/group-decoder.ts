@@ -34,13 +34,13 @@ export type LogRecord =
   | { readonly kind: 'tail'; readonly index: LogIndex; readonly term: Term }
   | { readonly kind: 'seal'; readonly next: number }
 
-/** A record and its place, relative to the bytes it was read from. */
+/** A record and its place, relative to the bytes that it was read from. */
 export type PlacedRecord = {
   readonly record: LogRecord
   readonly offset: number
   readonly length: number
   readonly seed: number
-  /** Its own checksum: the seed of the next. */
+  /** Checksum of this record: the seed of the next. */
   readonly chain: number
 }
 
@@ -66,7 +66,7 @@ export function decodeGroupHeader(bytes: Uint8Array, at: number): GroupHeader | 
 }
 
 /**
- * @param bytes header, body and whatever follows
+ * @param bytes header, body and anything after it
  * @returns null when any record, their number or the mark at the end is not as it was written
  */
 export function decodeGroup(bytes: Uint8Array, header: GroupHeader): readonly PlacedRecord[] | null {
@@ -87,8 +87,8 @@ export function decodeGroup(bytes: Uint8Array, header: GroupHeader): readonly Pl
 }
 
 /**
- * @returns null when the bytes at `offset` are no intact record that continues `seed` and ends by
- * `end`
+ * @returns null unless the bytes at `offset` are an intact record that continues `seed` and ends by
+ *   `end`
  */
 export function decodeRecord(
   bytes: Uint8Array,
@@ -148,7 +148,7 @@ const kindNames = {
 function decodeEntry(kind: Entry['kind'], body: Uint8Array): Entry | null {
   const place = decodePlace(body)
   if (place === null || place.index === 0) return null
-  // Written out, not spread: this happens for every entry.
+  // No spread, for speed: this runs for every entry.
   const { index, term: entryTerm } = place
   const data = body.subarray(entryHeaderBytes)
   switch (kind) {
@@ -163,7 +163,7 @@ function decodeEntry(kind: Entry['kind'], body: Uint8Array): Entry | null {
   }
 }
 
-/** What stands in front of most records. */
+/** Decodes the beginning of most records. */
 function decodePlace(body: Uint8Array): { readonly index: LogIndex; readonly term: Term } | null {
   if (body.length < entryHeaderBytes) return null
   const view = viewOf(body)

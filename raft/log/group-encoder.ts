@@ -21,7 +21,7 @@ import {
 } from './layout.ts'
 import type { RecordKind } from './layout.ts'
 
-/** Where an entry's record lies within its group, and the checksum it continues. */
+/** The place of an entry's record within its group, and the checksum that it continues. */
 export type PlacedEntry = {
   readonly index: LogIndex
   readonly offset: number
@@ -39,7 +39,7 @@ export type GroupPosition = {
 
 const scratchBytesKept = 4 * 1024 * 1024
 
-/** Writes one group into a buffer that is used again for the next. */
+/** Encodes one group into a buffer that is reused for the next. */
 export class GroupEncoder {
   #bytes = new Uint8Array(64 * 1024)
   #view = new DataView(this.#bytes.buffer)
@@ -135,7 +135,7 @@ export class GroupEncoder {
     view.setUint32(0, groupMagic, true)
     view.setUint32(8, position.seed, true)
     view.setUint32(12, bodyEnd - groupHeaderBytes, true)
-    // The first holds this header, which is dense.
+    // The first sector contains this header, which is dense.
     view.setUint32(16, countSparseSectors(bytes.subarray(sectorBytes)), true)
     view.setUint32(20, position.segment, true)
     putU64(view, 24, position.sequence)

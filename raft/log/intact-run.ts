@@ -6,7 +6,7 @@ import type { LogRecord, PlacedRecord } from './group-decoder.ts'
 
 export type EntryId = { readonly index: LogIndex; readonly term: Term }
 
-/** One intact group and where it lies. */
+/** One intact group and its place. */
 export type IntactGroup = {
   readonly segment: number
   readonly offset: number
@@ -18,19 +18,18 @@ export type IntactGroup = {
 }
 
 /**
- * What an unbroken run of intact groups says, from whatever group it begins with. Each group
- * continues the checksum and the sequence of the one before it, so nothing that was written between
- * two of them is missing.
+ * The content of an unbroken run of intact groups, beginning with any group. Each group continues
+ * the checksum and the sequence of the previous one, so no write between two of them is missing.
  */
 export class IntactRun {
-  /** The last one; null when the run has none. */
+  /** The last base; null without one in the run. */
   base: SnapshotMeta | null = null
   hardState: HardState | null = null
-  /** The last one, of an entry or of a base; null when the run has none. */
+  /** The last configuration, of an entry or of a base; null without one in the run. */
   configuration: Configuration | null = null
-  /** The last entry; null when the run names none. */
+  /** The last entry; null without one in the run. */
   last: EntryId | null = null
-  /** Places of the entries; null when the run names none. */
+  /** Places of the entries; null without entries in the run. */
   index: EntryIndex | null = null
   readonly firstSequence: number
   #chain: number

@@ -1,16 +1,16 @@
 const MiB = 1024 * 1024
 
-/** Bounds of the work that a log does in the background. */
+/** Limits of the background work of a log. */
 export type LogLimits = {
-  /** When the first scrub begins after the start, and how long after one the next. */
+  /** Delay of the first scrub after the start, and between the end of a scrub and the next. */
   readonly scrubFirstMs: number
   readonly scrubPeriodMs: number
-  /** Read in one turn, between which appends go first; one record may be larger. */
+  /** Read in one turn, before pending appends; one record may be larger. */
   readonly scrubTurnBytes: number
   readonly scrubPauseMs: number
   /**
-   * A damaged log is written anew while it runs when no more is left of it; until then the base has
-   * to move up.
+   * A damaged log is rewritten while it runs if it is no larger than this; until then it has to be
+   * compacted.
    */
   readonly rewriteBytesMax: number
 }

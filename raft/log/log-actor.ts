@@ -18,40 +18,40 @@ import type {
 } from './log-protocol.ts'
 import type { LogRepair, RepairableLog } from './repairable-log.ts'
 
-/** Above every index: read on to the end. */
+/** Above every index: read to the end. */
 const endless = logIndex(Number.MAX_SAFE_INTEGER)
 
 type Write = Extract<RaftToLog, { kind: 'write' }>
 
-/** A log that is damaged, and what opens it once it is repaired. */
+/** A damaged log, and the function that opens it once it is repaired. */
 export type DamagedLog = {
   readonly log: RepairableLog
-  /** @throws LogError when what is given does not suffice */
+  /** @throws LogError when the repair is not sufficient */
   readonly repaired: (repair: LogRepair) => LogStore
 }
 
 export type LogActorOptions = {
   readonly store: LogStore | DamagedLog
   readonly raft: Channel<LogToRaft, RaftToLog>
-  /** Whoever reads committed entries at its own pace; null when nobody does. */
+  /** The reader of committed entries; null without one. */
   readonly api: Channel<LogToApi, ApiToLog> | null
-  /** Why these entries must not become durable; null: they may. */
+  /** Returns why these entries must not become durable; null: they may. */
   readonly refuse: (entries: readonly Entry[]) => string | null
   /** Measures the disk. */
   readonly clock: Clock
-  /** Called after each group commit was answered: time for the log to write ahead. */
+  /** Called after each group commit was acknowledged: time to write zeros ahead. */
   readonly prepare: (() => void) | null
-  /** What the log takes on its disk; told with each group. */
+  /** Returns the size of the log on disk; sent with each group commit. */
   readonly measure?: () => LogSize
-  /** What looks through the log in the background; unset: nothing does. */
+  /** Background verification of the log; unset: none. */
   readonly scrub?: { readonly limits: LogLimits; readonly wal: () => LogScrubOptions['wal'] }
-  /** The log failed and both neighbours were told: the process must stop. */
+  /** The log failed and both other threads were notified: the process must stop. */
   readonly onFailed: (failed: LogFailed) => void
 }
 
 /**
- * The log thread's whole life: serves messages in the order they came. It waits for the disk in
- * every call; whatever arrives meanwhile becomes the next group.
+ * The log thread: handles messages in order. Each operation waits for the disk; the messages that
+ * arrive during it form the next group.
  */
 export class LogActor {
   readonly #options: LogActorOptions
@@ -68,7 +68,7 @@ export class LogActor {
     this.#store = 'log' in store ? null : store
   }
 
-  /** Says what was found and begins to serve. */
+  /** Sends what was found and begins to handle messages. */
   start(): void {
     const { raft, api } = this.#options
     raft.onMessages((messages) => this.#guard(() => this.#serveRaft(messages)))
@@ -180,13 +180,13 @@ export class LogActor {
     this.#prepareSoon()
   }
 
-  /** In a turn of its own, so that the answer leaves first. */
+  /** Runs in a later turn, so that the acknowledgement is sent first. */
   #prepareSoon(): void {
     const { clock, prepare } = this.#options
     if (prepare !== null) clock.soon(() => this.#guard(prepare))
   }
 
-  /** @returns why there is nothing to answer, or null when there was */
+  /** @returns why there is no result, or null when there is one */
   #read(
     from: LogIndex,
     to: LogIndex | null,
@@ -203,7 +203,7 @@ export class LogActor {
   }
 
   /**
-   * A failure of the log is told to everyone who waits for an answer, once, and ends the service.
+   * Runs an action. A failure of the log is sent once to both other threads, and ends the service.
    */
   #guard(action: () => void): void {
     if (this.#over) return

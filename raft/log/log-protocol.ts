@@ -5,8 +5,8 @@ import type { LogErrorCode } from './errors.ts'
 import type { EntryId } from './intact-run.ts'
 
 /*
- * What the log thread and its two neighbours say to each other. Messages of one neighbour are
- * served in order; consecutive writes that arrived together are one group commit.
+ * The messages between the log thread and the two other threads. Messages of one thread are handled
+ * in order; consecutive writes that arrived together form one group commit.
  */
 
 export type RaftToLog =
@@ -20,18 +20,19 @@ export type RaftToLog =
   /** Answered by `compacted`. At or below the present base it does nothing. */
   | { readonly kind: 'compact'; readonly base: SnapshotMeta }
   /**
-   * Answers `damaged`: repair the log with what is given. Answered by `opened`, or by
-   * `repair-wants` when entries are missing. @param covered what the database durably holds @param
-   * entries of a peer, as `repair-wants` says
+   * Answers `damaged`: repair the log. Answered by `opened`, or by `repair-wants` when entries are
+   * missing.
+   * @param covered the snapshot metadata of the database
+   * @param entries entries of a peer, as requested by `repair-wants`
    */
   | { readonly kind: 'repair'; readonly covered: SnapshotMeta; readonly entries: readonly Entry[] }
-  /** Closes the log. Answered by `stopped`, the last word. */
+  /** Closes the log. Answered by `stopped`, the last message. */
   | { readonly kind: 'stop' }
 
 export type LogToRaft =
-  /** The first word: what was found on disk. */
+  /** The first message: the content of the log. */
   | { readonly kind: 'opened'; readonly recovered: RecoveredLog }
-  /** The first word instead: the log is damaged, and serves nothing until it is repaired. */
+  /** The first message for a damaged log, which is not readable until it is repaired. */
   | ({ readonly kind: 'damaged' } & DamageSummary)
   /** These entries are missing; the last one that is sent must be `anchor`. */
   | { readonly kind: 'repair-wants'; readonly first: LogIndex; readonly anchor: EntryId }
@@ -47,9 +48,9 @@ export type LogToRaft =
   | {
       readonly kind: 'persisted'
       readonly ticket: PersistTicket
-      /** How long the disk took for the group. */
+      /** Duration of the group commit. */
       readonly syncMs: number
-      /** How many writes were in the group. */
+      /** Number of writes in the group. */
       readonly writes: number
       /** null: not known. */
       readonly size: LogSize | null
@@ -58,32 +59,32 @@ export type LogToRaft =
   | { readonly kind: 'fetch-refused'; readonly id: number; readonly reason: ReadRefusal }
   /** Durable: nothing at or below this index is in the log. */
   | { readonly kind: 'compacted'; readonly index: LogIndex }
-  /** Instead of any answer; nothing follows. The member must stop. */
+  /** Replaces any response; nothing follows. The member must stop. */
   | LogFailed
   | { readonly kind: 'stopped' }
 
-/** What is known of a damaged log. */
+/** The known state of a damaged log. */
 export type DamageSummary = {
-  /** The log begins there, or later where the damage swallowed that. */
+  /** The base of the log; the real base may be later if it is in the damaged part. */
   readonly base: SnapshotMeta
   readonly lastIndex: LogIndex
-  /** The latest that is intact: where peers are. */
+  /** The latest intact one: it names the peers. */
   readonly configuration: Configuration
   readonly logId: string
-  /** Why the log is refused where it cannot be repaired, in one line. */
+  /** Why the log is refused if it cannot be repaired, in one line. */
   readonly refusal: string
 }
 
-/** What a log takes on its disk. */
+/** Size of a log on disk. */
 export type LogSize = { readonly segments: number; readonly bytes: number }
 
 export type ApiToLog = {
   readonly kind: 'read'
   readonly id: number
   readonly from: LogIndex
-  /** Included. The reader asks for no more than it knows to be committed. */
+  /** Included. At most the commit index that the reader knows. */
   readonly to: LogIndex
-  /** At least one entry is answered, then up to this many bytes. */
+  /** At least one entry is returned, then up to this many bytes. */
   readonly bytesMax: number
 }
 
@@ -92,7 +93,7 @@ export type LogToApi =
   | { readonly kind: 'read-refused'; readonly id: number; readonly reason: ReadRefusal }
   | LogFailed
 
-/** `cut`: replaced by state. `missing`: not written yet. */
+/** `cut`: compacted. `missing`: not written yet. */
 export type ReadRefusal = 'cut' | 'missing'
 
 export type LogFailed = {

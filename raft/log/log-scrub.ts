@@ -12,19 +12,19 @@ export type LogScrubOptions = {
   readonly guard: (turn: () => void) => void
   /** One line. */
   readonly found: (line: string) => void
-  /** One line: what was found last is gone. */
+  /** One line: the last damage found is repaired. */
   readonly repaired: (line: string) => void
-  /** A pass is over. */
+  /** A pass is complete. */
   readonly passed: () => void
 }
 
 /**
- * Reads the log again and again, slowly, and has what is damaged written anew. What the page cache
- * holds is not read from the disk, so rot of a file shows once its pages were dropped.
+ * Reads the log repeatedly and slowly, and has damaged parts rewritten. Data in the page cache is
+ * not read from the disk, so corruption of a file is found only once its pages were evicted.
  */
 export class LogScrub {
   readonly #options: LogScrubOptions
-  /** What was found and is not repaired yet; null: nothing. */
+  /** The damage that was found and is not repaired yet; null: none. */
   #finding: string | null = null
 
   constructor(options: LogScrubOptions) {
@@ -35,11 +35,11 @@ export class LogScrub {
     this.#after(this.#options.limits.scrubFirstMs, scrubStart)
   }
 
-  /** The base moved up, or cannot move: tries to write the log anew. */
+  /** The log was compacted, or cannot be: tries to rewrite it. */
   repair(): void {
     const { wal, limits, repaired } = this.#options
     if (this.#finding === null || !wal.rewrite(limits.rewriteBytesMax)) return
-    const line = `repaired: ${this.#finding}; the log was written anew`
+    const line = `repaired: ${this.#finding}; the log was rewritten`
     this.#finding = null
     repaired(line)
   }

@@ -7,7 +7,7 @@ import { noHardState } from './configuration-codec.ts'
 type TermRun = RecoveredLog['termRuns'][number]
 type PlacedConfiguration = RecoveredLog['configurations'][number]
 
-/** Everything about a log except where its bytes are. One writer: the store it belongs to. */
+/** The metadata of a log except the places of its bytes. Written only by the store that owns it. */
 export class LogShape {
   #base: SnapshotMeta
   #hardState: HardState = noHardState
@@ -42,14 +42,16 @@ export class LogShape {
     this.#hardState = hardState
   }
 
-  /** Recovery only: the entries between the base and here are in files that were removed. */
+  /**
+   * For recovery only: the entries between the base and this index are in files that were removed.
+   */
   skipTo(tail: { readonly index: LogIndex; readonly term: Term }): void {
     assert(this.#runs.length === 0, 'a skip precedes every entry')
     this.#lastIndex = tail.index
     this.#lastTerm = tail.term
   }
 
-  /** Puts one entry behind the last, or in the place of one and everything behind that. */
+  /** Appends an entry, or replaces an entry and everything after it. */
   put(entry: Entry): void {
     assert(entry.index > this.#base.index, 'an entry lies above the base')
     assert(entry.index <= this.#lastIndex + 1, 'entries are consecutive')
@@ -75,10 +77,10 @@ export class LogShape {
   }
 
   compact(base: SnapshotMeta): void {
-    assert(base.index > this.#base.index, 'a cut moves the base up')
-    assert(base.index <= this.#lastIndex, 'a cut stays within the log')
+    assert(base.index > this.#base.index, 'a compaction moves the base up')
+    assert(base.index <= this.#lastIndex, 'a compaction stays within the log')
     const cutRun = this.#runs.findLast((one) => one.first <= base.index)
-    assert((cutRun?.term ?? base.term) === base.term, 'a cut names the term of its entry')
+    assert((cutRun?.term ?? base.term) === base.term, 'a compaction names the term of its entry')
     this.#base = base
     const first = logIndex(base.index + 1)
     while (this.#runs.length > 1 && (this.#runs[1] as TermRun).first <= first) this.#runs.shift()

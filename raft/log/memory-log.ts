@@ -5,16 +5,14 @@ import type { LogStore, LogWrite, RecoveredLog } from '../ports.ts'
 import { LogError } from './errors.ts'
 import { LogShape } from './log-shape.ts'
 
-/**
- * The log without a disk: the reference, and what a member that need not survive its process uses.
- */
+/** A log in memory: the reference implementation, and the log of members without durable state. */
 export class MemoryLog implements LogStore {
   readonly recovered: RecoveredLog
   readonly #shape: LogShape
   /** `#entries[0]` has index base + 1. */
   #entries: Entry[] = []
 
-  /** @param left by an earlier log, to go on as if after a restart */
+  /** @param left an earlier log, to continue as after a restart */
   constructor(left?: MemoryLog) {
     this.#shape = left === undefined ? new LogShape(noSnapshot) : left.#shape
     if (left !== undefined) this.#entries = left.#entries
@@ -41,8 +39,7 @@ export class MemoryLog implements LogStore {
   read(from: LogIndex, to: LogIndex, bytesMax: number): readonly Entry[] {
     assert(from <= to, 'a read runs upward')
     const base = this.#shape.base.index
-    if (from <= base)
-      throw new LogError('cut', `entry ${from} was cut from the log, which begins after ${base}`)
+    if (from <= base) throw new LogError('cut', `entry ${from} was compacted, the log begins after ${base}`)
     const last = this.#shape.lastIndex
     if (from > last) throw new LogError('missing', `entry ${from} is not in the log, which ends at ${last}`)
     const entries: Entry[] = []
@@ -63,6 +60,6 @@ export class MemoryLog implements LogStore {
   }
 
   close(): void {
-    // Nothing is held: a restart goes on with what is here.
+    // Nothing to release: a restart continues with the same entries.
   }
 }

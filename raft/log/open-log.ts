@@ -4,15 +4,15 @@ import type { LogSize } from './log-protocol.ts'
 import { Wal } from './wal.ts'
 import type { WalOptions } from './wal.ts'
 
-/** What a log actor is given to serve a log on disk. */
+/** The options of a log actor for a log on disk. */
 export type OpenedLog = Pick<LogActorOptions, 'store'> & {
   readonly prepare: () => void
   readonly measure: () => LogSize
-  /** Once it is whole. */
+  /** Only once the log is intact. */
   readonly wal: () => Wal
 }
 
-/** Opens the log of a member, whole or damaged. @throws LogError when nothing can repair it */
+/** Opens the log of a member, intact or damaged. @throws LogError when it cannot be repaired */
 export function openLog(options: WalOptions): OpenedLog {
   const opened = Wal.openOrSalvage(options)
   let wal = opened instanceof Wal ? opened : null

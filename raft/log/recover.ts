@@ -22,10 +22,10 @@ import type { FoundGroup } from './scan.ts'
 import { checkPreamble, SegmentWindow } from './segment.ts'
 import type { LogOwner, Segment } from './segment.ts'
 
-/** A log as it was left, and where the next group goes. */
+/** The recovered files of a log, and the place of the next group. */
 export type RecoveredFiles = {
   readonly logId: Uint8Array
-  /** Ascending, without holes, the last one not sealed. */
+  /** Ascending, consecutive, the last one not sealed. */
   readonly segments: Segment[]
   readonly shape: LogShape
   readonly index: EntryIndex
@@ -38,11 +38,11 @@ export type RecoveredFiles = {
 const windowBytes = 1024 * 1024
 
 /**
- * Reads all there is. What the power cut interrupted is taken away; anything else that is not as it
- * was written is refused.
+ * Reads the whole log. An interrupted write is removed; any other difference from what was written
+ * is refused.
  *
- * @param owner whose log it should be
- * @returns null when there is no log yet
+ * @param owner the expected owner of the log
+ * @returns null without a log
  * @throws LogError
  */
 export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
@@ -61,8 +61,8 @@ export function recover(disk: LogDisk, owner: LogOwner): RecoveredFiles | null {
 }
 
 /**
- * Cutting removes the oldest first, but a crash may bring some back: what lies before a hole was
- * cut.
+ * Returns the last consecutive run of segments. Compaction removes the oldest first, but a crash
+ * may bring some back: segments before a gap were removed.
  */
 export function lastRun(numbers: readonly number[]): readonly number[] {
   let start = numbers.length - 1
@@ -75,7 +75,7 @@ class Recovery {
   readonly #owner: LogOwner
   readonly #run: readonly number[]
   readonly #segments: Segment[] = []
-  /** Done once everything was judged: a log that is refused is left as it was found. */
+  /** Executed once everything was checked: a refused log is not modified. */
   readonly #repairs: { readonly report: string | null; readonly action: () => void }[] = []
   #shape: LogShape | null = null
   #index = new EntryIndex(logIndex(1))
@@ -125,7 +125,7 @@ class Recovery {
     }
   }
 
-  /** What was promised durable by the time the log was closed is there. */
+  /** Checks that everything is present that was durable when the log was closed. */
   #checkEnd(end: EndMark): void {
     if (!sameBytes(end.logId, present(this.#logId, 'a preamble was read'))) {
       throw new LogError('foreign', `log ${endMarkName} belongs to another log; ${replaceMember}`)
@@ -134,7 +134,7 @@ class Recovery {
     const same = sequence > end.sequence || (sequence === end.sequence && this.#chain === end.chain)
     if (same) return
     const last = present(this.#segments.at(-1), 'a segment was read')
-    throw damaged(last.name, last.end, 'what it held behind that when it was closed is gone')
+    throw damaged(last.name, last.end, 'what followed when the log was closed is missing')
   }
 
   /** @returns whether it is sealed */
@@ -182,7 +182,7 @@ class Recovery {
       if (found.kind === 'end') return false
       if (found.kind === 'interrupted' && segment.end > preambleBytes) {
         this.#repairs.push({
-          report: `took away an interrupted write of ${found.bytes} bytes at byte ${segment.end} of log ${name}`,
+          report: `removed an interrupted write of ${found.bytes} bytes at byte ${segment.end} of log ${name}`,
           action: () => {
             file.truncate(segment.end)
             file.sync()
@@ -197,7 +197,8 @@ class Recovery {
         throw damaged(name, found.offset, 'another write is in the place of its head')
       for (const placed of found.records) {
         if (placed.record.kind === 'seal') {
-          if (placed.record.next !== number + 1) throw damaged(name, found.offset, 'its seal names another')
+          if (placed.record.next !== number + 1)
+            throw damaged(name, found.offset, 'its seal names another segment')
           scanner.forgetSeal(found)
         } else if (isHead) this.#head(name, found, placed)
         else this.#record(segment, found, placed)
@@ -209,8 +210,8 @@ class Recovery {
   }
 
   /**
-   * The first head read says where the log begins; the others must agree with what was read by
-   * then.
+   * Reads a head record. The first head gives the beginning of the log; later heads must agree with
+   * what was read before them.
    */
   #head(name: string, group: FoundGroup, { record }: PlacedRecord): void {
     const shape = this.#shape
@@ -276,9 +277,9 @@ class Recovery {
   }
 
   /**
-   * A segment is made before its predecessor is sealed, and nothing is appended to it before that.
-   * So one that follows an unsealed segment is the newest and holds its head only; it is made again
-   * when needed.
+   * Removes an unfinished segment. A segment is created before its predecessor is sealed, and
+   * nothing is appended to it before that. So a segment after an unsealed one is the newest and
+   * contains only its head; it is created again when needed.
    */
   #withdrawUnfinished(unsealed: number, next: number, afterNext: number | undefined): void {
     const name = segmentName(next)
@@ -299,9 +300,9 @@ class Recovery {
   }
 
   /**
-   * What can be read need not be on disk: it may be a write whose sync was interrupted, or failed
-   * and left the cache looking clean. Only the last group of a segment can be such a write, so
-   * these are written once more.
+   * Makes what was read durable. It may be a write whose sync was interrupted, or failed and left
+   * clean pages in the cache. Only the last group of a segment can be such a write, so these are
+   * written again.
    */
   #makeDurable(): void {
     for (const segment of this.#segments.slice(-2)) {
@@ -317,8 +318,8 @@ class Recovery {
 const headKinds = ['base', 'tail', 'hard-state'] as const
 
 /**
- * The first group of a segment is believed without one before it, so it has to be what only a head
- * is.
+ * Returns whether the group is a complete head. The first group of a segment has no predecessor to
+ * verify it, so its content is checked.
  */
 function isWholeHead({ records }: FoundGroup): boolean {
   return (

@@ -16,17 +16,17 @@ import type { Salvage } from './salvage.ts'
 import type { LogOwner } from './segment.ts'
 import type { IntactRun } from './intact-run.ts'
 
-/** What is given to repair a log. */
+/** The data for the repair of a log. */
 export type LogRepair = {
-  /** What this member's own database durably holds; null: not known. */
+  /** The snapshot metadata of this member's database; null: not known. */
   readonly covered: SnapshotMeta | null
-  /** Of a peer: from the first missing one to the anchor. */
+  /** Entries of a peer: from the first missing one to the anchor. */
   readonly entries: readonly Entry[]
 }
 
 /**
- * A log that recovery refused, and of which enough is intact to know what is missing. Nothing may
- * be appended to it.
+ * A log that recovery refused, with enough intact parts to know what is missing. It cannot be
+ * appended to.
  */
 export class RepairableLog {
   readonly damage: LogDamage
@@ -37,7 +37,7 @@ export class RepairableLog {
   readonly #salvage: Salvage
   readonly #lastSegment: number
 
-  /** @returns null when what is missing cannot be told: the refusal stands */
+  /** @returns null when it is not known what is missing: the refusal stands */
   static find(disk: LogDisk, owner: LogOwner, cause: LogError): RepairableLog | null {
     if (cause.code !== 'damaged' && cause.code !== 'missing-segment') return null
     const numbers = disk
@@ -53,7 +53,7 @@ export class RepairableLog {
       const lastSegment = present(numbers.at(-1), 'there is a segment')
       return new RepairableLog({ disk, owner, cause, found, damage, lastSegment })
     } catch (other) {
-      // What else is wrong with it says less than the first finding.
+      // Further damage matters less than the first finding.
       if (other instanceof LogError && other.code !== 'io') return null
       throw other
     }
@@ -80,10 +80,10 @@ export class RepairableLog {
   }
 
   /**
-   * Writes the log anew, so that recovery finds it whole. A crash leaves it as it was or repaired.
+   * Rewrites the log, so that recovery finds it intact. A crash leaves it as it was or repaired.
    *
-   * @returns one line on what was done
-   * @throws LogError the refusal, when what is given does not suffice; `io`, `disk-full`
+   * @returns one line that describes the repair
+   * @throws LogError the refusal, when the repair is not sufficient; `io`, `disk-full`
    */
   repair({ covered, entries }: LogRepair): string {
     const plan = this.plan(covered)
@@ -108,8 +108,8 @@ export class RepairableLog {
     const source =
       plan.kind === 'fetch'
         ? `entries ${plan.first} to ${damage.first - 1} came from a peer`
-        : `no entry above ${plan.base.index}, which the state holds, was lost`
-    return `repaired: ${this.finding}; ${source}; the log was written anew`
+        : `no entry above ${plan.base.index}, which the state contains, was lost`
+    return `repaired: ${this.finding}; ${source}; the log was rewritten`
   }
 
   get summary(): DamageSummary {
@@ -123,7 +123,7 @@ export class RepairableLog {
     }
   }
 
-  /** What is wrong with it, without the remedy. */
+  /** The damage, without the remedy. */
   get finding(): string {
     return this.cause.message.replace(`; ${replaceMember}`, '')
   }
@@ -135,7 +135,7 @@ export class RepairableLog {
     )
   }
 
-  /** A database of another history than the log's says nothing about it. */
+  /** Refuses a database whose history differs from the log's. */
   #checkCovered(base: SnapshotMeta): void {
     const { behind } = this.#salvage
     if (base.index < this.damage.first || behind.index?.has(base.index) !== true) return
@@ -176,15 +176,15 @@ function damageOf(disk: LogDisk, { before, behind }: Salvage): LogDamage | null 
 
 function entryAt(disk: LogDisk, run: IntactRun, index: LogIndex): Entry {
   const [entry] = [...readEntries(disk, run, index, index)]
-  return present(entry, 'the stretch has the entry')
+  return present(entry, 'the run has the entry')
 }
 
-/** Entries of a stretch, a file open at a time. @throws LogError */
+/** Reads the entries of a run, with one file open at a time. @throws LogError */
 function* readEntries(disk: LogDisk, { index }: IntactRun, from: LogIndex, to: number): Generator<Entry> {
   let open = null as { readonly number: number; readonly file: LogFile } | null
   try {
     for (let next = from; next <= to; next = logIndex(next + 1)) {
-      const place = present(index, 'the stretch has entries').place(next)
+      const place = present(index, 'the run has entries').place(next)
       if (open?.number !== place.segment) {
         open?.file.close()
         open = { number: place.segment, file: disk.open(segmentName(place.segment), 'existing') }

@@ -9,9 +9,9 @@ import type { LogOwner } from './segment.ts'
 export type NewLog = {
   readonly logId: Uint8Array
   readonly owner: LogOwner
-  /** Number of the last segment there is. */
+  /** Number of the last existing segment. */
   readonly lastSegment: number
-  /** Above that of every group there is. */
+  /** Above the sequence of every existing group. */
   readonly sequence: number
   readonly base: SnapshotMeta
   readonly hardState: HardState
@@ -23,10 +23,10 @@ const MiB = 1024 * 1024
 const groupBytesWanted = 1 * MiB
 
 /**
- * Writes a log anew, as one segment behind a gap in the numbers. Recovery takes what lies before a
- * gap for removed, so the rename that gives the segment its name replaces the whole log in one
- * step; a crash before it leaves the log as it was, one behind it leaves old segments that the next
- * start removes.
+ * Rewrites a log as one segment after a gap in the numbers. Recovery treats the segments before a
+ * gap as removed, so the rename of the new segment replaces the whole log atomically; a crash
+ * before it leaves the log as it was, a crash after it leaves old segments, which the next start
+ * removes.
  *
  * @throws LogError
  */
@@ -34,7 +34,7 @@ export function rewriteLog(disk: LogDisk, log: NewLog): void {
   const { logId, owner, base } = log
   const number = log.lastSegment + 2
   const unfinished = unfinishedName(number)
-  // Left behind by a process that ended here.
+  // Left by a process that crashed here.
   if (disk.list().includes(unfinished)) disk.remove(unfinished)
   const file = disk.open(unfinished, 'create')
   try {

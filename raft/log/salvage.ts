@@ -11,8 +11,8 @@ import { IntactRun } from './intact-run.ts'
 import type { IntactGroup } from './intact-run.ts'
 
 /**
- * What is intact of a damaged log: everything before the first damaged place, everything behind the
- * last one.
+ * The intact parts of a damaged log: everything before the first damage, and everything after the
+ * last.
  */
 export type Salvage = {
   readonly logId: Uint8Array
@@ -28,7 +28,8 @@ const windowBytes = 1024 * 1024
  * Reads a log that recovery refused. It changes nothing on disk.
  *
  * @param run numbers of the segments, consecutive, ascending
- * @returns null when nothing behind the damage is intact, or when what is intact contradicts itself
+ * @returns null when nothing after the damage is intact, or when the intact parts contradict each
+ *   other
  * @throws LogError `io`; `foreign`, `newer-format`, `older-format` of a segment
  */
 export function salvage(disk: LogDisk, owner: LogOwner, run: readonly number[]): Salvage | null {
@@ -37,7 +38,7 @@ export function salvage(disk: LogDisk, owner: LogOwner, run: readonly number[]):
   const scan = new SalvageScan(disk, owner, end)
   for (const [at, number] of run.entries()) {
     const sealed = scan.segment(number)
-    // A sealed segment without the next one lost whatever was written to that one.
+    // A sealed segment without its successor lost everything written to that one.
     if (at === run.length - 1 && sealed) return null
   }
   return scan.result(run[0] === 1)
@@ -50,10 +51,10 @@ class SalvageScan {
   #logId: Uint8Array | null
   #identified = false
   #before: IntactRun | null = null
-  /** Unbroken up to where the walk is; null: it is at a damaged place. */
+  /** The unbroken run up to the current position; null: the position is damaged. */
   #current: IntactRun | null = null
   #broken = false
-  /** Highest sequence of an intact group outside of the present stretch. */
+  /** Highest sequence of an intact group outside of the current run. */
   #sequenceElsewhere = 0
   #contradiction = false
 
@@ -78,14 +79,14 @@ class SalvageScan {
   }
 
   /**
-   * @param fromTheStart whether the run begins with the first segment of the log's life, which has
-   * a known head
+   * @param fromTheStart whether the run begins with the first segment of the log, whose head is
+   *   known
    */
   result(fromTheStart: boolean): Salvage | null {
     const behind = this.#current
     if (behind === null || this.#logId === null || this.#contradiction) return null
     if (!this.#broken || !this.#identified) return null
-    // Rot may put a copy of an old group in the place of the newest one: what was there is lost.
+    // Corruption may put a copy of an old group in the place of the newest one, which is lost then.
     if (behind.sequence - 1 <= this.#sequenceElsewhere) return null
     const before = this.#before
     if (before !== null && behind.firstSequence < before.sequence) return null
@@ -128,7 +129,7 @@ class SalvageScan {
     return false
   }
 
-  /** @returns null in the place of a group that is not as it was written, and how far to go on */
+  /** @returns null for a damaged group, and the length to skip */
   #groupAt(
     number: number,
     window: SegmentWindow,
@@ -163,7 +164,7 @@ class SalvageScan {
   }
 }
 
-/** Whether everything is there that was durable when the log was closed. */
+/** Returns whether everything is present that was durable when the log was closed. */
 function reaches({ sequence, chain }: IntactRun, end: EndMark): boolean {
   return sequence > end.sequence || (sequence === end.sequence && chain === end.chain)
 }

@@ -7,7 +7,7 @@ import type { SegmentWindow } from './segment.ts'
 
 export type FoundGroup = {
   readonly kind: 'group'
-  /** In the file; records are placed relative to it. */
+  /** Offset in the file; records are placed relative to it. */
   readonly offset: number
   /** Whole sectors. */
   readonly length: number
@@ -18,10 +18,10 @@ export type FoundGroup = {
 export type ScanResult =
   | FoundGroup
   | { readonly kind: 'end' }
-  /** A write nobody was told to be durable; it and the `bytes` it reaches go. */
+  /** An unacknowledged write; it is removed with the `bytes` that it covers. */
   | { readonly kind: 'interrupted'; readonly bytes: number }
 
-/** Walks the groups of one segment and tells an interrupted write from damage. */
+/** Reads the groups of one segment, and distinguishes an interrupted write from damage. */
 export class GroupScanner {
   readonly #name: string
   readonly #number: number
@@ -31,8 +31,8 @@ export class GroupScanner {
   #sequence: number | null
 
   /**
-   * @param options `chain` and `sequence` are null when no group was read before: the first is
-   * believed
+   * @param options `chain` and `sequence` are null for the first group, which is not verified by a
+   *   previous one
    */
   constructor(options: {
     readonly name: string
@@ -54,7 +54,7 @@ export class GroupScanner {
     return this.#chain
   }
 
-  /** Of the next group. */
+  /** Sequence of the next group. */
   get sequence(): number | null {
     return this.#sequence
   }
@@ -90,7 +90,7 @@ export class GroupScanner {
     if (!follows) throw damaged(this.#name, at, 'a write that does not follow the one before it')
   }
 
-  /** The header is whole, so the length is known; its records are not. */
+  /** The header is intact, so the length is known; its records are not. */
   #broken(at: number, header: GroupHeader, bytes: Uint8Array): ScanResult {
     const sectorsMissing = countZeroSectors(bytes) > header.sparseSectors
     const endMissing = isZero(bytes, bytes.length - paddingBytesMin, bytes.length)
@@ -106,15 +106,15 @@ export class GroupScanner {
     if (last === null) return { kind: 'end' }
     const interrupted: ScanResult = { kind: 'interrupted', bytes: last + 1 - at }
     if (countSparseSectors(this.#window.bytes(at, sectorBytes)) === 1) {
-      // Nothing was written here, or its first sector is missing. A later group would show that it
-      // was durable.
+      // Either nothing was written here, or its first sector is missing. A later group would show
+      // that it was durable.
       for (let sector = at + sectorBytes; sector <= last; sector += sectorBytes) {
         const later = decodeGroupHeader(this.#window.bytes(sector, groupHeaderBytes), 0)
         if (later !== null) throw damaged(this.#name, at, 'a sector is missing and more was written after it')
       }
       return interrupted
     }
-    // The end of the header did not arrive, and nothing after it.
+    // The end of the header is missing, and so is everything after it.
     if (last + 1 - at < groupHeaderBytes) return interrupted
     throw damaged(this.#name, at, 'the header of a write is not as it was written')
   }

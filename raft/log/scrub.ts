@@ -4,41 +4,43 @@ import { decodeGroupHeader, decodeRecord } from './group-decoder.ts'
 import { groupBytes, groupHeaderBytes, mark, markBytes, paddingByte, preambleBytes } from './layout.ts'
 import { recordHeaderBytes } from './layout.ts'
 
-/** One file of an open log, as far as it was written. */
+/** One file of an open log, up to the end of the last write. */
 export type ScrubbedSegment = {
   readonly number: number
   readonly name: string
   readonly file: LogFile
   readonly end: number
-  /** What the file begins with. */
+  /** The expected first bytes of the file. */
   readonly preamble: Uint8Array
 }
 
-/** Where a pass is. A group is read in parts, so that no turn is long. */
+/** The position of a scrub. A group is read in parts, so that no turn takes long. */
 export type ScrubPlace = {
   readonly segment: number
   readonly offset: number
-  /** The group whose records are being read; null: a group, or the preamble, begins here. */
+  /**
+   * The group whose records are being read; null: at the beginning of a group or of the preamble.
+   */
   readonly group: { readonly recordsEnd: number; readonly end: number } | null
-  /** Checksum of the record before; null: not known. */
+  /** Checksum of the previous record; null: not known. */
   readonly chain: number | null
 }
 
 export type ScrubTurn = {
-  /** null: the pass is over. */
+  /** null: the pass is complete. */
   readonly next: ScrubPlace | null
-  /** How much was read. */
+  /** Number of bytes read. */
   readonly bytes: number
-  /** One line; the rest of that file is left out, as it cannot be told where a group begins. */
+  /** One line; the rest of that file is skipped, as the next group boundary is not known. */
   readonly finding: string | null
 }
 
 export const scrubStart: ScrubPlace = Object.freeze({ segment: 0, offset: 0, group: null, chain: null })
 
 /**
- * Compares about `bytesMax` of what is on disk with its checksums.
+ * Compares about `bytesMax` of the files with their checksums.
  *
- * @param segments ascending; those before `place` may have been removed meanwhile
+ * @param segments ascending; those before `place` may have been removed since
  */
 export function scrubTurn(
   segments: readonly ScrubbedSegment[],
@@ -118,7 +120,7 @@ function records(
   return moved({ ...place, offset: offset + at, chain }, bytes.length)
 }
 
-/** The mark behind the records, and the padding. A seal's own checksum is not continued. */
+/** Checks the mark after the records, and the padding. A seal's own checksum is not continued. */
 function groupEnd(
   segment: ScrubbedSegment,
   place: ScrubPlace,

@@ -14,20 +14,20 @@ import {
   unfinishedName,
 } from './layout.ts'
 
-/** One file of the log, open. */
+/** One open file of the log. */
 export type Segment = {
   readonly number: number
   readonly name: string
   readonly file: LogFile
   /** End of the last group. Whole sectors. */
   end: number
-  /** Length of the file; what lies between `end` and here is zero. */
+  /** Length of the file; everything between `end` and here is zero. */
   size: number
   /** Offset of the last group. */
   lastGroup: number
 }
 
-/** Whose log it is. null: nobody asks. */
+/** The member that the log belongs to. null: not checked. */
 export type LogOwner = NodeId | null
 
 export type NewSegment = {
@@ -39,8 +39,8 @@ export type NewSegment = {
 }
 
 /**
- * Writes preamble and head aside, makes them durable and only then gives the file its name, so that
- * a segment that has its name is whole.
+ * Writes preamble and head under a temporary name, makes them durable and then renames the file, so
+ * that a segment with its final name is complete.
  */
 export function createSegment(disk: LogDisk, { number, logId, owner, head }: NewSegment): Segment {
   const name = segmentName(number)
@@ -68,7 +68,7 @@ export function encodePreamble(number: number, logId: Uint8Array, owner: LogOwne
 }
 
 /**
- * @param name of the file, for the words of a refusal
+ * @param name of the file, for error messages
  * @returns the log's id
  * @throws LogError `foreign`, `newer-format`, `older-format`, `damaged`
  */
@@ -81,16 +81,13 @@ export function checkPreamble(
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (view.getUint32(12, true) !== preambleChecksum(bytes)) {
     if (hasMostOfMagic(bytes)) throw damaged(name, 0, 'the preamble is not as it was written')
-    throw new LogError('foreign', `log ${name} is no log segment; choose another --data-dir or remove it`)
+    throw new LogError('foreign', `log ${name} is not a log segment; choose another --data-dir or remove it`)
   }
-  // The preamble is the one thing every format has in common, so its number can be believed.
+  // The preamble is the same in every format, so its format number is reliable.
   checkFormat(name, view.getUint32(8, true))
   const number = view.getUint32(24, true)
   if (number !== expected.number) {
-    throw new LogError(
-      'foreign',
-      `log ${name} is segment ${number} under another's name; give it back its own`,
-    )
+    throw new LogError('foreign', `log ${name} is segment ${number} under another name; rename it back`)
   }
   const owner = getU64(view, 28)
   if (expected.owner !== null && owner !== expected.owner) {
@@ -119,13 +116,17 @@ function preambleChecksum(bytes: Uint8Array): number {
   return checksum(bytes.subarray(16, sectorBytes), checksum(bytes.subarray(0, 12), 0))
 }
 
-/** Most of the magic is there: rot, not somebody else's file. */
+/**
+ * Returns whether most of the magic matches: then the file is a corrupt segment, not a foreign
+ * file.
+ */
 function hasMostOfMagic(bytes: Uint8Array): boolean {
   return segmentMagic.filter((byte, at) => bytes[at] === byte).length >= segmentMagic.length / 2
 }
 
 /**
- * Reads a segment front to back through one buffer; past the end of the file everything is zero.
+ * Reads a segment from front to back through one buffer; past the end of the file everything is
+ * zero.
  */
 export class SegmentWindow {
   readonly #file: LogFile
@@ -140,7 +141,7 @@ export class SegmentWindow {
     this.size = file.size()
   }
 
-  /** A view, valid until the next call. */
+  /** Returns a view, valid until the next call. */
   bytes(at: number, length: number): Uint8Array {
     if (at < this.#start || at + length > this.#start + this.#bytes.length) {
       const wanted = Math.max(length, this.#windowBytes)
@@ -155,7 +156,7 @@ export class SegmentWindow {
     return this.#bytes.subarray(at - this.#start, at - this.#start + length)
   }
 
-  /** Position of the last byte from `at` on that is not zero; null when all are. */
+  /** Returns the position of the last byte from `at` on that is not zero; null when all are. */
   lastNonZero(at: number): number | null {
     let last: number | null = null
     for (let start = at; start < this.size; start += this.#windowBytes) {

@@ -26,32 +26,29 @@ import type { LogRepair } from './repairable-log.ts'
 
 export type WalOptions = {
   readonly disk: LogDisk
-  /** Names a new log, so that a segment of another one is recognized. */
+  /** Draws the id of a new log, so that segments of another one are recognized. */
   readonly random: Random
-  /** Whose log it is: that of another member is refused. Unset: nobody asks. */
+  /** The member that the log belongs to: a log of another member is refused. Unset: not checked. */
   readonly owner?: NodeId
   /**
-   * A segment is left for the next when a write would pass this; one write may be larger. 1 to 1024
+   * A new segment is started when a write would exceed this; one write may be larger. 1 to 1024
    * MiB.
    */
   readonly segmentBytes?: number
-  /**
-   * Zeros `prepare` keeps ahead of the writes, so that a sync need not make a new file length
-   * durable.
-   */
+  /** Zeros that `prepare` writes ahead, so that a sync need not make a new file length durable. */
   readonly aheadBytes?: number
 }
 
 const MiB = 1024 * 1024
 const nothingGiven: LogRepair = { covered: null, entries: [] }
 
-/** The log on disk; see `layout.ts` for how it lies there. */
+/** The log on disk; see `layout.ts` for its format. */
 export class Wal implements LogStore {
   readonly recovered: RecoveredLog
   readonly #disk: LogDisk
   readonly #segmentBytes: number
   readonly #aheadBytes: number
-  /** The disk was full when zeros were to be written ahead; until the next cut none are. */
+  /** The disk was full when zeros were written ahead; not tried again until the next compaction. */
   #noRoomAhead = false
   readonly #zeros: Uint8Array
   readonly #owner: LogOwner
@@ -71,8 +68,8 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Opens a log, and repairs one whose damage took nothing that counts. When something is missing
-   * that others may have, the log is returned closed, with what is known of it.
+   * Opens a log, and repairs damage that lost nothing relevant. If entries are missing that peers
+   * may have, returns the log closed, with what is known of it.
    *
    * @throws LogError
    */
@@ -87,7 +84,7 @@ export class Wal implements LogStore {
     }
   }
 
-  /** @throws LogError when what is given does not suffice */
+  /** @throws LogError when the repair is not sufficient */
   static openRepaired(options: WalOptions, damaged: RepairableLog, repair: LogRepair = nothingGiven): Wal {
     const repaired = damaged.repair(repair)
     const files = recover(options.disk, options.owner ?? null)
@@ -115,7 +112,7 @@ export class Wal implements LogStore {
     this.#guard(() => this.#removeUnneeded())
   }
 
-  /** Of the log as it is now. */
+  /** The last index of the current log. */
   get lastIndex(): LogIndex {
     return this.#shape.lastIndex
   }
@@ -148,10 +145,7 @@ export class Wal implements LogStore {
     assert(from <= to, 'a read runs upward')
     assert(!this.#closed, 'the log is open')
     if (from <= this.#shape.base.index) {
-      throw new LogError(
-        'cut',
-        `entry ${from} was cut from the log, which begins after ${this.#shape.base.index}`,
-      )
+      throw new LogError('cut', `entry ${from} was compacted, the log begins after ${this.#shape.base.index}`)
     }
     if (from > this.#shape.lastIndex) {
       throw new LogError('missing', `entry ${from} is not in the log, which ends at ${this.#shape.lastIndex}`)
@@ -173,7 +167,7 @@ export class Wal implements LogStore {
 
   compact(base: SnapshotMeta): void {
     if (base.index <= this.#shape.base.index) return
-    assert(base.index <= this.#shape.lastIndex, 'a cut stays within the log')
+    assert(base.index <= this.#shape.lastIndex, 'a compaction stays within the log')
     this.#guard(() => {
       this.#makeRoom([])
       this.#commit((encoder) => encoder.meta('base', base))
@@ -184,7 +178,7 @@ export class Wal implements LogStore {
     })
   }
 
-  /** Writes zeros ahead when few are left. For moments in which nobody waits for the disk. */
+  /** Writes zeros ahead when few are left. To be called while no caller waits for the disk. */
   prepare(): void {
     const segment = this.#last()
     const wanted = Math.min(segment.end + this.#aheadBytes, this.#segmentBytes)
@@ -199,13 +193,13 @@ export class Wal implements LogStore {
     })
   }
 
-  /** Compares a part of what is on disk with its checksums. */
+  /** Verifies the checksums of a part of the files. */
   scrub(place: ScrubPlace, bytesMax: number): ScrubTurn {
     assert(!this.#closed, 'the log is open')
     return scrubTurn(this.scrubbed(), place, bytesMax)
   }
 
-  /** The files of the log, as far as they were written. */
+  /** The files of the log, up to the end of the last write. */
   scrubbed(): readonly ScrubbedSegment[] {
     return this.#segments.map(({ number, name, file, end }) => {
       return { number, name, file, end, preamble: encodePreamble(number, this.#logId, this.#owner) }
@@ -213,12 +207,11 @@ export class Wal implements LogStore {
   }
 
   /**
-   * Writes the log anew, so that what is damaged of it goes: this process still knows its terms,
-   * its vote and where each entry is. Durable on return.
+   * Rewrites the log to remove damage: this process still knows its terms, its vote and the place
+   * of each entry. Durable on return.
    *
    * @returns false when an entry above the base cannot be read, or they are more than `bytesMax`:
-   * the base has to move up
-   *   first
+   *   the log has to be compacted first
    */
   rewrite(bytesMax: number): boolean {
     if (this.#dead) return false
@@ -231,9 +224,9 @@ export class Wal implements LogStore {
         ...{ lastSegment: this.#last().number, sequence: this.#sequence },
       })
       for (const segment of this.#segments) segment.file.close()
-      const files = present(recover(this.#disk, this.#owner), 'the log was written anew')
+      const files = present(recover(this.#disk, this.#owner), 'the log was rewritten')
       const same = files.shape.lastIndex === lastIndex && sameHardState(files.shape.hardState, hardState)
-      if (!same) throw damaged(this.#last().name, preambleBytes, 'it was written anew, and is not the same')
+      if (!same) throw damaged(this.#last().name, preambleBytes, 'it was rewritten, and is not the same')
       this.#shape = files.shape
       this.#index = files.index
       this.#segments = files.segments
@@ -243,7 +236,7 @@ export class Wal implements LogStore {
     return true
   }
 
-  /** @returns the entries above the base; null when they cannot all be read, or are too many */
+  /** @returns the entries above the base; null when they cannot all be read, or are too large */
   #readable(bytesMax: number): readonly Entry[] | null {
     const { base, lastIndex } = this.#shape
     if (this.#index.bytes > bytesMax) return null
@@ -268,15 +261,18 @@ export class Wal implements LogStore {
     try {
       writeEndMark(this.#disk, { logId, segment, chain: this.#chain, sequence: this.#sequence })
     } catch (cause) {
-      // It is a help, not a promise; the one before holds on.
+      // The end mark is optional; the previous one stays valid.
       if (!(cause instanceof LogError)) throw cause
     }
   }
 
-  /** After one failure nobody knows what is on disk, so nothing more is written or promised. */
+  /**
+   * Runs a disk operation. After a failure the state of the disk is unknown, so nothing more is
+   * written or acknowledged.
+   */
   #guard(action: () => void): void {
     assert(!this.#closed, 'the log is open')
-    if (this.#dead) throw new LogError('dead', 'the log failed before; it must be opened anew')
+    if (this.#dead) throw new LogError('dead', 'the log failed before; it must be opened again')
     this.#dead = true
     action()
     this.#dead = false
@@ -308,7 +304,7 @@ export class Wal implements LogStore {
     return { placed, segment, offset }
   }
 
-  /** Goes on to the next segment when this one has no room for `writes`. */
+  /** Starts the next segment when `writes` do not fit this one. */
   #makeRoom(writes: readonly LogWrite[]): void {
     const segment = this.#last()
     let bytes = 0
@@ -325,7 +321,7 @@ export class Wal implements LogStore {
       ...{ number, logId: this.#logId, owner: this.#owner },
       head: head.bytes,
     })
-    // Only now, as a seal says that the next one is there.
+    // The seal comes last, as it implies that the next segment exists.
     this.#commit((encoder) => encoder.seal(number))
     this.#segments.push(next)
     this.#chain = head.chain
@@ -337,7 +333,7 @@ export class Wal implements LogStore {
     this.#index.reset(logIndex(base.index + 1))
   }
 
-  /** Oldest first, so that what a crash leaves is still a log. */
+  /** Removes the oldest first, so that a crash leaves a valid log. */
   #removeUnneeded(): void {
     const first = logIndex(this.#shape.base.index + 1)
     const needed = this.#index.has(first) ? this.#index.place(first).segment : this.#last().number

@@ -2,10 +2,10 @@ import type { LogFile } from '../ports.ts'
 import { LogError } from './errors.ts'
 
 /**
- * Writes zeros ahead of the log, which only spare time: a full disk ends nothing here, so that a
- * cut can make room on it. What was written of them is zeros, as if they had been written in full.
+ * Writes zeros ahead of the log as an optimization. A full disk is not an error here, so that a
+ * compaction can free space. A partial write leaves zeros, which are valid.
  *
- * @returns whether there was room
+ * @returns whether there was enough space
  * @throws LogError of any code but `disk-full`
  */
 export function hasRoomAhead(file: LogFile, from: number, zeros: Uint8Array): boolean {

@@ -208,10 +208,7 @@ export class Applier<Outcome> {
       this.stop()
       this.#options.onBroken(memorySuspect(what))
     } else {
-      this.#options.machine.quarantineState(
-        `${what} is not what its proposer made, in this member's own log`,
-        index,
-      )
+      this.#options.machine.quarantineState(`${what} was altered in this member's own log`, index)
     }
   }
 

@@ -33,13 +33,13 @@ export class MembershipRequests {
   /** See `MembershipPort.changeMembers`. */
   change(change: MemberChange, deadlineMs: number): Promise<MembersChanged> {
     if (this.#pending.size >= pendingMax) {
-      return Promise.reject(new ConsensusError('overloaded', 'too many changes of the members wait already'))
+      return Promise.reject(new ConsensusError('overloaded', 'too many membership changes are pending'))
     }
     const request = this.#nextRequest++
     const deferred = new Deferred<MembersChanged>()
     const waitMs = Math.max(0, deadlineMs - this.#clock.monotonicMs())
     const deadline = this.#clock.after(waitMs, () => {
-      const late = 'the change of the members was not decided in time; it may still be made'
+      const late = 'the membership change was not committed in time; it may still take effect'
       this.#fail(request, new ConsensusError('timed-out', late))
     })
     const retry = this.#clock.after(retryMs, () => this.#again(request))
@@ -69,7 +69,7 @@ export class MembershipRequests {
   }
 
   /**
-   * This member was removed, so it gets no more answers. A request for this removal succeeds; the
+   * This member was removed, so it gets no answers now. A request for this removal succeeds; the
    * others fail and have to be sent to another member.
    */
   removed(self: NodeId, configuration: Configuration, index: LogIndex): void {
@@ -79,7 +79,7 @@ export class MembershipRequests {
         this.#forget(request, pending)
         deferred.resolve({ configuration, index })
       } else {
-        const other = 'this member was removed from its cluster: ask another one'
+        const other = 'this member was removed from its cluster: use another one'
         this.#fail(request, new ConsensusError('stopped', other))
       }
     }

@@ -148,7 +148,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
     if (machine.appliedDisk.index > lastIndex) {
       const cause =
         `the log ends at ${lastIndex}, before what the database holds (${machine.appliedDisk.index}): ` +
-        'entries this member promised to keep are lost; it must be replaced by a new member'
+        'entries that this member acknowledged are lost; it must be replaced by a new member'
       this.#break(cause)
       throw new ConsensusError('stopped', cause)
     }

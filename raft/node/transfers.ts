@@ -32,13 +32,13 @@ export class Transfers {
   begin(to: NodeId, status: ConsensusStatus, deadlineMs: number): Promise<void> {
     if (status.leader === to) return Promise.resolve()
     if (status.leader === null) {
-      return Promise.reject(new ConsensusError('no-leader', 'nobody leads who could hand leadership on'))
+      return Promise.reject(new ConsensusError('no-leader', 'there is no leader to transfer leadership from'))
     }
     if (!status.configuration.voters.includes(to)) {
       return Promise.reject(refusal('not-a-voter', nameOf(status, to)))
     }
     if (this.#pending.size >= pendingMax) {
-      return Promise.reject(new ConsensusError('overloaded', 'other transfers are under way'))
+      return Promise.reject(new ConsensusError('overloaded', 'too many transfers are in progress'))
     }
     const request = this.#nextRequest++
     const name = nameOf(status, to)
@@ -59,7 +59,12 @@ export class Transfers {
 
   /** Resolves once another member leads. @throws ConsensusError `timed-out`, `stopped` */
   awaitOther(deadlineMs: number): Promise<void> {
-    return this.#wait(this.#nextRequest++, { to: null, name: '' }, deadlineMs, 'nobody took over in time')
+    return this.#wait(
+      this.#nextRequest++,
+      { to: null, name: '' },
+      deadlineMs,
+      'no other member took over in time',
+    )
   }
 
   refused(request: number, reason: TransferRefusal): void {
@@ -134,7 +139,7 @@ function refusal(reason: TransferRefusal, name: string): ConsensusError {
     case 'target-declined':
       return new ConsensusError(
         reason,
-        `${name} did not take over when it was told to: see whether its disk stands still, and try again in a while`,
+        `${name} did not take over when the leader asked it to: check whether its disk is stalled, and try again later`,
       )
   }
 }

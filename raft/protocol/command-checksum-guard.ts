@@ -28,8 +28,8 @@ export function alteredIn(entries: readonly Entry[]): LogIndex | null {
  */
 export function memorySuspect(what: string): string {
   return (
-    `${what} is not what its proposer made: it changed in the memory of this member. ` +
-    'The process ends before anybody is told or anything is written; when it happens again, have the memory of this machine tested'
+    `${what} was altered in the memory of this member. ` +
+    'The process ends before it is sent or written; if this happens again, test the memory of this machine'
   )
 }
 

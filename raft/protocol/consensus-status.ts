@@ -29,7 +29,7 @@ export function emptyStatus(id: NodeId): ConsensusStatus {
 
 /**
  * Returns the best target of a leadership transfer: the voter in contact that is caught up
- * furthest. null: there is none.
+ * furthest. null: no voter qualifies.
  *
  * @param except voters that did not take over before
  */

@@ -59,7 +59,7 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array {
  */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
   assert(bytes.byteLength >= envelopeBytes, 'an envelope has a whole header')
-  assert(isIntact(bytes), 'a command is what its proposer made')
+  assert(isIntact(bytes), 'a command is not altered')
   return {
     session: readNumber(bytes, at.session),
     sequence: readNumber(bytes, at.sequence),

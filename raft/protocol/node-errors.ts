@@ -25,8 +25,8 @@ export class MembershipError extends Failure<ChangeRefusal> {}
 export function knownByAnotherLog(peers: readonly string[]): string {
   const names = peers.map((name) => `"${name}"`).join(', ')
   return (
-    `members ${names} know this member by another log: this one lost its log, and its vote with it. ` +
-    'Only where the cluster was never founded, empty the data directories of all initial members. ' +
-    'Otherwise bring its old data directory back, or it must be replaced by a new member'
+    `members ${names} have recorded another log for this member: it lost its log, and its vote with it. ` +
+    'Only if the cluster was never founded, empty the data directories of all initial members. ' +
+    'Otherwise restore its old data directory, or it must be replaced by a new member'
   )
 }

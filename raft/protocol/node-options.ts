@@ -27,7 +27,7 @@ export type NodeTiming = {
  */
 export const defaultTiming: NodeTiming = Object.freeze({ heartbeatMs: 50, electionMs: 300, tickMs: 10 })
 
-/** Limits of one member's consensus, in bytes unless the name says otherwise. */
+/** Limits of one member's consensus, in bytes unless the name has another unit. */
 export type NodeLimits = {
   /** Limits of the core; see `CoreConfig`. */
   readonly appendBytesMax: number
@@ -179,7 +179,7 @@ export function checkNodeOptions({ timing, limits, id, members, joining }: NodeO
     members.length === 0 || members.some((member) => member.id === id),
     'a member of a new cluster is in it',
   )
-  assert(joining === undefined || members.length === 0, 'who joins a cluster does not found one')
+  assert(joining === undefined || members.length === 0, 'a joining member does not found a cluster')
 }
 
 /**

@@ -62,7 +62,7 @@ export class PeerLogIds {
     this.#recording.delete(peer)
   }
 
-  /** Of two concurrent callers with one id the first one counts. */
+  /** Records a log id. If two callers use one id concurrently, the first one counts. */
   #recordPeer(peer: NodeId, logId: string): Promise<void> {
     const under = this.#recording.get(peer)
     if (under !== undefined) return under.promise

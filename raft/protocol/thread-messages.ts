@@ -47,7 +47,7 @@ export type ApiToRaft =
    */
   | { readonly kind: 'change'; readonly request: number; readonly change: MemberChange }
   /**
-   * Whether to hold a lease while leading. Repeated while wanted: `sentMs`, on the sender's clock,
+   * Sets whether to hold a lease as leader. Repeated while wanted: `sentMs`, on the sender's clock,
    * gives the difference of the two clocks.
    */
   | { readonly kind: 'lease'; readonly wanted: boolean; readonly sentMs: number }

@@ -1,10 +1,10 @@
 import type { Channel } from '../ports.ts'
 
 /**
- * Two ends on one thread. Messages are handed over as they are, in a later turn, so that neither
- * end is ever called from within its own post.
+ * Returns two ends of a channel on one thread. Messages are delivered unchanged in a later turn, so
+ * that neither end is ever called from within its own post.
  *
- * @param soon runs an action in a later turn; the microtask queue unless told otherwise
+ * @param soon runs an action in a later turn; the microtask queue by default
  */
 export function directChannel<AtoB, BtoA>(
   soon: (action: () => void) => void = queueMicrotask,
@@ -20,7 +20,7 @@ class DirectEnd<Out, In> implements Channel<Out, In> {
   readonly #soon: (action: () => void) => void
   #deliver: (messages: readonly Out[]) => void = () => undefined
   #outgoing: Out[] = []
-  /** Came before the handler was set. */
+  /** Messages that arrived before the handler was set. */
   #early: In[] = []
   #handler: ((messages: readonly In[]) => void) | null = null
   #closed = false

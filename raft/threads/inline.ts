@@ -22,9 +22,9 @@ export type InlineNodeOptions = {
   readonly transport: Transport
   /** Open; closed by the node. */
   readonly log: LogStore
-  /** Unset: kept no longer than the node, as with a new log. */
+  /** Unset: kept only as long as the node, as for a new log. */
   readonly clusterRecord?: ClusterRecordStore
-  /** As in `RaftNodeOptions`. */
+  /** See `RaftNodeOptions`. */
   readonly onFatal: (cause: string) => void
   readonly onRemoved?: (cause: string) => void
 }
@@ -42,7 +42,7 @@ export function inlineNode<Outcome>(options: InlineNodeOptions): RaftNode<Outcom
     clock,
     refuse: refuseAltered,
     prepare: null,
-    // The raft actor hears of it and says so to the node.
+    // The raft actor is notified too, and reports the failure to the node.
     onFailed: () => undefined,
   })
   const lease = new SharedLease()

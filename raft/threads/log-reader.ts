@@ -5,7 +5,7 @@ import type { ApiToLog, LogToApi } from '../log/log-protocol.ts'
 import type { Channel } from '../ports.ts'
 import type { LogReader } from '../node/applier.ts'
 
-/** Committed entries straight from the log thread, for an api thread that fell behind. */
+/** Reads committed entries from the log thread, for an api thread that lags. */
 export class ChannelLogReader implements LogReader {
   readonly #log: Channel<ApiToLog, LogToApi>
   readonly #asked = new Map<number, Deferred<readonly Entry[] | null>>()
@@ -18,7 +18,7 @@ export class ChannelLogReader implements LogReader {
     })
   }
 
-  /** One at a time is asked by the applier, so nothing piles up here. */
+  /** The applier sends one request at a time, so this map stays small. */
   read(from: LogIndex, to: LogIndex, bytesMax: number): Promise<readonly Entry[] | null> {
     const id = this.#nextId++
     const answer = new Deferred<readonly Entry[] | null>()
@@ -33,14 +33,14 @@ export class ChannelLogReader implements LogReader {
   }
 
   #take(message: LogToApi): void {
-    // The raft thread hears of it too, and its word is the one that ends this member.
+    // The raft thread is notified too, and ends this member.
     if (message.kind === 'failed') return
     const answer = this.#asked.get(message.id)
     if (answer === undefined) return
     this.#asked.delete(message.id)
     if (message.kind === 'read-done') answer.resolve(message.entries)
     else {
-      assert(message.reason === 'cut', 'only entries that are in the log are asked for')
+      assert(message.reason === 'cut', 'only existing entries are requested')
       answer.resolve(null)
     }
   }

@@ -13,10 +13,10 @@ import { loadThreadHost } from './thread-host.ts'
 import type { ThreadHost } from './thread-host.ts'
 import type { LogThreadData } from './threads.ts'
 
-/* The log thread's entry: it waits for the disk, and for nothing else. */
+/* Entry point of the log thread. It waits for the disk, and for nothing else. */
 
 const data: unknown = workerData
-assert(isLogThreadData(data), 'this file is the entry of a log thread')
+assert(isLogThreadData(data), 'this file is the entry point of a log thread')
 serve(data, await loadThreadHost(data.hostUrl))
 
 function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData, host: ThreadHost): void {
@@ -31,7 +31,8 @@ function serve({ directory, owner, raft: raftPort, api: apiPort }: LogThreadData
     raft.post({ kind: 'failed', code: cause.code, message: cause.message })
     return
   }
-  // Both neighbours are told of a failure; whoever owns the process acts on the raft thread's word.
+  // Both other threads are notified of a failure; the process acts on the message of the raft
+  // thread.
   const onFailed = (): void => undefined
   const { store, prepare, measure, wal } = log
   const scrub = { limits: defaultLogLimits, wal }

@@ -7,25 +7,25 @@ import type { Channel } from '../ports.ts'
 export type MessagePortChannelOptions = {
   readonly port: MessagePort
   /**
-   * Whether an open channel keeps its thread alive. `ref` for threads that live by their channels;
-   * `unref` for one that ends by other means.
+   * An open channel keeps its thread alive with `ref`, for threads that live as long as their
+   * channels; `unref` for a thread that ends by other means.
    */
   readonly lifetime: 'ref' | 'unref'
 }
 
-/** Slabs taken in one go; the rest waits for the next turn, so that timers get theirs. */
+/** Buffers taken at once; the rest waits for the next turn, so that timers can run. */
 const slabsPerTurnMax = 64
 
 /**
  * One end of a pipe to another thread. All posts of one turn of the event loop are packed into one
- * fresh buffer that changes hands without being copied.
+ * new buffer, which is transferred without a copy.
  *
  * The turn ends with `setImmediate`: it runs right after the poll phase in which the posts were
- * made, so it waits for no timer, and it takes everything all callbacks of that phase posted. A
- * microtask would send one slab per callback, and waking the other thread is what a message costs
- * most.
+ * made, so it does not wait for a timer, and it takes what all callbacks of that phase posted. A
+ * microtask would send one buffer per callback, and waking the other thread is most of the cost of
+ * a message.
  *
- * The receiver takes all slabs that wait at once: what piled up while it was busy is one batch.
+ * The receiver takes all waiting buffers at once as one batch.
  */
 export class MessagePortChannel<Out, In> implements Channel<Out, In> {
   readonly #port: MessagePort
@@ -46,7 +46,7 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
     this.#flushing ??= setImmediate(() => this.flush())
   }
 
-  /** Sends what was posted now, without waiting for the end of the turn. */
+  /** Sends the pending posts now, without waiting for the end of the turn. */
   flush(): void {
     if (this.#flushing !== null) {
       clearImmediate(this.#flushing)
@@ -74,8 +74,8 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
   }
 
   #pack(messages: readonly Out[]): Uint8Array<ArrayBuffer> {
-    // The packer writes into a pool that all packers of this thread share, so what it made is
-    // copied out: the pool must not change hands.
+    // The packer writes into a pool that all packers of this thread share, so its result is copied:
+    // the pool must not be transferred.
     const packed = this.#packr.pack(messages)
     const slab = new Uint8Array(Buffer.allocUnsafeSlow(packed.length).buffer)
     slab.set(packed)
@@ -96,7 +96,7 @@ export class MessagePortChannel<Out, In> implements Channel<Out, In> {
     assert(slab instanceof Uint8Array, 'a slab arrives as bytes')
     const messages: unknown = this.#packr.unpack(slab)
     assert(Array.isArray(messages), 'a slab holds messages')
-    // The other end is the same program, and its type is the mirror of ours.
+    // The other end is the same program, with the mirrored types.
     return messages as In[]
   }
 }

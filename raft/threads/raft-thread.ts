@@ -13,10 +13,10 @@ import { loadIsCommand, loadThreadHost } from './thread-host.ts'
 import { stopWhenAsked } from './thread-end.ts'
 import type { RaftThreadData } from './threads.ts'
 
-/* The raft thread's entry: core, ticks and peer links. It touches no file. */
+/* Entry point of the raft thread: core, ticks and peer links. It touches no file. */
 
 const data: unknown = workerData
-assert(isRaftThreadData(data), 'this file is the entry of a raft thread')
+assert(isRaftThreadData(data), 'this file is the entry point of a raft thread')
 let links: GrpcTransport | null = null
 stopWhenAsked(data.stopFlag, () => links?.disconnect())
 const { clock, random } = await loadThreadHost(data.hostUrl)
@@ -33,7 +33,7 @@ const actor = new RaftActor({
 })
 actor.begin()
 
-/** gRPC is loaded only where there are peers: it is most of this thread's start. */
+/** gRPC is loaded only if there are peers: it takes most of this thread's start. */
 async function linked(options: NonNullable<RaftThreadData['transport']>): Promise<GrpcTransport> {
   const { GrpcTransport } = await import('../transport/grpc-transport.ts')
   return new GrpcTransport({

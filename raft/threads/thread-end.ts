@@ -3,20 +3,19 @@ import type { Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 
 /**
- * Ends a thread that takes calls of peers, once it takes none any more. Node ends the whole process
- * by an assertion of its own where such a thread is ended (`terminate`, or the end of the process)
- * while HTTP/2 reads a new call: then nobody was told any more what its first bytes are to be
- * handed to.
+ * Ends a thread that accepts connections of peers, after it stopped accepting. Node aborts the
+ * process by an assertion if such a thread is ended (`terminate`, or the end of the process) while
+ * HTTP/2 reads a new request, because the handler of its first bytes is already gone.
  *
  * @source nodejs/node issue 38418
  */
 export class ThreadEnd {
   readonly #worker: Worker
-  /** 1: nothing that comes in is read any more. */
+  /** 1: the thread has stopped reading. */
   readonly #stopFlag: Int32Array
   readonly #beforeExit = (): void => this.#stopAccepting()
 
-  /** @param stopFlag as the thread was given it; see `stopWhenAsked` */
+  /** @param stopFlag the same buffer as the thread has; see `stopWhenAsked` */
   constructor(worker: Worker, stopFlag: SharedArrayBuffer) {
     this.#worker = worker
     this.#stopFlag = new Int32Array(stopFlag)
@@ -27,20 +26,20 @@ export class ThreadEnd {
     process.on('exit', this.#beforeExit)
   }
 
-  /** What thread and owner share. */
+  /** Returns the buffer that thread and owner share. */
   static shared(): SharedArrayBuffer {
     return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   }
 
-  /** Resolves when the thread is gone. */
+  /** Resolves when the thread has ended. */
   async end(): Promise<void> {
     this.#stopAccepting()
     await this.#worker.terminate()
   }
 
   /**
-   * Nothing can be awaited as a process ends, so this holds its caller: for a turn of the thread,
-   * or until patience ends.
+   * Makes the thread stop accepting. Nothing can be awaited while a process ends, so this blocks
+   * its caller: for a turn of the thread, or until the timeout.
    */
   #stopAccepting(): void {
     if (Atomics.load(this.#stopFlag, 0) === 1) return
@@ -49,18 +48,18 @@ export class ThreadEnd {
   }
 }
 
-/** For the thread. @param disconnect after which nothing is read of anybody */
+/** Called by the thread. @param disconnect after it no peer input is read */
 export function stopWhenAsked(stopFlag: SharedArrayBuffer, disconnect: () => void): void {
-  assert(parentPort !== null, 'only a thread is told')
+  assert(parentPort !== null, 'only a worker thread can be stopped')
   parentPort.once('message', () => {
     disconnect()
     const flag = new Int32Array(stopFlag)
     Atomics.store(flag, 0, 1)
     Atomics.notify(flag, 0)
   })
-  // By itself this keeps no thread alive.
+  // This listener alone must not keep the thread alive.
   parentPort.unref()
 }
 
-/** In ms. A thread that does not listen for so long is ended as it is. */
+/** In ms. A thread that does not respond within this time is ended anyway. */
 const stopTimeoutMs = 500

@@ -4,8 +4,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 
 /**
- * Time and entropy for a thread of its own. They cannot be sent to a thread, so a thread is told
- * the address of a module that exports one of these under the name `threadHost`.
+ * Clock and randomness of a thread. They cannot be sent to a thread, so it gets the URL of a module
+ * that exports them under the name `threadHost`.
  */
 export type ThreadHost = { readonly clock: Clock; readonly random: Random }
 

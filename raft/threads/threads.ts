@@ -20,32 +20,32 @@ import { ThreadEnd } from './thread-end.ts'
 
 export type ThreadedNodeOptions = {
   readonly node: NodeOptions
-  /** Made when it is not there. */
+  /** Created if it does not exist. */
   readonly logDirectory: string
   /** null: a member without peers, which opens no port and loads no gRPC. */
   readonly transport: Omit<GrpcTransportOptions, 'clock' | 'random' | 'onEvent'> | null
-  /** Address of a module that exports `threadHost`; see `ThreadHost`. */
+  /** URL of a module that exports `threadHost`; see `ThreadHost`. */
   readonly hostUrl: string
-  /** Address of a module that exports `isCommand`; see `RaftActorOptions`. Unset: nobody looks. */
+  /** URL of a module that exports `isCommand`; see `RaftActorOptions`. Unset: not checked. */
   readonly commandUrl?: string
   readonly peerBook: PeerBook
   readonly clusterRecord: ClusterRecordStore
   readonly onFounding?: (awaited: readonly string[]) => void
-  /** Of the calling thread. */
+  /** The clock of the calling thread. */
   readonly clock: Clock
   readonly random: Random
-  /** As in `RaftNodeOptions`; a thread that dies is a reason too. */
+  /** See `RaftNodeOptions`; also called when a thread dies. */
   readonly onFatal: (cause: string) => void
   readonly onRemoved?: (cause: string) => void
-  /** What operators may want to read about peer links. */
+  /** Events of the peer links, for operators. */
   readonly onPeerEvent: (event: TransportEvent) => void
-  /** As in `RaftNodeOptions`. */
+  /** See `RaftNodeOptions`. */
   readonly onLogNotice?: (line: string) => void
-  /** Numbers for metrics, about once a second. */
+  /** Measurements for metrics, about once a second. */
   readonly onMeasured: (measured: Measured) => void
 }
 
-/** Plain data and ports, as the threads get them. */
+/** Plain data and ports, as the threads receive them. */
 export type RaftThreadData = {
   readonly role: 'raft'
   readonly node: NodeOptions
@@ -56,14 +56,14 @@ export type RaftThreadData = {
   readonly log: MessagePort
   /** The buffer of the `SharedLease`. */
   readonly lease: SharedArrayBuffer
-  /** Of the `ThreadEnd`. */
+  /** The stop flag of the `ThreadEnd`. */
   readonly stopFlag: SharedArrayBuffer
 }
 
 export type LogThreadData = {
   readonly role: 'log'
   readonly directory: string
-  /** Whose log it is. */
+  /** The member that the log belongs to. */
   readonly owner: NodeId
   readonly hostUrl: string
   readonly raft: MessagePort
@@ -71,7 +71,8 @@ export type LogThreadData = {
 }
 
 /**
- * A member whose consensus and log have threads of their own; the calling thread is its api thread.
+ * Starts a member whose consensus and log have their own threads; the calling thread is its api
+ * thread.
  */
 export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Outcome> {
   const { node, clock, random, hostUrl } = options
@@ -129,7 +130,7 @@ export function threadedNode<Outcome>(options: ThreadedNodeOptions): RaftNode<Ou
   })
   for (const worker of [logThread, raftThread]) {
     worker.on('error', (cause) => raftNode.fail(oneLine(cause)))
-    // A log that cannot be opened ends its thread in order, and is told of by the raft thread.
+    // A log thread that cannot open its log exits with code 0; the raft thread reports the error.
     worker.on('exit', (code) => {
       if (code !== 0) raftNode.fail(`a thread ended with code ${code}`)
     })

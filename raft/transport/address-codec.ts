@@ -11,7 +11,7 @@ import {
   writeWhole,
 } from './wire.ts'
 
-/** On every message: who speaks to whom, and mostly in which term. null: not read yet. */
+/** Sender, receiver and usually the term of a message. null: not read yet. */
 export type AddressBody = { from: NodeId | null; to: NodeId | null; term: number }
 
 export function writeAddress(
@@ -38,6 +38,6 @@ export function readAddress(reader: BinaryReader, end: number, into: AddressBody
 
 /** @throws TransportError `malformed` */
 export function endsOf({ from, to }: AddressBody): { readonly from: NodeId; readonly to: NodeId } {
-  if (from === null || to === null) throw malformed('a message says who speaks to whom')
+  if (from === null || to === null) throw malformed('a message needs a sender and a receiver')
   return { from, to }
 }

@@ -5,8 +5,9 @@ import { serverNameOf } from './peer-identity.ts'
 const KiB = 1024
 
 /**
- * For one connection to one member. Connections are never shared or pooled, so that a snapshot has
- * its own; reconnecting is the link's business, not gRPC's, whose own backoff grows to two minutes.
+ * Returns the options for one connection to one member. Connections are never shared or pooled, so
+ * that a snapshot has its own. The link reconnects by itself, because gRPC's own backoff grows to
+ * two minutes.
  */
 export function channelOptions(limits: TransportLimits, member: string): ChannelOptions {
   return {
@@ -22,15 +23,15 @@ export function channelOptions(limits: TransportLimits, member: string): Channel
 }
 
 /**
- * Every peer holds a link and perhaps a snapshot stream; more streams than that on a connection are
- * no peer's.
+ * Every peer opens a link and possibly a snapshot stream, so no peer needs more streams per
+ * connection.
  */
 export function serverOptions(limits: TransportLimits): ServerOptions {
   return { ...sharedOptions(limits), 'grpc.max_concurrent_streams': 8 }
 }
 
 function sharedOptions(limits: TransportLimits): ChannelOptions {
-  // Room for the envelope around the largest message; both sides must agree.
+  // Space for the envelope around the largest message; both sides must agree.
   const bytesMax = limits.messageBytesMax + 64 * KiB
   return {
     'grpc.max_send_message_length': bytesMax,

@@ -8,15 +8,15 @@ import type { AddressBody } from './address-codec.ts'
 import { readEntry, writeEntry } from './log-codec.ts'
 import { expectEnd, malformed, openMessage, readEnd, readWhole, skipField, writeWhole } from './wire.ts'
 
-/* Entries that a member's damaged log lost, as `proto/raft.proto` writes them. */
+/* Codec of entries for the repair of a damaged log, see `proto/raft.proto`. */
 
 export type EntriesKind = 'entries-wanted' | 'entries-sent'
 export type EntriesMessage = Extract<PeerMessage, { readonly kind: EntriesKind }>
 
-/** Of one message. An entry of the smallest size counts 32 bytes in a window. */
+/** Limit of one message. An entry of the smallest size counts 32 bytes in a window. */
 const entriesMax = 65_536
 
-/** Everything but the address. */
+/** Writes everything but the address. */
 export function writeEntries(writer: BinaryWriter, message: EntriesMessage): void {
   writeWhole(writer, 2, message.first)
   if (message.kind === 'entries-wanted') return writeWhole(writer, 3, message.last)

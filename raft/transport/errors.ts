@@ -1,15 +1,16 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * - `malformed`: bytes from a peer that are not what `proto/` says.
- * - `identity`: a certificate that names no member, or another one than it should.
- * - `lost-log`: the peer knows this member by another log; it must not speak under this name again.
- * - `refused`: the other side turned the stream away and said why.
+ * - `malformed`: bytes from a peer that do not follow `proto/`.
+ * - `identity`: a certificate without a member name, or with another one than expected.
+ * - `lost-log`: the peer has recorded another log for this member, which may not connect under this
+ *   name again.
+ * - `refused`: the other side refused the stream with a reason.
  * - `unreachable`: no link, or it broke.
- * - `busy`: one snapshot to or from that peer is under way already.
- * - `aborted`: the sender stopped in the middle, or the receiver could not take it.
+ * - `busy`: a snapshot to or from that peer is in progress.
+ * - `aborted`: the sender stopped before the end, or the receiver could not take it.
  * - `corrupt`: a checksum does not match what arrived.
- * - `listen`: the peer address cannot be listened on.
+ * - `listen`: cannot listen on the peer address.
  * - `closed`: this transport was closed.
  */
 export type TransportErrorCode =

@@ -1,44 +1,42 @@
 import type { LogIndex, NodeId } from '../core/types.ts'
 import type { TransportErrorCode } from './errors.ts'
 
-/** Why one side turned the other away. */
+/** Why one side refused the other. */
 export type RefusalReason =
   /** The certificate names no member. */
   | 'identity'
-  /** Not a member, as far as the refusing side knows: removed, or not yet added. */
+  /** Not a member, as far as the refusing side knows: removed, or not added yet. */
   | 'unknown-member'
-  /** The certificate's member is another than the one the caller says it is. */
+  /** The caller claims to be another member than its certificate names. */
   | 'other-member'
   | 'other-cluster'
   /** The logs of both began with different lists of members. */
   | 'other-founding'
-  /** The caller meant somebody else. */
+  /** The caller expected another member at this address. */
   | 'other-receiver'
   | 'other-protocol'
-  /** The caller was known by another log: it lost its own, and its vote with it. */
+  /** The caller is recorded with another log: it lost its own, and its vote with it. */
   | 'lost-log'
-  /** Another process speaks as that member at the same time. */
+  /** Another process is connected as that member at the same time. */
   | 'other-process'
-  /** What came was not this protocol. */
+  /** The input does not follow this protocol. */
   | 'malformed'
-  /** What came was this protocol, and cannot be true; see `raft/core/violation.ts`. */
+  /** The input follows this protocol, but is impossible; see `raft/core/violation.ts`. */
   | 'violation'
   | 'busy'
 
-/** Why a connection was closed before its caller said who it is. */
+/** Why a connection was closed before its caller was identified. */
 export type ConnectionRefusal =
   /** No handshake was accepted on it in time. */
   | 'no-handshake'
-  /** It was beyond the share of its address, or of all connections. */
+  /** It exceeded the share of its address, or the limit of all connections. */
   | 'too-many-connections'
 
-/**
- * What an operator may want to read or count. One line each; bounded by attempts, not by messages.
- */
+/** Events for logs and metrics. One line each; limited by attempts, not by messages. */
 export type TransportEvent =
   | { readonly kind: 'listening'; readonly address: string }
   | { readonly kind: 'link-up'; readonly peer: NodeId; readonly name: string; readonly address: string }
-  /** Told once when a link that was up breaks, and when the reason for not coming up changes. */
+  /** Sent once when a link that was up breaks, and when the reason for not connecting changes. */
   | {
       readonly kind: 'link-down'
       readonly peer: NodeId
@@ -46,7 +44,7 @@ export type TransportEvent =
       readonly code: TransportErrorCode
       readonly cause: string
     }
-  /** We turned a caller away. */
+  /** A caller was refused. */
   | {
       readonly kind: 'refused'
       readonly reason: RefusalReason | ConnectionRefusal
@@ -57,23 +55,23 @@ export type TransportEvent =
     }
   | { readonly kind: 'too-large'; readonly peer: NodeId; readonly bytes: number }
   /**
-   * A command from this peer is not what its proposer made, past the checks of the wire: it was
-   * refused.
+   * A command from this peer differs from what its proposer made, although it passed the checks of
+   * the transport: it was refused.
    */
   | { readonly kind: 'altered'; readonly peer: NodeId; readonly index: LogIndex }
   /**
-   * This member's own, given while it runs: in use from the next handshake on, or not fit for it.
+   * This member's own keys, replaced while it runs: used from the next handshake on, or invalid.
    */
   | { readonly kind: 'keys-renewed' }
   | { readonly kind: 'keys-refused'; readonly cause: string }
   | { readonly kind: 'snapshot-failed'; readonly peer: NodeId; readonly cause: string }
 
-/** What one link holds back at the moment. */
+/** The current queue of one link. */
 export type LinkMeasure = {
   readonly name: string
   readonly up: boolean
   readonly queuedMessages: number
-  /** Waiting here, and given to gRPC and not taken by the connection. */
+  /** Waiting here, or given to gRPC and not accepted by the connection yet. */
   readonly queuedBytes: number
 }
 
@@ -82,7 +80,7 @@ export type TransportMeasure = {
   readonly links: readonly LinkMeasure[]
 }
 
-/** Since the start; numbers only grow. */
+/** Counted since the start; the numbers only grow. */
 export type TransportCounters = {
   messagesSent: number
   framesSent: number
@@ -92,9 +90,9 @@ export type TransportCounters = {
   bytesReceived: number
   /** Not sent, because the link was down or its queue full. */
   messagesDropped: number
-  /** Callers turned away. */
+  /** Refused callers. */
   refusals: number
-  /** Messages of members that cannot be true; each closed its link. */
+  /** Impossible messages of members; each closed its link. */
   violations: number
   linksOpened: number
   snapshotsSent: number

@@ -19,28 +19,30 @@ import {
   writeWhole,
 } from './wire.ts'
 
-/** First on every stream: who is calling, and whom it believes it calls. */
+/** The first frame of every stream: the caller, and the member that it expects. */
 export type Hello = {
-  /** The oldest version the caller speaks, all that was said of it before version 3. */
+  /**
+   * The oldest version that the caller supports; the only one that callers before version 3 send.
+   */
   readonly protocol: number
-  /** The newest; 0 from callers of before version 3. */
+  /** The newest; 0 from callers before version 3. */
   readonly protocolMax: number
   readonly cluster: string
   readonly from: NodeId
   readonly to: NodeId
-  /** The caller's. */
+  /** The identity of the caller. */
   readonly identity: PeerIdentity
   /** See `GrpcTransportOptions`. */
   readonly founding: string
-  /** Random name of the calling process; 0 from callers of before version 3. */
+  /** Random name of the calling process; 0 from callers before version 3. */
   readonly process: number
 }
 
-/** The answer to a hello that is accepted. */
+/** The response to an accepted hello. */
 export type Welcome = {
-  /** The version both will speak. */
+  /** The version that both will use. */
   readonly protocol: number
-  /** The receiver's. */
+  /** The identity of the receiver. */
   readonly identity: PeerIdentity
 }
 
@@ -199,7 +201,7 @@ function readHello(reader: BinaryReader, end: number): Hello {
     }
   }
   expectEnd(reader, end)
-  if (from === null || to === null) throw malformed('a hello says who calls whom')
+  if (from === null || to === null) throw malformed('a hello needs a caller and a receiver')
   const identity = { logId, clusterId, phase }
   return { protocol, protocolMax, cluster, from, to, identity, founding, process }
 }

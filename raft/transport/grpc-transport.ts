@@ -32,26 +32,28 @@ export type GrpcTransportOptions = {
   readonly self: { readonly id: NodeId; readonly name: string }
   /**
    * Fingerprint of the list of members that this member's log began with, at most 64 bytes. Peers
-   * with another are refused: majorities of different lists need not meet. Unset or empty: not
-   * known, nobody is refused for it.
+   * with another are refused: majorities of different lists need not overlap. Unset or empty: not
+   * known, and not checked.
    */
   readonly founding?: string
-  /** Where peers dial in: `host:port`, IPv6 in brackets; port 0 takes any free one. */
+  /**
+   * The address for peers to connect to: `host:port`, IPv6 in brackets; port 0 takes any free one.
+   */
   readonly listenAddress: string
   readonly credentials: PeerCredentials
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly random: Random
-  /** For logs and counts only: it must not call back into the transport. */
+  /** For logs and counts only: it must not call the transport. */
   readonly onEvent: (event: TransportEvent) => void
 }
 
 /**
- * Transport over gRPC with mutual TLS. `proto/` says what travels.
+ * Transport over gRPC with mutual TLS. `proto/` defines the messages.
  *
- * Every member dials every other; the stream it dialed carries its own messages. What is offered in
- * one turn travels in one frame. A link that is down or full drops and calls the peer unreachable;
- * it never blocks.
+ * Every member connects to every other; a stream carries the messages of the member that opened it.
+ * Messages of one turn share a frame. A link that is down or full drops messages and reports the
+ * peer unreachable; it never blocks.
  */
 export class GrpcTransport implements Transport {
   readonly counters: TransportCounters = newCounters()
@@ -63,7 +65,7 @@ export class GrpcTransport implements Transport {
   readonly #peers: PeerList
   readonly #links = new Map<NodeId, PeerLink>()
   readonly #snapshots = new Map<NodeId, Deferred<never>>()
-  /** Tells this process from another that speaks as the same member. */
+  /** Distinguishes this process from another that connects as the same member. */
   readonly #process: number
   #receiver: TransportReceiver | null = null
   #port = 0
@@ -72,11 +74,12 @@ export class GrpcTransport implements Transport {
   /** @throws TransportError `identity` */
   constructor(options: GrpcTransportOptions) {
     checkTransportLimits(options.limits)
-    // Whatever it would print by itself reaches us as a failure, and our words are one line each.
+    // Disables gRPC's own output: its errors are returned to callers, and log lines are written
+    // elsewhere.
     setLogVerbosity(logVerbosity.NONE)
     assert(Buffer.byteLength(options.cluster) >= 1, 'a cluster has a name')
-    assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a greeting')
-    assert(Buffer.byteLength(options.founding ?? '') <= 64, 'a fingerprint fits a greeting')
+    assert(Buffer.byteLength(options.cluster) <= 255, 'a cluster name fits a hello')
+    assert(Buffer.byteLength(options.founding ?? '') <= 64, 'a fingerprint fits a hello')
     this.#options = options
     this.#tls = new PeerTls(options.self.name, options.credentials)
     this.#server = new Server(serverOptions(options.limits))
@@ -150,7 +153,7 @@ export class GrpcTransport implements Transport {
 
   send(message: PeerMessage): void {
     const { from, to } = message.kind === 'core' ? message.message : message
-    assert(from === this.#options.self.id, 'a member speaks for itself')
+    assert(from === this.#options.self.id, 'a member sends only as itself')
     assert(to !== from, 'a member does not call itself')
     const link = this.#links.get(to)
     if (link !== undefined) return link.offer(message)
@@ -191,9 +194,9 @@ export class GrpcTransport implements Transport {
   }
 
   /**
-   * From now on peers are dialed and let in with these; those that do not fit are told, and those
-   * of before stay. Where an authority of before vouches no longer, every connection is made anew:
-   * nobody stays whom it let in.
+   * Uses these credentials for new connections in both directions; invalid ones are reported, and
+   * the previous ones stay in use. If an authority was removed, all connections are closed and
+   * opened again, so that none stays that it authenticated.
    */
   renew(credentials: PeerCredentials): void {
     const { onEvent } = this.#options
@@ -223,9 +226,7 @@ export class GrpcTransport implements Transport {
     this.#server.forceShutdown()
   }
 
-  /**
-   * Nothing is read of any caller from this moment on: for a thread whose next turn is its last.
-   */
+  /** Stops reading from all callers at once: for a thread that is about to end. */
   disconnect(): void {
     this.#peerPort.disconnect()
   }
@@ -239,7 +240,7 @@ export class GrpcTransport implements Transport {
     this.#relink()
   }
 
-  /** One link for each peer, at the address and under the name it has now. */
+  /** Keeps one link to each peer, with its current address and name. */
   #relink(): void {
     if (this.#receiver === null || this.#closed) return
     for (const [id, link] of this.#links) {
@@ -279,7 +280,7 @@ export class GrpcTransport implements Transport {
   }
 
   #receiverNow(): TransportReceiver {
-    assert(this.#receiver !== null, 'nobody is let in before the start')
+    assert(this.#receiver !== null, 'no peer connects before the start')
     return this.#receiver
   }
 }

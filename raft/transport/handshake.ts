@@ -7,7 +7,7 @@ import { commonProtocol, protocolNewest, protocolOldest } from './protocol-versi
 /** Why a caller is refused. `detail` is one line for the operators of both sides. */
 export type Refusal = { readonly reason: RefusalReason; readonly detail: string }
 
-/** What a hello is checked against. */
+/** The state of this member that a hello is checked against. */
 export type HandshakeContext = {
   readonly cluster: string
   readonly self: NodeId
@@ -16,16 +16,16 @@ export type HandshakeContext = {
   readonly peers: ReadonlyMap<NodeId, MemberInfo>
   /** See `Transport.setPeers`. */
   readonly decidedIndex: LogIndex
-  /** See `TransportReceiver`, as is the next. */
+  /** See `TransportReceiver`, also for the next one. */
   readonly identity: () => PeerIdentity
   readonly verify: (peer: NodeId, identity: PeerIdentity) => Promise<PeerVerdict>
 }
 
 /**
- * Checks a hello against the caller's certificate, which alone proves who it is, and this member's
- * configuration. What depends on logs and cluster ids is checked by `HandshakeContext.verify`.
+ * Checks a hello against the caller's certificate, which alone proves its identity, and this
+ * member's configuration. Logs and cluster ids are checked by `HandshakeContext.verify`.
  *
- * @param certified the member that the caller's verified certificate names; null when none
+ * @param certified the member that the caller's verified certificate names; null without one
  * @returns null: accepted
  */
 export function validateHandshake(
@@ -38,8 +38,8 @@ export function validateHandshake(
   }
   if (commonProtocol(hello) === null) {
     const detail =
-      `member "${certified}" speaks peer protocol ${hello.protocol} to ${Math.max(hello.protocol, hello.protocolMax)}, ` +
-      `this member ${protocolOldest} to ${protocolNewest}: let both run versions that follow each other`
+      `member "${certified}" supports peer protocol ${hello.protocol} to ${Math.max(hello.protocol, hello.protocolMax)}, ` +
+      `this member ${protocolOldest} to ${protocolNewest}: run consecutive versions on both`
     return { reason: 'other-protocol', detail }
   }
   if (hello.cluster !== context.cluster) {
@@ -47,10 +47,10 @@ export function validateHandshake(
     return { reason: 'other-cluster', detail }
   }
   if (hello.founding !== '' && context.founding !== '' && hello.founding !== context.founding) {
-    // Whatever else differs follows from this.
+    // All other differences follow from this one.
     const detail =
       `member "${certified}" began with another list of members than this one: give all the same --initial-members, ` +
-      'and a new --data-dir to the one whose list was wrong'
+      'and a new --data-dir to the member that had a wrong list'
     return { reason: 'other-founding', detail }
   }
   if (hello.to !== context.self) {
@@ -59,8 +59,8 @@ export function validateHandshake(
   }
   const own = context.identity()
   if (areApart(hello.identity, own)) {
-    // Before anything is said of the members: what a member of another cluster knows of them is no
-    // word on this caller.
+    // Checked before the members: a member of another cluster must not report this caller as
+    // removed.
     return { reason: 'other-cluster', detail: otherCluster(certified, hello.identity, own) }
   }
   const peer = context.peers.get(hello.from)
@@ -75,17 +75,16 @@ export function validateHandshake(
 }
 
 /**
- * Two processes may not speak as one member: each would take the other's acknowledgements for its
- * own.
+ * Refuses a second process of one member: each would take the other's acknowledgements for its own.
  */
 export function anotherProcess(certified: string | null): Refusal {
   return {
     reason: 'other-process',
-    detail: `another process speaks as this member ("${String(certified)}"): stop one of the two`,
+    detail: `another process is connected as this member ("${String(certified)}"): stop one of the two`,
   }
 }
 
-/** The refusal that follows from a verdict on the caller's identity; null: none. */
+/** Returns the refusal for a verdict on the caller's identity; null: none. */
 export function refusalOf(
   verdict: PeerVerdict,
   certified: string | null,
@@ -96,7 +95,7 @@ export function refusalOf(
     case 'ok':
       return null
     case 'lost-log': {
-      const detail = `member "${String(certified)}" was known by another log, which it lost`
+      const detail = `member "${String(certified)}" is recorded with another log, which it lost`
       return { reason: 'lost-log', detail }
     }
     case 'other-cluster':
@@ -104,22 +103,22 @@ export function refusalOf(
   }
 }
 
-/** One line on two members that belong to clusters which were founded apart. */
+/** Returns one line about two members of clusters that were founded separately. */
 export function otherCluster(peerName: string, theirs: PeerIdentity, own: PeerIdentity): string {
   if (own.phase === 'gathering') {
     return (
       `member "${printable(peerName)}" belongs to cluster ${printable(theirs.clusterId)}, which was founded without the log ` +
-      'of this member: bring its old data directory back, or let a new member take its place'
+      'of this member: restore its old data directory, or replace it by a new member'
     )
   }
   return (
     `member "${printable(peerName)}" belongs to cluster ${printable(theirs.clusterId)}, this member to cluster ` +
-    `${printable(own.clusterId)}, which was founded apart: give the one that is wrong here the data directory of this ` +
+    `${printable(own.clusterId)}, which was founded separately: give the wrong one of the two the data directory of this ` +
     'cluster, or other addresses'
   )
 }
 
-/** Whether two members certainly belong to clusters that were founded apart. */
+/** Returns whether two members certainly belong to clusters that were founded separately. */
 export function areApart(one: PeerIdentity, other: PeerIdentity): boolean {
   return one.phase !== 'gathering' && other.phase !== 'gathering' && one.clusterId !== other.clusterId
 }

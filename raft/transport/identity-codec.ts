@@ -13,7 +13,7 @@ import {
   writeWhole,
 } from './wire.ts'
 
-/* What members say of themselves, as `proto/raft.proto` writes it. */
+/* Codec of the identity of members, see `proto/raft.proto`. */
 
 export const logIdBytesMax = 64
 export const clusterIdBytesMax = 64
@@ -35,7 +35,7 @@ export function phaseOf(number: number): PeerIdentity['phase'] {
 
 export type FoundingMessage = Extract<PeerMessage, { readonly kind: 'founding' }>
 
-/** Everything but the address. */
+/** Writes everything but the address. */
 export function writeFounding(writer: BinaryWriter, { identity }: FoundingMessage): void {
   writeText(writer, 2, identity.logId)
   writeText(writer, 3, identity.clusterId)

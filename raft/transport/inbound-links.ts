@@ -24,14 +24,14 @@ export type InboundLinksOptions = {
   /** The handshake of a member was accepted. @param remote the other end, `address:port` */
   readonly onAccepted: (remote: string) => void
   readonly onMessage: (message: PeerMessage) => void
-  /** A member came in, so it can probably be reached too. */
+  /** A member connected, so it can probably be reached too. */
   readonly onPeer: (peer: NodeId) => void
   readonly refusals: RefusalLog
 }
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 
-/** The peers' links to us: one for each, the newest. */
+/** The incoming links of peers: the newest of each. */
 export class InboundLinks {
   readonly #options: InboundLinksOptions
   readonly #links = new Map<NodeId, InboundLink>()
@@ -44,8 +44,9 @@ export class InboundLinks {
     const link: InboundLink = new InboundLink(stream, this.#options, {
       processOf: (peer) => this.#links.get(peer)?.process ?? 0,
       onOpen: (peer) => {
-        // A peer that calls again has given up its older stream, whatever that one still holds.
-        this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member took over')
+        // A peer that connects again has given up its older stream, whatever that one still
+        // contains.
+        this.#links.get(peer)?.end(status.CANCELLED, 'a newer stream of this member replaced this one')
         this.#links.set(peer, link)
         this.#options.onPeer(peer)
       },
@@ -55,7 +56,10 @@ export class InboundLinks {
     })
   }
 
-  /** Ends the links of everybody who is no member any more, or is now another one. */
+  /**
+   * Closes the links of callers that are not members any more, or whose id belongs to another
+   * member now.
+   */
   sweep(): void {
     for (const [peer, link] of this.#links) {
       if (this.#options.context.peers.get(peer)?.name !== link.certified) {
@@ -64,7 +68,7 @@ export class InboundLinks {
     }
   }
 
-  /** What `peer` sent cannot be true. */
+  /** Closes the link of a peer that sent an impossible message. */
   violated(peer: NodeId, violation: string): void {
     this.#options.counters.violations++
     this.#links.get(peer)?.refuse('violation', violation)
@@ -76,22 +80,22 @@ export class InboundLinks {
 }
 
 type LinkHooks = {
-  /** The process that speaks as that member now; 0: none, or unknown. */
+  /** The process that is connected as that member now; 0: none, or unknown. */
   readonly processOf: (peer: NodeId) => number
   readonly onOpen: (peer: NodeId) => void
   readonly onClose: (peer: NodeId) => void
 }
 
 class InboundLink {
-  /** The member its verified certificate names. */
+  /** The member that its verified certificate names. */
   readonly certified: string | null
   readonly #stream: Stream
   readonly #options: InboundLinksOptions
   readonly #hooks: LinkHooks
   readonly #handshakeTimer: Timer
-  /** As its greeting named it. */
+  /** The process number in its hello. */
   process = 0
-  /** Who is speaking, once welcome. */
+  /** The caller, once accepted. */
   #peer: NodeId | null = null
   #hasHello = false
   #ended = false
@@ -102,7 +106,7 @@ class InboundLink {
     this.#hooks = hooks
     this.certified = memberNameOf(stream.getAuthContext().sslPeerCertificate ?? {})
     this.#handshakeTimer = options.clock.after(options.limits.connectTimeoutMs, () => {
-      this.end(status.DEADLINE_EXCEEDED, 'no greeting in time')
+      this.end(status.DEADLINE_EXCEEDED, 'no hello in time')
     })
     stream.on('data', (bytes: Buffer) => this.#frame(bytes))
     stream.on('end', () => this.end(status.OK, ''))
@@ -144,15 +148,15 @@ class InboundLink {
     }
     if (frame.kind === 'messages' && this.#peer !== null) this.#receive(this.#peer, frame.messages, bytes)
     else if (frame.kind === 'hello' && this.#peer === null) this.#handleHello(frame)
-    else this.refuse('malformed', 'a link begins with one greeting')
+    else this.refuse('malformed', 'a link begins with one hello')
   }
 
   #handleHello({ hello }: Extract<LinkFrame, { readonly kind: 'hello' }>): void {
     const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
-    if (this.#hasHello) return this.refuse('malformed', 'a link begins with one greeting')
+    if (this.#hasHello) return this.refuse('malformed', 'a link begins with one hello')
     this.#hasHello = true
-    // What a hasty caller says meanwhile waits.
+    // Messages that the caller sends before the verdict wait.
     this.#stream.pause()
     const { verify, identity } = this.#options.context
     void verify(hello.from, hello.identity).then((verdict) => {
@@ -164,7 +168,7 @@ class InboundLink {
   }
 
   #welcome(hello: Hello): void {
-    // While it was looked up the configuration may have changed.
+    // The configuration may have changed during the verification.
     const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)
     this.process = hello.process
@@ -177,7 +181,7 @@ class InboundLink {
     this.#hooks.onOpen(hello.from)
   }
 
-  /** Of two processes that live at the same time under one name, the first counts. */
+  /** Checks a hello. Of two concurrent processes of one member, only the first is accepted. */
   #refusal(hello: Hello): Refusal | null {
     const refusal = validateHandshake(this.#options.context, this.certified, hello)
     if (refusal !== null) return refusal
@@ -192,7 +196,7 @@ class InboundLink {
     counters.framesReceived++
     counters.bytesReceived += bytes.byteLength
     for (const peerMessage of messages) {
-      // Whoever receives a message may close or sweep us.
+      // Handling a message may close this link.
       if (this.#ended) return
       const { from, to } = peerMessage.kind === 'core' ? peerMessage.message : peerMessage
       if (from !== peer || to !== context.self) {

@@ -20,7 +20,7 @@ export type InboundSnapshotsOptions = {
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly counters: TransportCounters
-  /** As of `InboundLinks`. */
+  /** See `InboundLinks`. */
   readonly onAccepted: (remote: string) => void
   readonly onSnapshot: (header: SnapshotHeader) => Promise<SnapshotSink>
   readonly onEvent: (event: TransportEvent) => void
@@ -31,7 +31,7 @@ type Stream = ServerReadableStream<Buffer, Buffer>
 type Opening = Extract<SnapshotFrame, { readonly kind: 'opening' }>
 type Trailer = Extract<SnapshotFrame, { readonly kind: 'trailer' }>
 
-/** Snapshots that peers send us, at most one from each at a time. */
+/** Snapshots from peers, at most one from each at a time. */
 export class InboundSnapshots {
   readonly #options: InboundSnapshotsOptions
   readonly #busy = new Set<NodeId>()
@@ -41,7 +41,7 @@ export class InboundSnapshots {
   }
 
   readonly handle: handleClientStreamingCall<Buffer, Buffer> = (stream, answer) => {
-    // Without a listener the runtime would take a broken connection for a bug of ours.
+    // Without a listener the runtime would throw on a broken connection.
     stream.on('error', () => undefined)
     void this.#take(stream, answer)
   }
@@ -82,7 +82,7 @@ export class InboundSnapshots {
     }
   }
 
-  /** The one place that owes the sink its one ending. */
+  /** Receives a snapshot, and ends the sink exactly once. */
   async #receive(opening: Opening, frames: IncomingFrames): Promise<void> {
     const { hello, term, purpose, snapshot } = opening
     const header = { from: hello.from, to: hello.to, term, purpose, snapshot }
@@ -122,7 +122,7 @@ export class InboundSnapshots {
   }
 }
 
-/** Frames one at a time: the next is read from the connection only when it is asked for. */
+/** Reads frames one at a time: the next is read from the connection on request only. */
 class IncomingFrames {
   readonly #stream: Stream
   readonly #frames: AsyncIterator<unknown>
@@ -150,7 +150,7 @@ class IncomingFrames {
       timer.cancel()
     }
     if (result.done === true) {
-      if (this.#stream.cancelled) throw new TransportError('aborted', 'the sender gave up')
+      if (this.#stream.cancelled) throw new TransportError('aborted', 'the sender aborted')
       return null
     }
     if (!(result.value instanceof Uint8Array)) throw new TransportError('malformed', 'a frame is bytes')
@@ -163,7 +163,7 @@ class IncomingFrames {
 
   #stallTimer(): Timer {
     return this.#options.clock.after(this.#options.limits.snapshotStallMsMax, () => {
-      this.#stream.destroy(new TransportError('aborted', 'the snapshot stream stands still'))
+      this.#stream.destroy(new TransportError('aborted', 'the snapshot stream is stalled'))
     })
   }
 }

@@ -17,14 +17,14 @@ import {
 import { writeWhole } from './wire.ts'
 
 /*
- * What logs hold, as `proto/raft.proto` writes it. Each reader takes the end of its message and
- * checks all that the types promise, because the core asserts those promises and would stop the
+ * Codec of entries and configurations, see `proto/raft.proto`. Each reader gets the end of its
+ * message and checks all invariants of the types, because the core asserts them and would stop the
  * process.
  */
 
-/** Members in one configuration; far above any cluster that still decides quickly. */
+/** Members in one configuration; far above any practical cluster. */
 const membersMax = 256
-/** See `configurationFault`: what a leader takes its followers can read. */
+/** See `configurationFault`: followers can decode what a leader accepts. */
 export const textBytesMax = memberTextBytesMax
 
 export function writeEntry(writer: BinaryWriter, entry: Entry): void {
@@ -79,7 +79,7 @@ export function readEntry(reader: BinaryReader, end: number): Entry {
   if (index === 0 || entryTerm === 0) throw malformed('an entry begins at index 1 and term 1')
   const kinds = Number(data !== null) + Number(isEmpty) + Number(configuration !== null)
   if (kinds !== 1) throw malformed('an entry is of one kind')
-  // Written out, not spread: this happens for every entry.
+  // No spread, for speed: this runs for every entry.
   if (data !== null) return { index: logIndex(index), term: term(entryTerm), kind: 'command', data }
   if (configuration === null) return { index: logIndex(index), term: term(entryTerm), kind: 'empty' }
   return { index: logIndex(index), term: term(entryTerm), kind: 'configuration', configuration }
@@ -187,7 +187,8 @@ function readVoters(reader: BinaryReader, end: number, into: NodeId[]): NodeId[]
 }
 
 /**
- * Every promise of the type: lists ascend, learners do not vote, and each identity has its member.
+ * Checks all invariants of the type: lists ascend, learners do not vote, and each id has its
+ * member.
  */
 function checkConfiguration(configuration: Configuration): void {
   const { voters, votersOutgoing, learners, learnersNext, members } = configuration

@@ -12,7 +12,7 @@ import { textBytesMax, writeMember } from './log-codec.ts'
 import { expectEnd, malformed, openMessage, readEnd, readId, readText, readWhole, skipField } from './wire.ts'
 import { writeId, writeText, writeWhole } from './wire.ts'
 
-/* Changes of the members, as `proto/raft.proto` writes them. */
+/* Codec of membership changes, see `proto/raft.proto`. */
 
 export const membershipKinds = [
   ...(['change-wanted', 'change-answer', 'transfer-wanted', 'members-wanted', 'members'] as const),
@@ -55,7 +55,7 @@ const transferRefusalOf: ReadonlyMap<number, TransferRefusal> = new Map(
 
 /* ------------------------------------------------------------------ out */
 
-/** Everything but the address. */
+/** Writes everything but the address. */
 export function writeMembership(writer: BinaryWriter, message: MembershipMessage): void {
   switch (message.kind) {
     case 'change-wanted':
@@ -139,7 +139,7 @@ function writeAnswer(writer: BinaryWriter, answer: MembershipAnswer): void {
 }
 
 /**
- * Names in it may be of any length: its end is worth less than the answer.
+ * Truncates a text: it may contain names of any length.
  *
  * @param bytesMax of UTF-8
  */
@@ -151,7 +151,7 @@ function cutText(text: string, bytesMax: number): string {
 
 /* ------------------------------------------------------------------ in */
 
-/** Everything a message of these kinds may hold but the address. */
+/** All fields of these kinds of messages, except the address. */
 type Body = {
   round: number
   target: NodeId | null
@@ -201,7 +201,7 @@ function toMessage(
 ): MembershipMessage {
   switch (kind) {
     case 'change-wanted':
-      if (change === null) throw malformed('a wish names the change')
+      if (change === null) throw malformed('a request needs a change')
       return { kind, from, to, round, change }
     case 'change-answer':
       return { kind, from, to, round, answer: answer ?? { kind: 'later' } }
@@ -214,7 +214,7 @@ function toMessage(
     case 'members-wanted':
       return { kind, from, to, index: logIndex(round) }
     case 'members':
-      if (configuration === null) throw malformed('a list of members has them')
+      if (configuration === null) throw malformed('a list of members needs a configuration')
       return { kind, from, to, index: logIndex(round), configuration }
     default:
       assertNever(kind)
@@ -223,7 +223,7 @@ function toMessage(
 
 function readChange(reader: BinaryReader, end: number): MemberChange {
   let change: MemberChange | null = null
-  // Missing in a request of a program before this field: then it is refused once the members ever
+  // Absent in requests of earlier versions: then the addition is refused once the members have ever
   // changed.
   let basedOn = 0
   while (reader.pos < end) {
@@ -266,7 +266,7 @@ function readSetRole(reader: BinaryReader, end: number): MemberChange {
     else skipField(reader, head >>> 3, head & 7)
   }
   expectEnd(reader, end)
-  if (id === null || role === null) throw malformed('a change of role says whose and which')
+  if (id === null || role === null) throw malformed('a change of role needs an id and a role')
   return { kind: 'set-role', id, role }
 }
 
@@ -282,7 +282,7 @@ function readMove(reader: BinaryReader, end: number): MemberChange {
     else skipField(reader, head >>> 3, head & 7)
   }
   expectEnd(reader, end)
-  if (id === null) throw malformed('a move says whose')
+  if (id === null) throw malformed('a move needs an id')
   return { kind: 'move', id, peerAddress, clientAddress }
 }
 
@@ -310,6 +310,6 @@ function readDone(reader: BinaryReader, end: number): MembershipAnswer {
     else skipField(reader, head >>> 3, head & 7)
   }
   expectEnd(reader, end)
-  if (configuration === null) throw malformed('what is done names its configuration')
+  if (configuration === null) throw malformed('a finished change needs its configuration')
   return { kind: 'done', index: logIndex(index), configuration }
 }

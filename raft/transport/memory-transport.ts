@@ -8,14 +8,14 @@ import { TransportError } from './errors.ts'
 import { PeerList } from './peer-list.ts'
 
 /**
- * Members of one process that find each other by identity: for tests. Nothing is lost but what is
- * cut, goes to a member that is not there, or overflows a bounded queue.
+ * A network of members in one process, addressed by id: for tests. Messages are lost only on
+ * blocked links, to absent members, or when a bounded queue overflows.
  */
 export class MemoryNetwork {
   readonly #members = new Map<NodeId, MemoryTransport>()
   readonly #blocked = new Set<string>()
 
-  /** From now on nothing passes from `from` to `to`; the other direction stays. */
+  /** Drops messages from `from` to `to`; the other direction is not affected. */
   block(from: NodeId, to: NodeId): void {
     this.#blocked.add(`${from}>${to}`)
   }
@@ -24,7 +24,7 @@ export class MemoryNetwork {
     this.#blocked.clear()
   }
 
-  /** @throws TransportError `listen` when a member of that identity is there already */
+  /** @throws TransportError `listen` when a member with that id has joined already */
   join(id: NodeId, transport: MemoryTransport): void {
     if (this.#members.has(id)) throw new TransportError('listen', `member ${id} is running already`)
     this.#members.set(id, transport)
@@ -34,7 +34,7 @@ export class MemoryNetwork {
     if (this.#members.get(id) === transport) this.#members.delete(id)
   }
 
-  /** @returns null when nothing that is sent now would arrive */
+  /** @returns null when a message sent now would be lost */
   route(from: NodeId, to: NodeId): MemoryTransport | null {
     return this.#blocked.has(`${from}>${to}`) ? null : (this.#members.get(to) ?? null)
   }
@@ -46,21 +46,22 @@ export type MemoryTransportOptions = {
   readonly self: { readonly id: NodeId; readonly name: string }
   readonly clock: Clock
   /**
-   * Messages waiting to be received by this member. When full: dropped, and told as unreachable.
+   * Messages waiting to be received by this member. When full: dropped, and the peer is reported
+   * unreachable.
    */
   readonly queueMessagesMax: number
 }
 
-/** As whom the receiver of a message knows its sender. */
+/** The sender of a message, as the receiver knows it. */
 type Sender = Pick<MemoryTransport, 'cluster' | 'self'>
 
-/** One member's place in a `MemoryNetwork`. Delivers in a later turn, never from within a call. */
+/** One member of a `MemoryNetwork`. Delivers in a later turn, never within a call. */
 export class MemoryTransport implements Transport {
   readonly #options: MemoryTransportOptions
   readonly #inbox: BoundedQueue<PeerMessage>
   readonly #peers: PeerList
   readonly #sending = new Set<NodeId>()
-  /** What others sent that cannot be true. */
+  /** Number of impossible messages from others. */
   violations = 0
   #receiver: TransportReceiver | null = null
   #delivering = false
@@ -92,7 +93,7 @@ export class MemoryTransport implements Transport {
 
   send(message: PeerMessage): void {
     const { from, to } = message.kind === 'core' ? message.message : message
-    assert(from === this.#options.self.id, 'a member speaks for itself')
+    assert(from === this.#options.self.id, 'a member sends only as itself')
     assert(to !== from, 'a member does not call itself')
     const target = this.#reach(to)
     if (target?.accept(message, this) === true) return
@@ -105,14 +106,14 @@ export class MemoryTransport implements Transport {
   }
 
   /**
-   * As of which decided configuration the sender is no member here; 0: it is one, or nothing is
-   * decided.
+   * Returns the index of the committed configuration without the sender; 0: it is a member, or
+   * nothing is committed.
    */
   removedIndexOf(sender: NodeId): LogIndex {
     return this.#receiver === null || this.#peers.all.has(sender) ? noIndex : this.#peers.decidedIndex
   }
 
-  /** Called by the sender. @returns false when the message is not welcome or there is no room */
+  /** Called by the sender. @returns false when the sender is refused or the queue is full */
   accept(message: PeerMessage, sender: Sender): boolean {
     if (!this.#welcomes(sender) || !this.#inbox.offer(message)) return false
     if (!this.#delivering) {
@@ -122,7 +123,7 @@ export class MemoryTransport implements Transport {
     return true
   }
 
-  /** No link is there to close. */
+  /** There is no link to close. */
   refuse(): void {
     this.violations++
   }
@@ -144,7 +145,7 @@ export class MemoryTransport implements Transport {
   /** Called by the sender. @throws TransportError `refused` */
   async open(header: SnapshotHeader, sender: Sender): Promise<SnapshotSink> {
     if (this.#receiver === null || !this.#welcomes(sender)) {
-      throw new TransportError('refused', `member ${sender.self.id} is not welcome`)
+      throw new TransportError('refused', `member ${sender.self.id} is not a member here`)
     }
     return this.#receiver.receiveSnapshot(header)
   }
@@ -180,7 +181,7 @@ export class MemoryTransport implements Transport {
     return cluster === this.#options.cluster && this.#peers.all.get(self.id)?.name === self.name
   }
 
-  /** What is in the inbox now; what arrives meanwhile has its own turn. */
+  /** Delivers the messages that are in the inbox now; later ones get their own turn. */
   #deliver(): void {
     this.#delivering = false
     for (let left = this.#inbox.size; left > 0; left--) {

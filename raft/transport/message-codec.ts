@@ -54,7 +54,7 @@ const kindOf: ReadonlyMap<number, WireKind> = new Map(
   (Object.keys(field) as WireKind[]).map((kind) => [field[kind], kind]),
 )
 
-/** The oldest version of the protocol that has this message. */
+/** Returns the oldest version of the protocol that has this message. */
 export function protocolOf({ kind }: PeerMessage): number {
   return isMembershipKind(kind) || isEntriesKind(kind) || kind === 'founding' ? 3 : 2
 }
@@ -160,8 +160,8 @@ function writeWholes(writer: BinaryWriter, ...values: readonly number[]): void {
 }
 
 /**
- * Data of entries and proposals are views into the reader's bytes: whoever keeps one keeps the
- * whole frame.
+ * Data of entries and proposals are views into the reader's bytes: keeping one keeps the whole
+ * frame.
  *
  * @param end where the message ends in the reader's bytes
  */
@@ -198,7 +198,7 @@ function isEntriesKind(kind: string): kind is EntriesKind {
   return kind === 'entries-wanted' || kind === 'entries-sent'
 }
 
-/** Every field any kind has. Numbers are fields 2 to 4; null means absent. */
+/** The fields of all kinds. Numbers are fields 2 to 4; null means absent. */
 type Body = AddressBody & {
   two: number | null
   three: number | null
@@ -211,8 +211,8 @@ type Body = AddressBody & {
 }
 
 /*
- * From here on objects are written out property by property: spreading one into another costs a
- * microsecond each time, and these are made for every message.
+ * From here on objects are written property by property: a spread costs a microsecond each time,
+ * and these are created for every message.
  */
 
 function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
@@ -257,7 +257,7 @@ function readBody(reader: BinaryReader, kind: WireKind, end: number): Body {
   return body
 }
 
-/** Field 2 of the kinds where it is no number. */
+/** Reads field 2 of the kinds in which it is not a number. */
 function readList(reader: BinaryReader, kind: WireKind, type: number, end: number, body: Body): void {
   switch (kind) {
     case 'forward':
@@ -376,7 +376,7 @@ function toCoreMessage(kind: MessageKind, from: NodeId, to: NodeId, sent: Term, 
   }
 }
 
-/** Consecutive after the slot before them, terms never falling and never beyond the sender's. */
+/** Checks that entries are consecutive, and terms ascend up to the sender's. */
 function checkEntries(
   entries: readonly Entry[],
   previousIndex: number,
@@ -395,6 +395,6 @@ function checkEntries(
 }
 
 function readContext(value: number | null): ReadContext | null {
-  // Checked whole and safe by the reader; only its brand is missing.
+  // The reader checked that it is a safe whole number; only the brand is missing.
   return value === null ? null : (value as ReadContext)
 }

@@ -3,44 +3,42 @@ import { assert } from '../../base/assert.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** Messages in one frame. A sender closes a frame earlier. */
+/** Limit of the messages in one frame. */
 export const frameMessagesMax = 4096
 
-/** Bounds and times of peer links. */
+/** Limits and times of peer links. */
 export type TransportLimits = {
-  /** Messages waiting for one peer. When full: dropped, and the peer is called unreachable. */
+  /** Messages waiting for one peer. When full: dropped, and the peer is reported unreachable. */
   readonly queueMessagesMax: number
   /** The same in bytes. One message always fits an empty queue. */
   readonly queueBytesMax: number
-  /** Messages of one turn that travel together; a larger one travels alone. */
+  /** Messages of one turn that share a frame; a larger one is sent alone. */
   readonly frameBytesMax: number
-  /** One frame on the wire. Larger: dropped and told. */
+  /** Limit of one frame. Larger: dropped and reported. */
   readonly messageBytesMax: number
-  /** Handed to gRPC and not yet taken by the connection; above it messages wait in the queue. */
+  /** Handed to gRPC and not accepted by the connection yet; above it messages wait in the queue. */
   readonly writeWindowBytesMax: number
   /**
-   * Connections of callers at a time; a quarter of them from one address, half of them from
+   * Concurrent connections of callers; a quarter of them from one address, half of them from
    * addresses that no member has connected from. When full: new ones are closed at once.
    */
   readonly connectionsMax: number
   /**
-   * From dialing to the peer's welcome; of a caller, from its connection to its accepted handshake,
-   * TLS included.
+   * From connecting to the peer's welcome; of a caller, from its connection to its accepted
+   * handshake, TLS included.
    */
   readonly connectTimeoutMs: number
   /** Between attempts, doubling, with jitter. */
   readonly backoffMsMin: number
   readonly backoffMsMax: number
-  /**
-   * A silent connection is asked for life this often, and is broken when no answer comes in time.
-   */
+  /** An idle connection is pinged this often, and broken without a response in time. */
   readonly keepaliveMs: number
   readonly keepaliveTimeoutMs: number
-  /** A peer is called unreachable at most this often while messages to it are dropped. */
+  /** Minimum interval of reports that a peer is unreachable while messages to it are dropped. */
   readonly unreachableMsMin: number
   /** One piece of a snapshot. */
   readonly chunkBytesMax: number
-  /** A snapshot stream on which nothing moves for this long is given up by either side. */
+  /** A snapshot stream without progress for this long is aborted by either side. */
   readonly snapshotStallMsMax: number
 }
 
@@ -66,7 +64,7 @@ export function checkTransportLimits(limits: TransportLimits): void {
   assert(limits.frameBytesMax <= limits.queueBytesMax, 'a full frame fits the queue')
   assert(limits.chunkBytesMax < limits.messageBytesMax, 'a chunk and its envelope fit one message')
   assert(limits.queueMessagesMax >= 1, 'a queue holds a message')
-  assert(limits.backoffMsMin >= 1, 'attempts are apart')
+  assert(limits.backoffMsMin >= 1, 'the minimum backoff is at least 1 ms')
   assert(limits.backoffMsMin <= limits.backoffMsMax, 'backoff does not shrink')
   assert(frameMessagesMax >= 1, 'a frame holds a message')
 }

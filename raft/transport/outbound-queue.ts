@@ -5,7 +5,7 @@ import type { PeerMessage } from '../ports.ts'
 import { frameMessagesMax } from './options.ts'
 import type { TransportLimits } from './options.ts'
 
-/** Messages for one peer in order, bounded in number and bytes, taken out a frame at a time. */
+/** Messages for one peer in order, limited in number and bytes, taken out a frame at a time. */
 export class OutboundQueue {
   readonly #limits: TransportLimits
   readonly #queue: BoundedQueue<PeerMessage>
@@ -27,14 +27,17 @@ export class OutboundQueue {
   /** @returns false when full; the message was not taken */
   offer(message: PeerMessage): boolean {
     const bytes = peerMessageBytes(message)
-    // However large, one message fits an empty queue: the frame limit judges it later.
+    // One message of any size fits an empty queue: the frame limit is checked later.
     if (this.#queue.size > 0 && this.#bytes + bytes > this.#limits.queueBytesMax) return false
     if (!this.#queue.offer(message)) return false
     this.#bytes += bytes
     return true
   }
 
-  /** The oldest messages, as many as fit one frame and at least one. Not empty before. */
+  /**
+   * Returns the oldest messages, as many as fit one frame and at least one. The queue must not be
+   * empty.
+   */
   takeFrame(): PeerMessage[] {
     const frame: PeerMessage[] = []
     let bytes = 0
@@ -56,7 +59,7 @@ export class OutboundQueue {
   }
 }
 
-/** About what the message takes on the wire; never much less. */
+/** Returns about the size of the message in transit; never much less. */
 function peerMessageBytes(message: PeerMessage): number {
   const envelope = 64
   switch (message.kind) {
@@ -80,7 +83,7 @@ function peerMessageBytes(message: PeerMessage): number {
     case 'change-wanted':
     case 'change-answer':
     case 'members':
-      // At most one configuration; they are few.
+      // At most one configuration; such messages are few.
       return 64 * envelope
     case 'entries-sent':
       return message.entries.reduce((sum, entry) => sum + entryBytes(entry), envelope)

@@ -5,7 +5,7 @@ import { credentials, ServerCredentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
 import { TransportError } from './errors.ts'
 
-/** This member's peer certificate, its key, and the authorities that vouch for peers. PEM text. */
+/** This member's peer certificate, its key, and the certificate authorities of peers. PEM text. */
 export type PeerCredentials = {
   readonly authorityPem: string
   readonly certificatePem: string
@@ -13,25 +13,27 @@ export type PeerCredentials = {
 }
 
 /**
- * A peer is who its certificate says: the verified certificate holds exactly one URI
- * `orch://member/<name>`. Common names are for people and decide nothing. (src/pki issues such
- * certificates.)
+ * A peer is identified by its certificate: the verified certificate contains exactly one URI
+ * `orch://member/<name>`. Common names are for display only. (src/pki issues such certificates.)
  */
 const memberUri = /^URI:orch:\/\/member\/([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)$/
 
-/** What TLS asks a member for. It is matched by the URI, so it never has to resolve. */
+/**
+ * Returns the TLS server name of a member. The identity is verified by the URI, so the name never
+ * has to resolve.
+ */
 export function serverNameOf(member: string): string {
   return `${member}.member.orch.internal`
 }
 
 /**
- * @param certificate already verified against the peers' authority
+ * @param certificate already verified against the authority of the peers
  * @returns null when it names no member, or several
  */
 export function memberNameOf(certificate: Pick<PeerCertificate, 'subjectaltname'>): string | null {
   const names = certificate.subjectaltname ?? ''
-  // Quotes appear when a name holds commas or quotes itself; no certificate of ours does, so trust
-  // none that does.
+  // Quotes appear when a name contains commas or quotes; the certificates of this program have
+  // none, so such a certificate is not trusted.
   if (names.includes('"')) return null
   const members = names
     .split(', ')
@@ -47,7 +49,7 @@ export class PeerTls {
   readonly #server: RenewableCredentials
   #context: SecureContext
 
-  /** @throws TransportError `identity` when the files do not make this member out */
+  /** @throws TransportError `identity` when the files are not valid credentials of this member */
   constructor(self: string, peer: PeerCredentials) {
     this.#self = self
     this.#context = contextOf(self, peer)
@@ -59,7 +61,7 @@ export class PeerTls {
     return this.#server
   }
 
-  /** To call the member of that name and nobody else. */
+  /** Returns credentials that accept only the member of that name. */
   dial(member: string): ChannelCredentials {
     return credentials.createFromSecureContext(this.#context, {
       checkServerIdentity: (_host, certificate) => refusal(member, certificate),
@@ -67,10 +69,10 @@ export class PeerTls {
   }
 
   /**
-   * Handshakes from now on show and believe these; connections that are open stay.
+   * Uses these credentials in new handshakes; open connections are not affected.
    *
-   * @returns whether an authority of before is none any more
-   * @throws TransportError `identity`; those of before stay then
+   * @returns whether an authority was removed
+   * @throws TransportError `identity`; the previous credentials stay in use then
    */
   renew(peer: PeerCredentials): boolean {
     const before = certificateTexts(this.#authorityPem)
@@ -82,14 +84,14 @@ export class PeerTls {
   }
 }
 
-/** Each certificate of a PEM text, without its line breaks. */
+/** Returns each certificate of a PEM text, without its line breaks. */
 function certificateTexts(pem: string): ReadonlySet<string> {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   return new Set(blocks.map((block) => block.replace(/\s/g, '')))
 }
 
 /**
- * gRPC's own, made from files once, know no others later; this is what it offers to those that do.
+ * gRPC's own server credentials cannot be renewed; this is the class that it provides for renewal.
  */
 class RenewableCredentials extends ServerCredentials {
   constructor(peer: PeerCredentials) {
@@ -112,11 +114,14 @@ function contextOf(self: string, peer: PeerCredentials): SecureContext {
     const found = named === null ? 'names no member' : `is that of member "${named}"`
     throw new TransportError(
       'identity',
-      `the peer certificate ${found}, this member is "${self}": give it its own`,
+      `the peer certificate ${found}, this member is "${self}": give it its own certificate`,
     )
   }
   if (DEFAULT_MIN_VERSION < 'TLSv1.2') {
-    throw new TransportError('identity', `peers do not speak ${DEFAULT_MIN_VERSION}; drop that runtime flag`)
+    throw new TransportError(
+      'identity',
+      `peers do not support ${DEFAULT_MIN_VERSION}; remove that runtime flag`,
+    )
   }
   try {
     return createSecureContext(secureOptions(peer))

@@ -20,22 +20,24 @@ import { removedIndexOf, failureOf } from './status.ts'
 
 export type PeerLinkOptions = {
   readonly peer: MemberInfo
-  /** As of now, like the credentials. */
+  /** Returns the current hello. */
   readonly hello: () => Hello
-  /** As they are now: they may be renewed between two attempts. */
+  /** Returns the current credentials: they may be renewed between two attempts. */
   readonly credentials: () => ChannelCredentials
   readonly limits: TransportLimits
   readonly clock: Clock
   readonly random: Random
   readonly counters: TransportCounters
-  /** Never called from within a call of ours. */
+  /** Never called within a call of this link. */
   readonly onUnreachable: () => void
-  /** The peer says that the configuration at that index, which is decided, does not have us. */
+  /**
+   * The peer reports that the committed configuration at that index does not contain this member.
+   */
   readonly onRemovedByPeer: (configurationIndex: LogIndex) => void
   readonly onEvent: (event: TransportEvent) => void
 }
 
-/** One try to reach the peer, from dialing to whatever ends it. */
+/** One attempt to reach the peer, from dialing to its end. */
 type Attempt = {
   readonly client: Client
   readonly stream: ClientDuplexStream<Buffer, Buffer>
@@ -49,27 +51,27 @@ type State =
   | { readonly kind: 'closed' }
 
 /**
- * Our messages to one peer:
+ * The link to one peer:
  *
  *   dialing ──welcome──> up ──broke──> waiting ──backoff──> dialing
  *
- * Takes messages only while up; otherwise, or when its queue is full, it drops them and says so.
- * Each attempt has a connection of its own, because a kept one would add its own pauses to ours.
+ * It takes messages only while up; otherwise, or when its queue is full, it drops and reports them.
+ * Each attempt has its own connection, because a reused one would add gRPC's backoff to the link's.
  */
 export class PeerLink {
   readonly peer: MemberInfo
   readonly #options: PeerLinkOptions
   readonly #queue: OutboundQueue
   #writer = new BinaryWriter()
-  /** That both speak; as of the last welcome. */
+  /** The version that both support, as of the last welcome. */
   #protocol: number = protocolOldest
   #state: State = { kind: 'closed' }
   #failures = 0
   #lastCause = ''
   #flushing = false
-  /** Bytes given to gRPC that the connection has not taken yet. */
+  /** Bytes given to gRPC that the connection has not accepted yet. */
   #writing = 0
-  /** gRPC asked for a pause. */
+  /** gRPC requested a pause. */
   #paused = false
   #unreachableAtMs = Number.NEGATIVE_INFINITY
 
@@ -82,7 +84,7 @@ export class PeerLink {
 
   offer(message: PeerMessage): void {
     if (this.#state.kind === 'up' && protocolOf(message) > this.#protocol) {
-      // It runs an older program. Whoever asked asks again, and is told when time is over.
+      // The peer runs an older program. The requester retries until its deadline.
       this.#options.counters.messagesDropped++
       return
     }
@@ -92,7 +94,7 @@ export class PeerLink {
       return
     }
     if (this.#flushing) return
-    // The end of the caller's turn: all it says to this peer travels together.
+    // At the end of the caller's turn: its messages to this peer share a frame.
     this.#flushing = true
     queueMicrotask(() => this.#flush())
   }
@@ -106,7 +108,7 @@ export class PeerLink {
     }
   }
 
-  /** The peer was just heard of: try now instead of waiting. */
+  /** The peer has just connected here: try now instead of waiting. */
   retryNow(): void {
     if (this.#state.kind !== 'waiting' || this.#state.refused) return
     this.#state.timer.cancel()
@@ -121,14 +123,12 @@ export class PeerLink {
     else if (state.kind !== 'closed') this.#abandon(state.attempt)
   }
 
-  /**
-   * An address that is none is as one where nobody answers: whoever said it, it ends nothing here.
-   */
+  /** Dials the peer. An invalid address is treated like an unreachable one. */
   #begin(): void {
     try {
       this.#state = { kind: 'dialing', attempt: this.#dial() }
     } catch (cause) {
-      const reason = `${JSON.stringify(this.peer.peerAddress)} is no address that can be dialed`
+      const reason = `${JSON.stringify(this.peer.peerAddress)} is not a valid address`
       this.#wait(new TransportError('unreachable', reason, { cause }), false)
     }
   }
@@ -165,7 +165,7 @@ export class PeerLink {
         const known = `${protocolOldest} to ${protocolNewest}`
         throw new TransportError(
           'refused',
-          `the peer answers in protocol ${protocol}, not in one of ${known}`,
+          `the peer responds with protocol ${protocol}, not with one of ${known}`,
         )
       }
       const own = this.#options.hello().identity
@@ -215,7 +215,7 @@ export class PeerLink {
     if (wasUp) this.#reportUnreachable()
   }
 
-  /** Doubles with each failure; half of it is chance, so that members do not dial in step. */
+  /** Doubles with each failure; half of it is random, so that members do not dial in step. */
   #backoffMs(refused: boolean): number {
     const { backoffMsMin, backoffMsMax } = this.#options.limits
     const doubled = backoffMsMin * 2 ** Math.min(this.#failures++, 20)
@@ -244,10 +244,10 @@ export class PeerLink {
     }
   }
 
-  /** @returns null when what should travel is larger than any receiver takes */
+  /** @returns null when the frame is larger than any receiver accepts */
   #encode(messages: readonly PeerMessage[]): Buffer | null {
     const frame = asBuffer(encodeMessagesFrame(this.#writer, messages))
-    // The writer keeps its memory from frame to frame; not that of a giant.
+    // The writer keeps its memory between frames, except after a large one.
     if (frame.byteLength > this.#options.limits.frameBytesMax) this.#writer = new BinaryWriter()
     if (frame.byteLength <= this.#options.limits.messageBytesMax) return frame
     this.#options.counters.messagesDropped += messages.length
@@ -261,7 +261,7 @@ export class PeerLink {
     closeClient(attempt.client, this.#options.clock)
   }
 
-  /** At most once in a while, and never from within the caller's turn. */
+  /** Reports at most once in an interval, and never within the caller's turn. */
   #reportUnreachable(): void {
     const now = this.#options.clock.monotonicMs()
     if (now - this.#unreachableAtMs < this.#options.limits.unreachableMsMin) return
@@ -273,5 +273,5 @@ export class PeerLink {
 }
 
 function failedWelcome(cause: unknown): TransportError {
-  return new TransportError('malformed', 'the peer answers in no known way', { cause })
+  return new TransportError('malformed', 'the response of the peer cannot be decoded', { cause })
 }

@@ -1,7 +1,7 @@
 import { noIndex } from '../core/types.ts'
 import type { LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 
-/** The peers that this member was told of: all who may call, and whom it calls. */
+/** The peers of this member: all members that may connect, and that it connects to. */
 export class PeerList {
   readonly #self: NodeId
   readonly #all = new Map<NodeId, MemberInfo>()

@@ -13,9 +13,9 @@ export type PeerPortOptions = {
    * From accepting a connection to its first accepted handshake, TLS included. Then it is closed.
    */
   readonly handshakeMs: number
-  /** A connection came in. */
+  /** A connection was accepted. */
   readonly take: (socket: Socket) => void
-  /** A connection was closed because it was one too many, or took too long. */
+  /** A connection was closed because it exceeded a limit, or took too long. */
   readonly refused: (refused: RefusedConnection) => void
 }
 
@@ -26,21 +26,25 @@ export type RefusedConnection = {
 }
 
 /**
- * Where peers dial in. Connections are given away as they come, but known here from the first byte
- * on, so that all of them can be dropped in one moment, those in the middle of a handshake too.
+ * The port that peers connect to. Connections are passed on at once, but tracked here from the
+ * first byte on, so that all of them can be closed in one moment, including those during a
+ * handshake.
  *
- * Bounded: in number, in time until a handshake is accepted, in number from one address, and in
- * number from addresses from which no member has connected yet, so that nobody without a
- * certificate can keep the members out.
+ * Limited in number, in time until a handshake is accepted, in number from one address, and in
+ * number from addresses from which no member has connected yet, so that callers without a
+ * certificate cannot lock the members out.
  */
 export class PeerPort {
   readonly #server = createServer({ noDelay: true })
   readonly #options: PeerPortOptions
-  /** Each with the deadline of its handshake, under the name that gRPC gives its other end. */
+  /** Each with the deadline of its handshake, and the name that gRPC gives its other end. */
   readonly #callers = new Map<Socket, Caller>()
   readonly #byRemote = new Map<string, Caller>()
   readonly #fromAddress = new Map<string, number>()
-  /** From which a handshake was accepted, the latest last. When full: the oldest is forgotten. */
+  /**
+   * Addresses from which a handshake was accepted, the latest last. When full: the oldest is
+   * forgotten.
+   */
   readonly #known = new Set<string>()
   #unknown = 0
 
@@ -51,7 +55,7 @@ export class PeerPort {
       this.#refused(remoteOf(dropped?.remoteAddress, dropped?.remotePort), 'all connections are in use')
     })
     this.#server.on('connection', (socket) => {
-      // Before anybody else listens: an error that nobody hears would end the member.
+      // First, because an error without a listener would end the process.
       socket.on('error', () => undefined)
       const refusal = this.#admit(socket)
       if (refusal === null) return options.take(socket)
@@ -89,9 +93,9 @@ export class PeerPort {
     const address = socket.remoteAddress ?? ''
     const isKnown = this.#known.has(address)
     const count = this.#fromAddress.get(address) ?? 0
-    if (count >= share(connectionsMax, addressShare)) return `its address has ${count} connections already`
+    if (count >= share(connectionsMax, addressShare)) return `its address already has ${count} connections`
     if (!isKnown && this.#unknown >= share(connectionsMax, unknownShare)) {
-      return `addresses that no member has connected from have ${this.#unknown} connections already`
+      return `addresses without an accepted member already have ${this.#unknown} connections`
     }
     const remote = remoteOf(address, socket.remotePort)
     const deadline = clock.after(handshakeMs, () => {
@@ -137,13 +141,13 @@ export class PeerPort {
       const refuse = (cause: Error): void => reject(cannotListen(address, cause))
       const stop = (): void => reject(new TransportError('closed', 'this member stops'))
       this.#server.once('error', refuse)
-      // Closed while it looks its host up, a server never listens, and says nothing else.
+      // A server that is closed during its host lookup never listens, and emits nothing else.
       this.#server.once('close', stop)
       this.#server.listen({ host, port }, () => {
         this.#server.off('error', refuse)
         this.#server.off('close', stop)
-        // What cannot be accepted for a moment, for want of file descriptors say, is tried again by
-        // whoever dials.
+        // A temporary failure to accept, such as a lack of file descriptors, is retried by the
+        // caller.
         this.#server.on('error', () => undefined)
         const bound = this.#server.address()
         assert(typeof bound === 'object' && bound !== null, 'a port was bound')
@@ -152,18 +156,18 @@ export class PeerPort {
     })
   }
 
-  /** Nobody comes in any more; those who are here stay. */
+  /** Stops accepting connections; open ones stay. */
   close(): void {
     this.#server.close()
   }
 
-  /** Nothing more is read of anybody, from this moment on. */
+  /** Stops reading from all callers at once. */
   disconnect(): void {
     this.close()
     this.dropCallers()
   }
 
-  /** Whoever is here has to come again. */
+  /** Closes all connections; callers have to connect again. */
   dropCallers(): void {
     for (const socket of this.#callers.keys()) socket.destroy()
   }
@@ -171,19 +175,19 @@ export class PeerPort {
 
 type Caller = {
   readonly address: string
-  /** Counted among those of addresses that members have connected from. */
+  /** A member has connected from its address. */
   isKnown: boolean
   readonly deadline: Timer
 }
 
-/** Of all connections, those from one address: members may share one behind a proxy. */
+/** Share of all connections for one address: members may share one behind a proxy. */
 const addressShare = 1 / 4
-/** Of all connections, those from addresses that no member has connected from. */
+/** Share of all connections for addresses that no member has connected from. */
 const unknownShare = 1 / 2
-/** Above the members of any cluster, which may move. */
+/** More than the members of any cluster, which may move. */
 const knownAddressesMax = 64
 
-/** As gRPC names the other end. */
+/** Returns the name that gRPC gives the other end. */
 function remoteOf(address: string | undefined, port: number | undefined): string {
   return `${address ?? ''}:${port ?? 0}`
 }
@@ -198,11 +202,11 @@ function cannotListen(address: string, cause: Error): TransportError {
   })
 }
 
-/** In a few words. */
+/** Returns the cause in a few words. */
 function listenProblem({ message }: Error): string {
   if (message.includes('EADDRINUSE')) return 'the port is taken'
   if (message.includes('EADDRNOTAVAIL')) return 'this machine has no such address'
-  if (message.includes('EACCES')) return 'this user may not have that port'
-  if (/ENOTFOUND|EAI_AGAIN/.test(message)) return 'no address is known for that name'
+  if (message.includes('EACCES')) return 'this user may not use that port'
+  if (/ENOTFOUND|EAI_AGAIN/.test(message)) return 'that name has no known address'
   return message
 }

@@ -1,13 +1,13 @@
 import type { Hello } from './frame-codec.ts'
 
 /**
- * Versions of `proto/` that this program speaks. Both sides of a stream speak the newest that both
- * know: the caller says from which on to which it can, the answer says which it is.
+ * Versions of `proto/` that this program supports. Both sides of a stream use the newest common
+ * one: the caller sends its oldest and newest, the response contains the choice.
  */
 export const protocolOldest = 2
 export const protocolNewest = 3
 
-/** The newest version that the caller and this program speak; null: there is none. */
+/** Returns the newest version that the caller and this program support; null: none. */
 export function commonProtocol({
   protocol,
   protocolMax,

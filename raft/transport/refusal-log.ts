@@ -5,8 +5,8 @@ import type { ConnectionRefusal, RefusalReason, TransportCounters, TransportEven
 const loggedMax = 5
 const windowMs = 10_000
 /**
- * Callers who have a window of their own. Those beyond share one for each reason, until the windows
- * of others are over.
+ * Callers with their own window. Further callers share one for each reason, until other windows
+ * end.
  */
 const windowsMax = 64
 
@@ -31,8 +31,8 @@ export type Refused = {
 
 /**
  * Counts every refusal of a caller and logs a few: five in ten seconds for each reason and caller,
- * however fast they come, so that one noisy caller hides no other. The next line after that says
- * how many were not logged.
+ * however fast they come, so that one noisy caller does not hide others. The next line after that
+ * contains the number of those that were not logged.
  */
 export class RefusalLog {
   readonly #options: RefusalLogOptions
@@ -46,7 +46,7 @@ export class RefusalLog {
   add({ reason, certified, remote, detail }: Refused): void {
     this.#options.counters.refusals++
     const nowMs = this.#options.clock.monotonicMs()
-    // A name may hold anything; null is none.
+    // A name may contain anything; null has its own key.
     const window = this.#windowOf(reason, `${reason} ${certified === null ? '' : `=${certified}`}`, nowMs)
     if (window.logged >= loggedMax) {
       window.unlogged++
@@ -73,7 +73,7 @@ export class RefusalLog {
   }
 }
 
-/** Returns the window that is open, or a new one that remembers what the last one did not log. */
+/** Returns the current window, or a new one with the unlogged count of the last one. */
 function current<Key>(windows: Map<Key, Window>, key: Key, nowMs: number): Window {
   const last = windows.get(key)
   if (last !== undefined && nowMs - last.startMs < windowMs) return last
@@ -82,8 +82,8 @@ function current<Key>(windows: Map<Key, Window>, key: Key, nowMs: number): Windo
   return opened
 }
 
-/** What was wrong with the bytes does not say whose they were. */
+/** Adds the caller's name: these details do not contain it. */
 function naming(certified: string | null, reason: Reason, detail: string): string {
   if (reason !== 'malformed' && reason !== 'violation') return detail
-  return `${certified === null ? 'a caller without a name' : `member "${certified}"`}: ${detail}`
+  return `${certified === null ? 'a caller without a member name' : `member "${certified}"`}: ${detail}`
 }

@@ -18,15 +18,15 @@ export type SnapshotSendOptions = {
   readonly credentials: ChannelCredentials
   readonly limits: TransportLimits
   readonly clock: Clock
-  /** Settled from outside to give up. */
+  /** Settled by the owner to abort. */
   readonly abandoned: Deferred<never>
 }
 
 /**
- * One snapshot to one peer, on a connection of its own. Resolves once the receiver has taken all of
- * it. A piece is asked for only when the connection took the one before.
+ * Sends one snapshot to one peer, on its own connection. Resolves once the receiver has taken all
+ * of it. A piece is requested only when the connection accepted the previous one.
  *
- * @param next null at the end; its failure ends the stream and is the cause of ours
+ * @param next returns null at the end; its failure ends the stream and is the cause of the error
  * @throws TransportError `unreachable`, `refused`, `busy`, `aborted`, `corrupt`
  */
 export async function sendSnapshotStream(
@@ -61,12 +61,12 @@ export async function sendSnapshotStream(
   }
 }
 
-/** Writes frames one after the other and breaks, once, when anything is wrong. */
+/** Writes frames one after the other, and fails once when anything is wrong. */
 class OutgoingStream {
   readonly #client: Client
   readonly #call: ClientWritableStream<Buffer>
   readonly #options: SnapshotSendOptions
-  /** Resolved by the answer, rejected by whatever ends the stream before. */
+  /** Resolved by the response, rejected by whatever ends the stream before. */
   readonly #answer = new Deferred<undefined>()
   #stallTimer: Timer
 
@@ -88,7 +88,7 @@ class OutgoingStream {
     this.#stallTimer = this.#wait(limits.connectTimeoutMs + limits.snapshotStallMsMax)
   }
 
-  /** Whatever comes first: `step`, or the end of the stream. */
+  /** Resolves with `step`, or fails with the stream. */
   during<T>(step: Promise<T>): Promise<T> {
     return Promise.race([step, this.#answer.promise.then(early)])
   }
@@ -96,7 +96,7 @@ class OutgoingStream {
   async write(frame: SnapshotFrame): Promise<void> {
     const taken = new Deferred<undefined>()
     this.#call.write(asBuffer(encodeSnapshotFrame(frame)), (error?: Error | null) => {
-      // A broken stream also tells its status, which says more than this error.
+      // A broken stream also has a status, which is more specific than this error.
       if (error === null || error === undefined) taken.resolve(undefined)
     })
     await this.during(taken.promise)
@@ -104,9 +104,7 @@ class OutgoingStream {
     this.#stallTimer = this.#wait(this.#options.limits.snapshotStallMsMax)
   }
 
-  /**
-   * The receiver may take its time to verify what it got: keepalive watches over the connection.
-   */
+  /** The receiver may need time to verify the snapshot: keepalive monitors the connection. */
   async finish(): Promise<void> {
     this.#stallTimer.cancel()
     this.#call.end()
@@ -121,20 +119,20 @@ class OutgoingStream {
 
   #wait(ms: number): Timer {
     return this.#options.clock.after(ms, () => {
-      this.#answer.reject(new TransportError('unreachable', 'the snapshot stream stands still'))
+      this.#answer.reject(new TransportError('unreachable', 'the snapshot stream is stalled'))
     })
   }
 }
 
 function early(): never {
-  throw new TransportError('aborted', 'the receiver answered before it had everything')
+  throw new TransportError('aborted', 'the receiver responded before it had everything')
 }
 
 async function nextPiece(next: () => Promise<Uint8Array | null>): Promise<Uint8Array | null> {
   try {
     return await next()
   } catch (cause) {
-    throw new TransportError('aborted', 'the snapshot could not be read to its end', { cause })
+    throw new TransportError('aborted', 'the snapshot could not be read completely', { cause })
   }
 }
 

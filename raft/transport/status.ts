@@ -6,7 +6,7 @@ import { TransportError } from './errors.ts'
 import type { TransportErrorCode } from './errors.ts'
 import type { RefusalReason } from './events.ts'
 
-/** How each refusal travels. Written down in `proto/`. */
+/** The status of each refusal. Documented in `proto/`. */
 const statusOf = {
   identity: status.UNAUTHENTICATED,
   'unknown-member': status.PERMISSION_DENIED,
@@ -22,7 +22,7 @@ const statusOf = {
   busy: status.RESOURCE_EXHAUSTED,
 } satisfies Record<RefusalReason, status>
 
-/** @param decidedIndex of the configuration that does not have the caller; told to nobody else */
+/** @param decidedIndex index of the configuration without the caller; sent only to such callers */
 export function refusalStatus(
   reason: RefusalReason,
   detail: string,
@@ -35,7 +35,10 @@ export function refusalStatus(
   return { ...refusal, metadata }
 }
 
-/** Of a refusal: as of which decided configuration we are no member. 0: that was not said. */
+/**
+ * Returns the index of the committed configuration without this member, from a refusal. 0: not
+ * given.
+ */
 export function removedIndexOf(error: Pick<ServiceError, 'code' | 'metadata'>): LogIndex {
   if (error.code !== status.PERMISSION_DENIED) return noIndex
   const [text] = error.metadata.get(decidedKey)
@@ -47,23 +50,22 @@ export function removedIndexOf(error: Pick<ServiceError, 'code' | 'metadata'>): 
 const decidedKey = 'orch-configuration-index'
 
 /**
- * What the other side's status means here. One line of text, bounded, because a stranger wrote it.
+ * Returns the error for a status of the other side. One line of limited length, because its text is
+ * untrusted.
  */
 export function failureOf(error: Pick<ServiceError, 'code' | 'details'>): TransportError {
   const details = error.details
     .replace(/[^\x20-\x7e]+/g, ' ')
-    // The library's frame around what the network said.
+    // Removes gRPC's text around the network error.
     .replace(/^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:.*$/, '$1')
     .slice(0, 300)
   const detail = verifyErrors.has(details)
-    ? `the peer's certificate is of no authority that this member trusts (${details})`
+    ? `no authority that this member trusts signed the peer certificate (${details})`
     : details
   return new TransportError(codeOf(error.code), detail === '' ? `gRPC status ${error.code}` : detail)
 }
 
-/**
- * What OpenSSL says of a chain that ends at no trusted certificate (X509_verify_cert_error_string).
- */
+/** OpenSSL's errors for a chain without a trusted certificate (X509_verify_cert_error_string). */
 const verifyErrors: ReadonlySet<string> = new Set([
   'self-signed certificate',
   'self-signed certificate in certificate chain',
@@ -84,7 +86,7 @@ function codeOf(code: status): TransportErrorCode {
       return 'lost-log'
     case status.RESOURCE_EXHAUSTED:
     case status.ALREADY_EXISTS:
-      // The latter passes too: the other process may have ended already, and nobody noticed yet.
+      // The latter is temporary too: the other process may have ended without being detected yet.
       return 'busy'
     case status.ABORTED:
       return 'aborted'

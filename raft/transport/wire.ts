@@ -4,7 +4,7 @@ import { nodeId } from '../core/types.ts'
 import type { NodeId } from '../core/types.ts'
 import { TransportError } from './errors.ts'
 
-/** Wire types this protocol uses. @source protobuf.dev, "Encoding" */
+/** The wire types that this protocol uses. @source protobuf.dev, "Encoding" */
 export const wireType = Object.freeze({ varint: 0, fixed64: 1, bytes: 2 })
 
 const two32 = 2 ** 32
@@ -15,10 +15,10 @@ export function tag(field: number, type: number): number {
   return (field << 3) | type
 }
 
-/** A whole number from 0 to 2^53 - 1, as a varint. */
+/** Writes a whole number from 0 to 2^53 - 1 as a varint. */
 export function writeWhole(writer: BinaryWriter, field: number, value: number): void {
   writer.uint32(tag(field, wireType.varint))
-  // The same bytes, but only the 64-bit form takes larger ones, by way of a slow bigint.
+  // The same bytes; larger numbers need the 64-bit form, which uses a slow bigint.
   if (value < two32) writer.uint32(value)
   else writer.uint64(value)
 }
@@ -32,7 +32,7 @@ export function writeId(writer: BinaryWriter, field: number, id: NodeId): void {
   writeFixed64(writer, id)
 }
 
-/** Two little-endian halves, because the 64-bit form goes by way of a slow bigint. */
+/** Writes two little-endian halves, because the 64-bit form uses a slow bigint. */
 function writeFixed64(writer: BinaryWriter, value: number): void {
   writer.fixed32(value % two32).fixed32(Math.floor(value / two32))
 }
@@ -51,7 +51,7 @@ export function writeText(writer: BinaryWriter, field: number, text: string): vo
   writer.uint32(tag(field, wireType.bytes)).string(text)
 }
 
-/** A nested message: whatever is written between this and `writer.join()`. */
+/** Opens a nested message: everything written between this and `writer.join()`. */
 export function openMessage(writer: BinaryWriter, field: number): void {
   writer.uint32(tag(field, wireType.bytes)).fork()
 }
@@ -63,8 +63,7 @@ export function malformed(what: string, cause?: unknown): TransportError {
 }
 
 /**
- * Runs a decoder over bytes of a stranger. Whatever goes wrong in it is `malformed`; nothing else
- * may throw there.
+ * Runs a decoder on untrusted bytes. Any error in it is `malformed`; nothing else may throw in it.
  *
  * @throws TransportError `malformed`
  */
@@ -77,7 +76,7 @@ export function decoding<T>(what: string, decode: () => T): T {
   }
 }
 
-/** The length prefix of a nested message. @returns where it ends, never beyond `limit` */
+/** Reads the length prefix of a nested message. @returns its end, never beyond `limit` */
 export function readEnd(reader: BinaryReader, type: number, limit: number): number {
   expect(type, wireType.bytes)
   const length = reader.uint32()
@@ -86,12 +85,12 @@ export function readEnd(reader: BinaryReader, type: number, limit: number): numb
   return end
 }
 
-/** Called once a nested message was read. A field that ran over its end has eaten what follows. */
+/** Called after a nested message was read. A field that exceeds its end has read what follows. */
 export function expectEnd(reader: BinaryReader, end: number): void {
   if (reader.pos !== end) throw malformed('a field runs over the end of its message')
 }
 
-/** A whole number from 0 to 2^53 - 1. */
+/** Reads a whole number from 0 to 2^53 - 1. */
 export function readWhole(reader: BinaryReader, type: number): number {
   expect(type, wireType.varint)
   const value = Number(reader.uint64())
@@ -109,7 +108,10 @@ export function readId(reader: BinaryReader, type: number): NodeId {
   return readFixedId(reader)
 }
 
-/** Packed or not, as every protobuf reader must. Appends to `into`, at most up to `countMax`. */
+/**
+ * Reads ids, packed or not, as every protobuf reader must. Appends to `into`, at most up to
+ * `countMax`.
+ */
 export function readIds(
   reader: BinaryReader,
   type: number,
@@ -132,7 +134,7 @@ function readFixedId(reader: BinaryReader): NodeId {
   return nodeId(value)
 }
 
-/** A view into the reader's bytes, not a copy. */
+/** Returns a view into the reader's bytes, not a copy. */
 export function readBytes(reader: BinaryReader, type: number): Uint8Array {
   expect(type, wireType.bytes)
   return reader.bytes()
@@ -149,8 +151,7 @@ export function readText(reader: BinaryReader, type: number, bytesMax: number): 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Passes over a field of a later version. Groups are refused: nobody uses them and they nest
- * without bound.
+ * Skips a field of a later version. Groups are refused: they are obsolete and nest without bound.
  */
 export function skipField(reader: BinaryReader, field: number, type: number): void {
   assert(type >= 0 && type <= 7, 'a wire type has three bits')

@@ -112,7 +112,7 @@ void test('no write is acknowledged before all initial members took part', async
 async function bothSayLost(b: MemberProcess, c: MemberProcess): Promise<void> {
   await until(
     'both say why',
-    () => [b, c].every((member) => /n2\W+ was known by another log, which it lost/.test(member.said())),
+    () => [b, c].every((member) => /n2\W+ is recorded with another log, which it lost/.test(member.said())),
     () => `${b.logTail()}\n${c.logTail()}`,
   )
 }
@@ -170,7 +170,7 @@ void test('an old member that returns to a re-created cluster ends no other memb
   copyData(old, data(c))
   c.start()
   const words =
-    /belongs to cluster [0-9a-f]{32}, this member to cluster [0-9a-f]{32}, which was founded apart/
+    /belongs to cluster [0-9a-f]{32}, this member to cluster [0-9a-f]{32}, which was founded separately/
   await until(
     'all say why',
     () => cluster.members.every((member) => words.test(member.said())),

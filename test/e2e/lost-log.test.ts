@@ -41,7 +41,7 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
   n2.start()
   await until(
     'both sides say why they are no quorum',
-    () => /was known by another log/.test(n2.said()) && /was known by another log/.test(n3.said()),
+    () => /is recorded with another log/.test(n2.said()) && /is recorded with another log/.test(n3.said()),
     () => `${n2.logTail()}\n${n3.logTail()}`,
   )
   assert.deepEqual([await n2.isReady(), await n3.isReady()], [false, false])
@@ -55,12 +55,12 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
   )
   assert.match(
     n2.said(),
-    /know this member by another log.*: orchctl member replace n2 NEW-NAME --peer-address /,
+    /have recorded another log for this member.*: orchctl member replace n2 NEW-NAME --peer-address /,
   )
   const fatal = n2
     .said()
     .split('\n')
-    .filter((line) => line.includes('know this member by another log'))
+    .filter((line) => line.includes('have recorded another log for this member'))
   assert.equal(fatal.length, 1, fatal.join('\n'))
   await n1.waitReady()
   await n3.waitReady()

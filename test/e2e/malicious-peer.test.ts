@@ -211,7 +211,7 @@ const messages: readonly Attack[] = [
     send: (now) =>
       sends(now, { kind: 'heartbeat-response', ...endsOf(now, now.term), context: most as ReadContext }),
     counter: 'violations',
-    line: /it confirms read \d+, which was never asked/,
+    line: /it confirms read \d+, which was never requested/,
   },
   ...([2 ** 45, most] as const).map((of): Attack => ({
     what: `a vote request of term ${of}`,
@@ -222,7 +222,7 @@ const messages: readonly Attack[] = [
         ...{ lastIndex: logIndex(now.commit), lastTerm: term(now.term) },
       }),
     counter: 'violations',
-    line: new RegExp(`term ${of} is absurd where term \\d+ is known`),
+    line: new RegExp(`term ${of} is absurd because the current term is \\d+`),
   })),
   {
     what: 'a forwarded command that cannot be decoded',
@@ -243,7 +243,7 @@ const messages: readonly Attack[] = [
     to: 'leader',
     send: (now) => forward(now, random.bytes(100)),
     counter: 'violations',
-    line: /it forwards a command that is not what its proposer made/,
+    line: /it forwards a command that was altered/,
   },
   {
     what: 'a message in the name of another member',
@@ -297,7 +297,7 @@ const greetings: readonly Attack[] = [
       return peer.link(target, [], { ...hello, identity: { ...hello.identity, logId: 'cd'.repeat(8) } })
     },
     counter: 'refusals',
-    line: /was known by another log, which it lost/,
+    line: /is recorded with another log, which it lost/,
   },
   {
     what: 'random bytes after a valid hello',
@@ -312,7 +312,7 @@ const greetings: readonly Attack[] = [
     to: 'leader',
     send: ({ target }) => peer.link(target, [encodeHelloFrame(peer.hello(target))]),
     counter: 'refusals',
-    line: /a link begins with one greeting/,
+    line: /a link begins with one hello/,
   },
 ]
 

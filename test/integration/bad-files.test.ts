@@ -175,7 +175,7 @@ const cases: readonly Case[] = [
     [
       ['a folder', folder, /EISDIR/],
       ['links in a circle', circle, /ELOOP/],
-      ['text', garbage, /is no log segment/],
+      ['text', garbage, /is not a log segment/],
       ['empty', empty, /damaged at byte 0/],
     ] as const
   ).map(([how, put, line]): Case => ({

@@ -223,7 +223,7 @@ export class Network {
     if (sender?.peers.has(to) !== true || port === undefined || receiver === null) {
       throw new TransportError('unreachable', `there is no way to member ${to}`)
     }
-    if (!port.welcomes(sender)) throw new TransportError('refused', `member ${from} is not welcome`)
+    if (!port.welcomes(sender)) throw new TransportError('refused', `member ${from} is not a member here`)
     const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
     const verdict = await met
     if (verdict === 'ok') return receiver
@@ -336,7 +336,7 @@ export class SimTransport implements Transport {
 
   send(message: PeerMessage): void {
     const { from, to } = message.kind === 'core' ? message.message : message
-    assert(from === this.id, 'a member speaks for itself')
+    assert(from === this.id, 'a member sends only as itself')
     if (this.receiver !== null) this.#network.send(message, from, to)
   }
 

@@ -90,7 +90,7 @@ class Trio {
   async goesOnWithout(ill: Member): Promise<void> {
     await until('the ill one ends', () => ill.fatal.length > 0)
     assert.equal(ill.fatal.length, 1)
-    assert.match(ill.fatal[0] ?? '', /is not what its proposer made: it changed in the memory of this member/)
+    assert.match(ill.fatal[0] ?? '', /was altered in the memory of this member/)
     await ill.node.stop(clock.monotonicMs() + 100)
     const others = this.members.filter((member) => member !== ill)
     for (const member of others) await propose(member, `by ${member.info.name}`)

@@ -55,8 +55,8 @@ test('a sound leader is found sound', () => {
 
 test('terms, commits, what is applied and votes do not go back', () => {
   breaks({ ...leader(), term: term(1) }, 'no entry is of a later term')
-  breaks({ ...leader(), commit: base.index, applied: base.index }, 'what is applied stays applied')
-  breaks({ ...leader(), applied: base.index }, 'what is applied stays applied')
+  breaks({ ...leader(), commit: base.index, applied: base.index }, 'the applied index never goes back')
+  breaks({ ...leader(), applied: base.index }, 'the applied index never goes back')
   breaks({ ...leader(), vote: nodeId(3), role: 'follower', leader: null }, 'one vote in a term')
   breaks({ ...leader(), vote: null, role: 'follower', leader: null }, 'one vote in a term')
   const state = leader()
@@ -69,21 +69,21 @@ test('terms, commits, what is applied and votes do not go back', () => {
 test('applied is at most commit, commit at most the last entry, and the base is committed', () => {
   breaks({ ...leader(), applied: logIndex(7) }, 'applied <= commit')
   breaks({ ...leader(), commit: logIndex(9) }, 'commit <= last')
-  breaks({ ...leader(), applied: noIndex, commit: noIndex }, 'only what is committed is cut')
+  breaks({ ...leader(), applied: noIndex, commit: noIndex }, 'only committed entries are compacted')
 })
 
-test('what is committed stays, and a leader takes nothing away', () => {
+test('committed entries never change, and a leader takes nothing away', () => {
   const state = leader()
   state.log.truncateFrom(logIndex(6))
   breaks(state, 'commit <= last')
   state.log.append({ kind: 'empty', index: logIndex(6), term: base.term })
-  breaks(state, 'what is committed stays')
+  breaks(state, 'committed entries never change')
 
   const longer = leader()
   longer.log.append({ kind: 'empty', index: logIndex(7), term: term(2) })
   work(longer)
   longer.log.truncateFrom(logIndex(7))
-  breaks(longer, 'a leader only ever adds to its log')
+  breaks(longer, 'a leader only appends to its log')
 })
 
 test('a leader knows itself, follows exactly the others, and sends nothing that it lacks', () => {
@@ -105,15 +105,15 @@ test('a leader knows itself, follows exactly the others, and sends nothing that 
 test('what speaks of the disk does not leave before the disk agrees', () => {
   const state = leader()
   const accepted: Message = { ...to2, kind: 'append-accepted', term: term(2), index: logIndex(7) }
-  breaks(state, 'what is accepted is durable', [accepted])
+  breaks(state, 'an accepted entry is durable', [accepted])
   const vote: Message = { ...to2, kind: 'vote-response', term: term(2), granted: true }
-  breaks(state, 'a vote that is sent is durable', [vote])
+  breaks(state, 'a granted vote is durable before it is sent', [vote])
   checkInvariants(state, [{ ...vote, granted: false }])
   const durable = { term: term(1), vote: null }
   const last = { lastIndex: logIndex(6), lastTerm: term(2) }
   const candidate: State = { ...state, role: 'candidate', outbox: { ...state.outbox, durable } }
   const request: Message = { ...to2, kind: 'vote-request', term: term(2), ...last, transfer: false }
-  breaks(candidate, 'a vote is asked for with a durable one', [request])
+  breaks(candidate, 'votes are requested only after the own vote is durable', [request])
 })
 
 test('nobody takes office without a quorum of votes', () => {

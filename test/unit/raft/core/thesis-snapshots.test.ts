@@ -52,7 +52,7 @@ test('thesis 5.1: an append that reaches back behind the cut is answered with wh
   assert.equal(solo.takeOnly('append-accepted').index, 3)
 })
 
-test('thesis 5.1: only what is applied is cut', () => {
+test('thesis 5.1: only applied entries are compacted', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 1 })
   const base = { index: logIndex(2), term: term(1), configuration: cluster([1, 2, 3]) }
   assert.throws(() => solo.raft.compact(base), { name: 'BrokenInvariant' })

@@ -168,7 +168,7 @@ void test('a term that no cluster can have reached by now is refused in every ro
     refused(
       solo,
       { ...from, kind: 'heartbeat', commit: logIndex(0), context: null },
-      /is absurd where term 2 is known/,
+      /is absurd because the current term is 2/,
     )
     refused(solo, { ...from, kind: 'vote-request', ...log, transfer: true }, /is absurd/)
     refused(solo, ofTerm(far), /is absurd/)
@@ -205,7 +205,7 @@ void test('a clock that is set back, or was never set, keeps no member from its 
 void test('a leader refuses answers to what it never asked', () => {
   const solo = leader()
   const answer = { ...solo.from(2), kind: 'heartbeat-response' } as const
-  refused(solo, { ...answer, context: 7 as ReadContext }, /confirms read 7, which was never asked/)
+  refused(solo, { ...answer, context: 7 as ReadContext }, /confirms read 7, which was never requested/)
   const early = { sentMs: 5_000, promisedMs: 100 }
   refused(solo, { ...answer, context: null, promise: early }, /a heartbeat that was not sent yet/)
   solo.raft.setTime(6_000)
@@ -221,7 +221,7 @@ void test('a candidate whose log is of a later term than it stands in is refused
   refused(
     solo,
     { ...known, from: nodeId(3), term: term(3), kind: 'pre-vote-request', ...log },
-    /stands in term 3/,
+    /campaigns in term 3/,
   )
 })
 

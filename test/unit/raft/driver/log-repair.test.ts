@@ -78,7 +78,7 @@ void test('a peer that does not answer is given up for the next one, again and a
   assert.deepEqual(sent, [wanted(2, 5), wanted(2, 6), wanted(3, 5), wanted(2, 5), wanted(3, 5)])
   for (let at = 0; at < 60; at++) await clock.advance(1000)
   assert.deepEqual(notices, [
-    'entries 5 to 8 are missing in the log, and no other member that has them answers',
+    'entries 5 to 8 are missing in the log, and no other member that has them responds',
   ])
   const last = sent.at(-1)
   answer(
@@ -113,7 +113,7 @@ void test('when all peers have cut the entries the repair is refused', async () 
   const { notices, answer } = await bench()
   answer(2, 5, [])
   answer(3, 5, [])
-  assert.match(notices[0] ?? '', /member 2 has cut them from its log/)
+  assert.match(notices[0] ?? '', /member 2 has compacted them/)
   assert.equal(notices.at(-1), 'refused: no other member has entries 5 to 8 any more')
 })
 

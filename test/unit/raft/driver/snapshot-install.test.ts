@@ -105,6 +105,6 @@ void test('a state that is sent twice for one wish is installed once: behind it 
   const further = { ...snapshot, index: logIndex(60) }
   await assert.rejects(
     driver.inbox.receive({ ...header, purpose: 'repair', snapshot: further }),
-    /did not ask/,
+    /did not request/,
   )
 })

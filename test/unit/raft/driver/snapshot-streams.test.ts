@@ -199,7 +199,7 @@ void test('a state whose place a newer stream took in the very turn it was stage
   // The last chunk is verified; in the same turn the sender, who gave up waiting, comes again.
   box.take({ kind: 'sink-taken', stream: 1 })
   void box.receive({ ...header, snapshot: at(12) })
-  assert.match(String(await finished), /given up/)
+  assert.match(String(await finished), /aborted/)
   box.flush()
   assert.deepEqual(staged, [])
   assert.equal(posted.at(-1)?.kind, 'sink-open')
@@ -231,10 +231,10 @@ const repair = { ...header, purpose: 'repair' } as const
 void test('a repair is taken only when it was asked for, from the index asked for on', async () => {
   const { box, needs } = inbox(() => undefined)
   needs.commit = logIndex(20)
-  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not ask/)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not request/)
   needs.stateWanted = logIndex(16)
-  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not ask/)
-  await assert.rejects(box.receive({ ...header, snapshot: at(18) }), /further than that/)
+  await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not request/)
+  await assert.rejects(box.receive({ ...header, snapshot: at(18) }), /not that far behind/)
   await stage(box, { ...repair, snapshot: at(18) })
 })
 
@@ -242,7 +242,7 @@ void test('a leader that takes this member for a laggard is told by the core how
   const staged: Message[] = []
   const { box, needs, posted } = inbox((message) => void staged.push(message))
   needs.commit = logIndex(20)
-  await assert.rejects(box.receive({ ...header, snapshot: at(20) }), /further than that/)
+  await assert.rejects(box.receive({ ...header, snapshot: at(20) }), /not that far behind/)
   assert.equal(staged.length, 0, 'in a turn, and not before')
   box.flush()
   box.turnEnded()

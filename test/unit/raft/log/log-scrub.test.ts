@@ -121,7 +121,7 @@ void test('a damaged entry goes once the base has moved past it, and the log goe
   assert.equal(notices.length, 2, 'an entry above the base cannot be read')
   wal.compact(base)
   scrub.repair()
-  assert.match(notices[2] ?? '', /^repaired: log 0+2\.log is damaged at byte .*; the log was written anew$/)
+  assert.match(notices[2] ?? '', /^repaired: log 0+2\.log is damaged at byte .*; the log was rewritten$/)
   assert.deepEqual(findings(wal, 1000), [])
   wal.append([write([command(12, 3)], hard(3, 1, 11))])
   wal.close()

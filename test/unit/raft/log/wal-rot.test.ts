@@ -225,6 +225,6 @@ void test('a killed member may lose what it wrote since, and nothing from before
   const more = spoiled(disk, name, (bytes) => bytes.fill(0, start - sectorBytes))
   assert.throws(
     () => open(more),
-    (cause) => cause instanceof LogError && /when it was closed is gone/.test(cause.message),
+    (cause) => cause instanceof LogError && /when the log was closed is missing/.test(cause.message),
   )
 })

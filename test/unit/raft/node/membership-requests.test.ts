@@ -75,7 +75,7 @@ void test('who asked for its own removal is answered by being removed', async ()
   const asked = ask()
   requests.removed(nodeId(3), configuration, logIndex(9))
   assert.deepEqual(await asked, { index: 9, configuration })
-  const other = assert.rejects(ask(), { code: 'stopped', message: /: ask another one$/ })
+  const other = assert.rejects(ask(), { code: 'stopped', message: /: use another one$/ })
   requests.removed(nodeId(2), configuration, logIndex(9))
   await other
 })

@@ -49,7 +49,7 @@ void test('a stage given up while it opens has ended before the next one begins'
   const { machine, desk, posted } = bench()
   desk.take({ kind: 'sink-open', stream: 1, snapshot: at(36) })
   await settled()
-  desk.take({ kind: 'sink-abort', stream: 1, cause: 'a newer stream took its place' })
+  desk.take({ kind: 'sink-abort', stream: 1, cause: 'a newer stream replaced it' })
   desk.take({ kind: 'sink-open', stream: 2, snapshot: at(39) })
   await settled()
   assert.deepEqual(machine.log, ['stage 36'])

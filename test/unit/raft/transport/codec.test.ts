@@ -239,7 +239,7 @@ test('what the core would call a broken promise is refused at the door', () => {
     [append([[12, 4]]), /not consecutive/],
     [append([[11, 3]]), /fall/],
     [append([[11, 6]]), /later term/],
-    [Uint8Array.of(0x12, 0x02, 0x4a, 0x00), /who speaks to whom/],
+    [Uint8Array.of(0x12, 0x02, 0x4a, 0x00), /needs a sender and a receiver/],
     [Uint8Array.of(0x12, 0x00), /unknown kind/],
     [Uint8Array.of(0x0b, 0x0c), /wire type/],
     [Uint8Array.of(0x12, 0xff, 0xff, 0xff, 0x7f), /longer than what holds it/],

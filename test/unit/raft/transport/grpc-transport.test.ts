@@ -316,7 +316,7 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
         /peer protocol 4 to 5, this member 2 to 3: /,
       ],
       [n1, Uint8Array.of(1, 2, 3), status.INVALID_ARGUMENT, /.+/],
-      [n1, new Uint8Array(), status.INVALID_ARGUMENT, /begins with one greeting/],
+      [n1, new Uint8Array(), status.INVALID_ARGUMENT, /begins with one hello/],
     ]
     for (const [caller, frame, code, pattern] of cases) {
       const error = await callMessages(b, caller, [frame])
@@ -338,7 +338,7 @@ void test('a member that comes with another log than it is known by is turned aw
     b.receiver.known.set(nodeId(1), 'the log it lost')
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello)])
     assert.equal(error.code, status.OUT_OF_RANGE)
-    assert.match(error.details, /known by another log/)
+    assert.match(error.details, /recorded with another log/)
     assert.deepEqual(b.receiver.messages, [])
     assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'lost-log'))
   })
@@ -352,7 +352,7 @@ void test('a member of a cluster that was founded apart is refused in one line, 
     assert.equal(error.code, status.FAILED_PRECONDITION)
     assert.match(
       error.details,
-      /member "n1" belongs to cluster c2, this member to cluster c1, which was founded apart/,
+      /member "n1" belongs to cluster c2, this member to cluster c1, which was founded separately/,
     )
     // Nor is it told that it is no member: that would be evidence of a removal.
     const unknown = await callMessages(b, ours('n3'), [encodeHelloFrame({ ...apart, from: nodeId(3) })])
@@ -415,7 +415,7 @@ void test('of two processes that speak as one member the newer is turned away, u
     const clone = { ...hello, process: 7 }
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(clone)])
     assert.equal(error.code, status.ALREADY_EXISTS)
-    assert.equal(error.details, 'another process speaks as this member ("n1"): stop one of the two')
+    assert.equal(error.details, 'another process is connected as this member ("n1"): stop one of the two')
     assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
     a.transport.send(probe(a, b, 5))
     await until('the older one is still heard', () => b.receiver.messages.length > 0)

@@ -63,7 +63,7 @@ void test('what cannot be listened on is told in a few words', async (t) => {
   for (const [address, pattern] of [
     [`127.0.0.1:${port}`, 'the port is taken'],
     ['192.0.2.1:0', 'this machine has no such address'],
-    ['no-such-host.invalid:0', 'no address is known for that name'],
+    ['no-such-host.invalid:0', 'that name has no known address'],
   ] as const) {
     await assert.rejects(open(t, 40, address), (cause) => {
       assert.ok(cause instanceof TransportError)

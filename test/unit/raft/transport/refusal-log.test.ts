@@ -74,6 +74,6 @@ void test('a refusal for what a caller sent names the caller', () => {
     add(reason, certified, 1, text)[0]?.detail
   assert.equal(detail('malformed', 'n2', 'a frame cannot be read'), 'member "n2": a frame cannot be read')
   assert.equal(detail('violation', 'n2', 'y'), 'member "n2": y')
-  assert.equal(detail('malformed', null, 'x'), 'a caller without a name: x')
+  assert.equal(detail('malformed', null, 'x'), 'a caller without a member name: x')
   assert.equal(detail('lost-log', 'n2', 'member "n2" was known'), 'member "n2" was known')
 })

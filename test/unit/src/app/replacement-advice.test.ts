@@ -22,8 +22,8 @@ const command =
 for (const line of [
   damaged('log/1', 512, 'the chain ends').message,
   missingSegment('log/2').message,
-  'the log ends at 5, before what the database holds (9): entries this member promised to keep are lost; it must be replaced by a new member',
-  'what this member promised to keep is lost; it must be replaced by a new member',
+  'the log ends at 5, before what the database holds (9): entries that this member acknowledged are lost; it must be replaced by a new member',
+  'entries that this member acknowledged are lost; it must be replaced by a new member',
   knownByAnotherLog(['n1', 'n3']),
 ]) {
   void test(`replaced: ${line.slice(0, 60)}`, () => {
@@ -39,7 +39,7 @@ void test('a full disk does not suggest a replacement', () => {
 
 void test('a lost promise does not suggest an older copy of the directory', () => {
   for (const line of [damaged('log/1', 512, 'the chain ends').message, missingSegment('log/2').message]) {
-    assert.match(line, /bring back no older copy of it/)
+    assert.match(line, /do not restore an older copy of it/)
     assert.doesNotMatch(line, /undamaged copy/)
   }
 })
