@@ -71,8 +71,8 @@ docs: build ## Write the references under docs/reference from the declarations
 scenario: build ## Check the transcripts of the core; UPDATE=1 rewrites them
 	@UPDATE=$(UPDATE) node dist/test/run.js scenario
 
-mutants: build ## Run deliberate bugs against the tests [ONLY=a,b] [SIM=1] [MATRIX=1] [UPDATE=1]
-	@node dist/test/mutants/run.js $(if $(ONLY),--only $(ONLY)) $(if $(SIM),--sim) $(if $(MATRIX),--matrix) $(if $(UPDATE),--update)
+mutants: build ## Run deliberate bugs against the tests [ONLY=a,b] [SIM=1] [MATRIX=1] [UPDATE=1], or random ones [RANDOM=SEED COUNT=20]
+	@node dist/test/mutants/run.js $(if $(filter command line,$(origin RANDOM)),--random $(RANDOM)) $(if $(COUNT),--count $(COUNT)) $(if $(ONLY),--only $(ONLY)) $(if $(SIM),--sim) $(if $(MATRIX),--matrix) $(if $(UPDATE),--update)
 
 bench: build ## Measure a cluster of its own; results in .build/bench [ONLY=get,list QUICK=1 SECONDS=5 ROUNDS=3 ARGS="--clients 1,64"]
 	@node dist/bundle/bench/run.js $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick) $(if $(SECONDS),--seconds $(SECONDS)) \

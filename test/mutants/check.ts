@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { markVariable } from '../../fixtures/port-range.ts'
+import { killMarked, markOf } from '../runner/marked-processes.ts'
 import { isEvidence, oneLine } from './evidence.ts'
 import type { Finding } from './evidence.ts'
 import type { Copy } from './copy.ts'
@@ -12,27 +14,34 @@ export type Verdict =
   | { readonly kind: 'passed'; readonly tests: number }
   | { readonly kind: 'failed'; readonly finding: Finding }
   /** Says nothing about the program: it did not load, or did not end. */
-  | { readonly kind: 'void'; readonly why: string }
+  | { readonly kind: 'void'; readonly why: string; readonly timedOut?: true }
 
 /** Wall clock for one check. Not a bound on speed: something that hangs is void, not found. */
 const patienceMs = 240_000
 
-/** Runs `check` in `copy`, in a process of its own. */
-export async function runCheck(check: Check, copy: Copy): Promise<Verdict> {
-  return check.kind === 'tests' ? runTests(check.file, copy) : runSeeds(check.from, check.to, copy)
+export type CheckOptions = {
+  /** Unset: `patienceMs`. */
+  readonly endAfterMs?: number
+  /** Added to the environment of the process. */
+  readonly env?: NodeJS.ProcessEnv
 }
 
-async function runTests(file: string, copy: Copy): Promise<Verdict> {
+/** Runs `check` in `copy`, in a process of its own. */
+export async function runCheck(check: Check, copy: Copy, options: CheckOptions = {}): Promise<Verdict> {
+  return check.kind === 'tests' ? runTests(check.file, copy, options) : runSeeds(check, copy, options)
+}
+
+async function runTests(file: string, copy: Copy, options: CheckOptions): Promise<Verdict> {
   const report = join(copy.directory, 'report')
   rmSync(report, { force: true })
   const program = join(copy.directory, 'dist/test', file.replace(/\.ts$/, '.js'))
   const reporter = pathToFileURL(join(copy.directory, 'dist/test/mutants/reporter.js')).href
-  const ended = await run(copy, [
-    `--test-reporter=${reporter}`,
-    `--test-reporter-destination=${report}`,
-    program,
-  ])
-  if (ended.timedOut) return { kind: 'void', why: `${file} did not end` }
+  const ended = await run(
+    copy,
+    [`--test-reporter=${reporter}`, `--test-reporter-destination=${report}`, program],
+    options,
+  )
+  if (ended.timedOut) return { kind: 'void', why: `${file} did not end`, timedOut: true }
   const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n').filter(Boolean) : []
   const reports = lines.map((line) => JSON.parse(line) as Report)
   if (reports.length === 0) return { kind: 'void', why: `no test of ${file} ran: ${ended.lastWords}` }
@@ -43,11 +52,13 @@ async function runTests(file: string, copy: Copy): Promise<Verdict> {
   )
 }
 
-async function runSeeds(from: number, to: number, copy: Copy): Promise<Verdict> {
+type SeedsCheck = Extract<Check, { readonly kind: 'seeds' }>
+
+async function runSeeds({ from, to }: SeedsCheck, copy: Copy, options: CheckOptions): Promise<Verdict> {
   const program = join(copy.directory, 'dist/test/mutants/simulate.js')
-  const ended = await run(copy, [program, String(from), String(to)])
+  const ended = await run(copy, [program, String(from), String(to)], options)
   const line = ended.output.trim().split('\n').at(-1) ?? ''
-  if (ended.timedOut) return { kind: 'void', why: 'the simulation did not end' }
+  if (ended.timedOut) return { kind: 'void', why: 'the simulation did not end', timedOut: true }
   if (ended.code !== 0 || line === '') return { kind: 'void', why: ended.lastWords }
   const finding = JSON.parse(line) as Finding | null
   return judged(finding === null ? [] : [finding], ended, to - from + 1)
@@ -68,8 +79,11 @@ type Ended = {
   readonly timedOut: boolean
 }
 
-function run(copy: Copy, args: readonly string[]): Promise<Ended> {
-  const env = { ...process.env }
+let started = 0
+
+function run(copy: Copy, args: readonly string[], options: CheckOptions): Promise<Ended> {
+  const mark = markOf(started++)
+  const env: NodeJS.ProcessEnv = { ...process.env, ...options.env, [markVariable]: mark }
   // Else it would report to the test that started us, or write down what a mutant does as what is
   // right.
   delete env['NODE_TEST_CONTEXT']
@@ -86,7 +100,8 @@ function run(copy: Copy, args: readonly string[]): Promise<Ended> {
     const alarm = setTimeout(() => {
       timedOut = true
       child.kill('SIGKILL')
-    }, patienceMs)
+      killMarked(mark)
+    }, options.endAfterMs ?? patienceMs)
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output = kept(output + text)))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = kept(errors + text)))
     child.on('error', reject)

@@ -36,6 +36,7 @@ export function compiled(source: string, name: string): string {
       module: ts.ModuleKind.ESNext,
       verbatimModuleSyntax: true,
       rewriteRelativeImportExtensions: true,
+      removeComments: true,
     },
   })
   const [first] = diagnostics

@@ -1,12 +1,13 @@
 /* Proves that the tests notice deliberate mistakes: see `usage`. */
 import { parseArgs } from 'node:util'
-import { NotUnderstood, runCommand } from '../support/tools/command-line.ts'
+import { NotUnderstood, runCommand, wholeNumber } from '../support/tools/command-line.ts'
 import { sourceOf } from './copy.ts'
 import type { Copy } from './copy.ts'
 import { mutants as all } from './list/index.ts'
 import { nameOf, seeds } from './mutant.ts'
 import type { Check, Mutant } from './mutant.ts'
 import { mutated, StaleMutant } from './patch.ts'
+import { runRandomMutations, summary } from './random/run.ts'
 import { printRow, writeTable } from './table.ts'
 import type { Row } from './table.ts'
 import { baseline, confirmed, distinct, inLanes, tryMutant, unchanged } from './trial.ts'
@@ -20,8 +21,11 @@ Proves that the tests notice deliberate mistakes.
   node dist/test/mutants/run.js --sim        also looks for a seed of the simulation that notices it
   node dist/test/mutants/run.js --matrix     also which of all checks notice which mutant
   node dist/test/mutants/run.js --update     as --sim, and writes the table of test/mutants/README.md
+  node dist/test/mutants/run.js --random 7 --count 20
+                                             small random mutations of the sources, drawn from seed 7
 
-Ends with 1 when a mutant survives, when one fits the sources no more, or when a check fails without any; with 2 when
+Random mutations that survive are printed at the end, to be judged; they do not fail the run.
+Ends with 1 when a mutant of the list survives, when one fits the sources no more, or when a check fails without any; with 2 when
 it was not understood.
 `
 
@@ -32,8 +36,13 @@ type Asked = {
   readonly update: boolean
 }
 
+type AskedRandom = { readonly seed: number; readonly count: number }
+
+const randomCount = 20
+const randomCountMax = 1000
+
 /** @throws NotUnderstood, or what `parseArgs` throws */
-function readArguments(args: readonly string[]): Asked {
+function readArguments(args: readonly string[]): Asked | AskedRandom {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -41,9 +50,18 @@ function readArguments(args: readonly string[]): Asked {
       sim: { type: 'boolean' },
       matrix: { type: 'boolean' },
       update: { type: 'boolean' },
+      random: { type: 'string' },
+      count: { type: 'string' },
     },
   })
-  const { only, sim = false, matrix = false, update = false } = values
+  const { only, sim = false, matrix = false, update = false, random, count } = values
+  if (random !== undefined) {
+    return {
+      seed: wholeNumber('--random', random, 2 ** 32 - 1),
+      count: count === undefined ? randomCount : wholeNumber('--count', count, randomCountMax),
+    }
+  }
+  if (count !== undefined) throw new NotUnderstood('--count is for --random')
   if (only !== undefined && update)
     throw new NotUnderstood('--update writes the table of all mutants: leave --only out')
   const chosen = all.filter(({ id }) => only === undefined || isNamed(id, only))
@@ -96,7 +114,12 @@ function stale(chosen: readonly Mutant[]): readonly string[] {
   })
 }
 
-async function main(asked: Asked): Promise<number> {
+async function main(asked: Asked | AskedRandom): Promise<number> {
+  if ('seed' in asked) {
+    const tried = await runRandomMutations(asked.seed, asked.count, (line) => console.log(line))
+    for (const line of summary(tried)) console.log(line)
+    return 0
+  }
   const unmakeable = stale(asked.chosen)
   for (const message of unmakeable) console.log(`STALE ${message}`)
   if (unmakeable.length > 0) return 1
