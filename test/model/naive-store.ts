@@ -25,7 +25,7 @@ type Held = { readonly plain: Plain; readonly source: EncodedObject }
 type Event = { readonly kind: string; readonly object: Plain; readonly previous: Plain | null }
 type State = ReadonlyMap<Key, Held>
 
-/** What the store promises, in the shortest words: a list of all states there ever were. */
+/** The specification of the store in its simplest form: a list of all states that ever existed. */
 export class NaiveStore {
   readonly #states: State[] = [new Map()]
   readonly #events: { readonly event: Event; readonly last: boolean }[] = []
@@ -78,7 +78,7 @@ export class NaiveStore {
 
   at(asked: number): { get: (key: Key) => Plain | null; list: (prefix: string) => Plain[] } {
     const state = this.#states[asked]
-    if (state === undefined) throw new Error(`no state at ${asked}`)
+    if (state === undefined) throw new Error(`there is no state at ${asked}`)
     return {
       get: (key) => state.get(key)?.plain ?? null,
       list: (prefix) =>
@@ -96,7 +96,7 @@ export class NaiveStore {
       .filter(({ object }) => object.key.startsWith(prefix))
   }
 
-  /** Whether no later event of the same command lies under `prefix`. */
+  /** Returns whether the same command has no later event under `prefix`. */
   endsCommand(at: number, prefix: string): boolean {
     for (let next = at; this.#events[next - 1]?.last === false; next++) {
       if (this.#events[next]?.event.object.key.startsWith(prefix) === true) return false
@@ -105,8 +105,8 @@ export class NaiveStore {
   }
 
   /**
-   * Of every version that a read, a page or a watch may still ask for: the current ones, and what
-   * came since.
+   * Size of all versions that a read, a page or a watch may still request: the current ones, and
+   * the retained history.
    */
   get usedBytes(): number {
     let sum = 0
@@ -118,7 +118,7 @@ export class NaiveStore {
     return sum
   }
 
-  /** None while the storage is full, or the largest object finds no room. */
+  /** No history is retained while the storage is full, or the largest object does not fit. */
   get #eventsKept(): number {
     const { objectBytesMax, storageBytesMax, historyEventsMin } = this.#settings
     const fits = this.usedBytes + objectBytesMax <= (storageBytesMax ?? Infinity)
@@ -139,7 +139,7 @@ export class NaiveStore {
     if (usedBytes > quota) this.alarm = true
   }
 
-  /** A write as such, then its size. */
+  /** Checks a write, then its size. */
   #write(operations: readonly Operation[]): Outcome {
     const wouldBe = this.#decide(operations)
     if (wouldBe.kind === 'refused') return wouldBe
@@ -161,8 +161,8 @@ export class NaiveStore {
   }
 
   /**
-   * No object above its limit; what grows within the quota; what makes room within one and a half
-   * of it.
+   * Limits: each object by its own limit; growing writes by the quota; writes that free space by
+   * one and a half times the quota.
    */
   #sizes(operations: readonly Operation[]): Outcome | null {
     const { objectBytesMax, storageBytesMax: quota } = this.#settings
@@ -193,8 +193,8 @@ export class NaiveStore {
   }
 
   /**
-   * Bytes of what a put replaces of the same object; 0: nothing. Of a key's writes in one command
-   * the first.
+   * Returns the bytes of the version of the same object that a put replaces; 0: none. Only the
+   * first write of a key in a command counts.
    */
   #replaced({ key, object }: Extract<Operation, { kind: 'put' }>, earlier: readonly Operation[]): number {
     const old = this.#newest().get(key)?.source
@@ -241,7 +241,7 @@ export class NaiveStore {
   }
 }
 
-/** As the stored record of a version is laid out: a header of 50 bytes, then its parts. */
+/** Returns the size of the stored record of a version: a header of 50 bytes, then its parts. */
 function bytesOf({ key, uid, labels, text }: Plain): number {
   const parts = [key, uid, labels === null ? '' : JSON.stringify(labels), text]
   return parts.reduce((sum, part) => sum + Buffer.byteLength(part), 50)

@@ -1,8 +1,8 @@
 /*
- * Goal: the store is a map whose every past is kept: reads of now, reads of any revision in the
- * window, pages, watches from any revision.
- * Method: random commands (fast-check shrinks them) on the real machine with tiny memory, so that
- * the past comes from disk, beside a model that keeps every state it ever had.
+ * Goal: the store is a map that keeps its whole history: reads of the current state, reads of any
+ * revision in the window, pages, watches from any revision.
+ * Method: random commands (fast-check shrinks them) on the real machine with little memory, so that
+ * history is read from disk, next to a model that keeps every state.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -79,15 +79,15 @@ void test(`random use of the store agrees with the model (SEED=${drawn})`, async
     }),
     { numRuns: 150 },
   )
-  assert.ok(fullTimes > 100, `the quota was met ${fullTimes} times`)
-  assert.ok(ceilingTimes > 10, `the ceiling was met: ${ceilingTimes} times`)
+  assert.ok(fullTimes > 100, `the quota was reached ${fullTimes} times`)
+  assert.ok(ceilingTimes > 10, `the ceiling was reached ${ceilingTimes} times`)
 })
 
 let fullTimes = 0
 let ceilingTimes = 0
 const quota = 5_000
 
-/** A reader of events, and all it was told. */
+/** A reader of events, and all events it received. */
 type Reader = {
   readonly prefix: KeyPrefix
   readonly cursor: WatchCursor
@@ -150,14 +150,14 @@ class Run {
     this.#compareNow()
   }
 
-  /** Of settings as they are, as somebody read them before, or as they may be. */
+  /** Draws a change of the settings, based on current or outdated ones. */
   #change(random: SeededRandom): Command {
     const settings = { ...this.#opened.store.settings, historyEventsMin: random.pick([20, 30]) }
     const expected = { ...settings, historyEventsMin: random.pick([20, 30]) }
     return { kind: 'change-settings', settings, ...(random.chance(0.7) ? { expected } : {}) }
   }
 
-  /** Objects lose a few bytes at a time, which is how a full storage comes to its ceiling. */
+  /** Objects shrink by a few bytes at a time, which brings a full storage to its ceiling. */
   async #shrink(random: SeededRandom, count: number): Promise<void> {
     for (let left = count; left > 0; left--) {
       const objects = this.#model.at(this.#model.revision).list(allConfigMaps)
@@ -233,8 +233,8 @@ class Run {
       await this.#clock.settle()
       const slice: Awaited<typeof reading> = await reading
       assert.ok(slice.objects.length <= limit)
-      assert.ok(found.length <= 1000, 'pages come to an end')
-      assert.ok(slice.objects.length > 0 || after === null, 'no page is empty but the only one')
+      assert.ok(found.length <= 1000, 'the pages end')
+      assert.ok(slice.objects.length > 0 || after === null, 'only the first of all pages may be empty')
       found.push(...slice.objects)
       if (!slice.more) return plain(found)
       assert.equal(slice.objects.length, limit)
@@ -252,7 +252,7 @@ class Run {
     this.#readers.push({ prefix, after, cursor: this.#opened.store.watch(prefix, after), events: [] })
   }
 
-  /** Each reader reads to the end, or was told that it fell behind. */
+  /** Each reader reads to the end, or fails because it lags behind the window. */
   async #follow(limit: number): Promise<void> {
     const left: Reader[] = []
     for (const reader of this.#readers) {

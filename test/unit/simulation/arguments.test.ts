@@ -1,7 +1,7 @@
 /*
  * Goal: the command of the simulator does what its arguments request or fails with one line; a run
  * of nothing never passes.
- * Method: its words, and the command itself as a process.
+ * Method: the parser of its arguments, and the command itself as a process.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

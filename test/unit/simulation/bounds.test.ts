@@ -1,8 +1,8 @@
 /*
- * Goal: an answer, and the state that a watch begins with, may not be further behind than it says,
- * nor say more than was asked for.
- * Method: one write that somebody was told of at 1000 ms, and readers later that are shown the
- * state before it or behind it.
+ * Goal: a response, and the initial state of a watch, may not be staler than its proof states, nor
+ * its bound larger than requested.
+ * Method: one write that was acknowledged at 1000 ms, and later readers that get the state before
+ * or after it.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

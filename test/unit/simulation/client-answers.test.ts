@@ -1,6 +1,6 @@
 /*
  * Goal: each claim about responses has a checker that detects violations.
- * Method: for each, a history that keeps it and one like it that does not.
+ * Method: for each claim a valid history and a similar invalid one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ function twice(): HistoryBuilder {
   return builder
 }
 
-void test('I16 per object: a read that went back', () => {
+void test('I16 per object: a read that goes back is found', () => {
   const right = twice()
   right.call(get(), right.object(2))
   checkLinearizable(right.history, () => null)
@@ -55,7 +55,7 @@ void test('I16 per object: a read that went back', () => {
   finds(/^I16 linearizability/, () => checkLinearizable(wrong.history, () => null))
 })
 
-void test('I16 per object: deletions of whole ranges explain what is missing, and nothing else does', () => {
+void test('I16 per object: only deletions of whole ranges explain missing objects', () => {
   for (const namespace of ['default', 'other']) {
     const builder = twice()
     builder.call({ kind: 'delete-namespace', namespace }, done)
@@ -65,7 +65,7 @@ void test('I16 per object: deletions of whole ranges explain what is missing, an
   }
 })
 
-void test('I16 per object: an unknown write may show later, a refused one may not', () => {
+void test('I16 per object: an unknown write may take effect later, a refused one may not', () => {
   for (const answer of [unknown, refused('ServiceUnavailable')]) {
     const builder = twice()
     const third = builder.begin(update('c', 2, 'b'))
@@ -101,7 +101,7 @@ void test('I16 real time: watch events count, and concurrent calls may be in eit
   finds(/^I16 real time/, () => checkRealTime(builder.history, builder.truth))
 })
 
-void test('I16 real time: a conflict needs another version, a revision one that exists', () => {
+void test('I16 real time: a conflict requires another version, a revision an existing one', () => {
   const right = twice()
   right.call(update('c', 1, 'a'), refused('Conflict'))
   checkRealTime(right.history, right.truth)
@@ -114,7 +114,7 @@ void test('I16 real time: a conflict needs another version, a revision one that 
   finds(/^I16 real time/, () => checkRealTime(early.history, early.truth))
 })
 
-void test('I17: a conditional write on another version than the one it names', () => {
+void test('I17: a conditional write that takes effect on another version is found', () => {
   const right = twice()
   checkNoLostUpdate(right.history, right.truth)
   right.write(k, 'c')
@@ -122,7 +122,7 @@ void test('I17: a conditional write on another version than the one it names', (
   finds(/^I17 lost update/, () => checkNoLostUpdate(right.history, right.truth))
 })
 
-void test('I17: a create over something', () => {
+void test('I17: a create that takes effect on an existing object is found', () => {
   const builder = twice()
   checkCreatedOnce(builder.history, builder.truth)
   builder.write(k, 'c')
@@ -130,7 +130,7 @@ void test('I17: a create over something', () => {
   finds(/^I17 created once/, () => checkCreatedOnce(builder.history, builder.truth))
 })
 
-void test('I17: a uid that comes again, and one that changes', () => {
+void test('I17: a uid that is reused, and one that changes, are found', () => {
   const again = twice()
   checkUids(again.truth)
   again.remove(k)
@@ -144,13 +144,13 @@ void test('I17: a uid that comes again, and one that changes', () => {
   finds(/^I17 uid/, () => checkUids(changed.truth))
 })
 
-void test('I17 and I5: an effect twice, an effect of what was refused, none of what was acknowledged', () => {
+void test('I17 and I5: a repeated effect, an effect of a refused write, and a missing effect of an acknowledged one are found', () => {
   const double = twice()
   checkEffects(double.history, double.truth)
   double.write(k, 'b')
   finds(/^I17 one effect/, () => checkEffects(double.history, double.truth))
   for (const call of double.history.calls) call.wasCut = true
-  // The state of the member that wrote had not done what it was told.
+  // The state of the writing member did not contain the acknowledged write.
   checkEffects(double.history, double.truth)
   const denied = new HistoryBuilder()
   denied.write(k, 'a')
@@ -161,7 +161,7 @@ void test('I17 and I5: an effect twice, an effect of what was refused, none of w
   finds(/^I5 lost write/, () => checkEffects(lost.history, lost.truth))
 })
 
-void test('a deleted collection keeps nothing that was there all the while', () => {
+void test('a deleted collection contains no object that existed before it', () => {
   for (const isDeleted of [true, false]) {
     const builder = twice()
     const call = builder.begin({ kind: 'delete-collection', range: { namespace: 'default', color: 'red' } })
@@ -172,7 +172,7 @@ void test('a deleted collection keeps nothing that was there all the while', () 
   }
 })
 
-void test('I14: other bytes, another object', () => {
+void test('I14: other bytes, and another object, are found', () => {
   const builder = twice()
   const right = builder.shown(2)
   builder.call(get(), { kind: 'object', object: right })
@@ -185,7 +185,7 @@ void test('I14: other bytes, another object', () => {
   finds(/^I14/, () => checkServed(other.history, other.truth))
 })
 
-void test('I18: a list that shows too little, too much, or an older version', () => {
+void test('I18: a list that contains too little, too much, or an older version is found', () => {
   const shown: readonly (readonly number[])[] = [[2], [], [1], [2, 2]]
   for (const [at, revisions] of shown.entries()) {
     const builder = twice()
@@ -195,7 +195,7 @@ void test('I18: a list that shows too little, too much, or an older version', ()
   }
 })
 
-void test('I18: not older than, exact, and what is too old', () => {
+void test('I18: lists not older than, or exactly at, a revision, and expired ones', () => {
   const right = twice()
   right.call(list({ kind: 'exact', revision: 1 }), right.list(1, [1]))
   right.call(get({ kind: 'not-older-than', revision: 2 }), right.object(2))
@@ -229,7 +229,7 @@ void test('I20: one client at one process sees nothing go back, at another proce
   checkSessions(exact.history, exact.truth)
 })
 
-void test('I19: pages of one revision, whole, with what is left', () => {
+void test('I19: pages are of one revision, complete, and count the remaining objects', () => {
   const pages = (second: (builder: HistoryBuilder) => void, remaining: number): HistoryBuilder => {
     const builder = new HistoryBuilder()
     for (const name of ['a', 'b', 'c']) builder.write(`default/${name}`, name)

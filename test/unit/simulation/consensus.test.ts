@@ -1,7 +1,7 @@
 /*
  * Goal: each claim about consensus has a checker that detects violations.
- * Method: three logs told by hand, as their threads would tell them; for each claim one word that
- * keeps it and one that does not.
+ * Method: three logs with the messages of their threads written by hand; for each claim a valid
+ * message and an invalid one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -77,7 +77,7 @@ class Logs {
     this.safety.opened(member, store)
   }
 
-  /** @param isDurable whether the log thread said so */
+  /** @param isDurable whether the log thread acknowledged it */
   write(
     member: number,
     of: { readonly entries?: readonly Entry[]; readonly term?: number; readonly vote?: number },
@@ -92,7 +92,7 @@ class Logs {
   }
 }
 
-void test('I1: two leaders of one term', () => {
+void test('I1: two leaders of one term are found', () => {
   const elections = new ElectionSafety()
   elections.leads(1, 1)
   elections.leads(1, 1)
@@ -100,7 +100,7 @@ void test('I1: two leaders of one term', () => {
   finds(/^I1 /, () => elections.leads(3, 2))
 })
 
-void test('I1: a leader without durable votes of a quorum', () => {
+void test('I1: a leader without durable votes of a quorum is found', () => {
   for (const isDurable of [true, false]) {
     const logs = new Logs()
     const promises = new DurablePromises(logs.safety.logs)
@@ -111,14 +111,14 @@ void test('I1: a leader without durable votes of a quorum', () => {
   }
 })
 
-void test('I2: same index and term, another past', () => {
+void test('I2: entries of the same index and term with different predecessors are found', () => {
   const logs = new Logs()
   logs.write(1, { entries: [entry(1, 1), entry(2, 2)] })
   logs.write(2, { entries: [entry(1, 1), entry(2, 2)] })
   finds(/^I2 /, () => logs.write(3, { entries: [entry(1, 2), entry(2, 2)] }))
 })
 
-void test('I5: an entry dropped in its own term or after its commit is found, an unneeded one may go', () => {
+void test('I5: an entry dropped in its own term or after its commit is found, an unneeded one may be dropped', () => {
   const own = new Logs()
   own.write(1, { entries: [entry(1, 2), entry(2, 2)], term: 2 })
   own.write(1, { entries: [entry(1, 2), entry(2, 2)] })
@@ -132,7 +132,7 @@ void test('I5: an entry dropped in its own term or after its commit is found, an
   unneeded.write(1, { entries: [entry(2, 3)], term: 3 })
 })
 
-void test('I3: a leader without what was committed before its term', () => {
+void test('I3: a leader without entries committed before its term is found', () => {
   const logs = new Logs()
   for (const member of [1, 2]) logs.write(member, { entries: [entry(1, 1)], term: 1 })
   logs.safety.commits(1, 1)
@@ -140,7 +140,7 @@ void test('I3: a leader without what was committed before its term', () => {
   finds(/^I3 /, () => logs.safety.leads(3, 2))
 })
 
-void test('I4: two entries committed at one index; one committed without being there', () => {
+void test('I4: two entries committed at one index, and a commit of a missing entry, are found', () => {
   const logs = new Logs()
   logs.write(1, { entries: [entry(1, 1)] })
   logs.write(2, { entries: [entry(1, 2)] })
@@ -150,7 +150,7 @@ void test('I4: two entries committed at one index; one committed without being t
   finds(/^I4 /, () => logs.safety.commits(3, 1))
 })
 
-void test('I4: two digests at one index; I12: a member that goes back', () => {
+void test('I4: two digests at one index, and I12: a member that goes back, are found', () => {
   const states = new EqualState()
   states.applied(1, 5, 'a')
   states.applied(2, 5, 'a')
@@ -160,7 +160,7 @@ void test('I4: two digests at one index; I12: a member that goes back', () => {
   states.applied(1, 4, 'z')
 })
 
-void test('I5: committed and durable on too few', () => {
+void test('I5: a committed entry that is durable on too few members is found', () => {
   const logs = new Logs()
   const one = entry(1, 1)
   const committed = { index: 1, description: describe(one) }
@@ -183,7 +183,7 @@ void test('I5: both majorities of a joint configuration count', () => {
   )
 })
 
-void test('I5 and I6: what was durable is gone after a restart', () => {
+void test('I5 and I6: durable state that is lost after a restart is found', () => {
   const before = (): Logs => {
     const logs = new Logs()
     logs.write(1, { entries: [entry(1, 1), entry(2, 1)], term: 2, vote: 3 })
@@ -191,14 +191,14 @@ void test('I5 and I6: what was durable is gone after a restart', () => {
     return logs
   }
   before().open(1, [entry(1, 1), entry(2, 1)], { term: 2, vote: 3 })
-  // A later term's entries may have been under way.
+  // A later term's entries may have been in progress.
   before().open(1, [entry(1, 1), entry(2, 2)], { term: 2, vote: 3 })
   finds(/^I5 /, () => before().open(1, [entry(1, 1)], { term: 2, vote: 3 }))
   finds(/^I6 /, () => before().open(1, [entry(1, 1), entry(2, 1)], { term: 1, vote: null }))
   finds(/^I6 /, () => before().open(1, [entry(1, 1), entry(2, 1)], { term: 2, vote: null }))
 })
 
-void test('I5 and I6: a message that leaves before what it promises is on the disk', () => {
+void test('I5 and I6: a message sent before the state that it depends on is durable is found', () => {
   const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
   const position = { lastIndex: logIndex(0), lastTerm: term(0) }
   const request: CoreMessage = { kind: 'vote-request', ...address, ...position, transfer: false }
@@ -227,7 +227,7 @@ void test('I5 and I6: a message that leaves before what it promises is on the di
   new DurablePromises(logs.safety.logs).sent({ kind: 'vote-response', ...address, granted: false })
 })
 
-void test('I5: an entry acknowledged in a former term may be replaced when the acknowledgement is sent', () => {
+void test('I5: an entry acknowledged in an earlier term may be replaced when the acknowledgement is sent', () => {
   const logs = new Logs()
   const promises = new DurablePromises(logs.safety.logs)
   const accept = (ofTerm: number): CoreMessage => ({
@@ -240,7 +240,7 @@ void test('I5: an entry acknowledged in a former term may be replaced when the a
   finds(/^I5 /, () => promises.sent(accept(2)))
 })
 
-void test('I7: a change on a change that is not committed, and a step that splits majorities', () => {
+void test('I7: a change on an uncommitted change, and a step that splits majorities, are found', () => {
   const change = (
     index: number,
     configuration: Configuration,
@@ -260,7 +260,7 @@ void test('I7: a change on a change that is not committed, and a step that split
   finds(/^I7 step/, () => step(voting(4), change(1, joint)))
 })
 
-void test('I8: a member that is no voter campaigns', () => {
+void test('I8: a member that campaigns without being a voter is found', () => {
   const log = new ShadowLog()
   log.begin(
     { ...noSnapshot, configuration: voting(2, 3) },
@@ -285,15 +285,15 @@ void test('I8: a member that is no voter campaigns', () => {
     ]),
   )
   promises.leads(2, 1)
-  // Another was elected, and made a learner of it while its disk stood still.
+  // Another leader was elected, and demoted it to learner while its disk was stalled.
   promises.sent(request)
   finds(/^I8 /, () => elected.sent(request))
-  // A later term made a learner of it while its disk stood still.
+  // A later term demoted it to learner while its disk was stalled.
   log.hardState = { term: term(2), vote: null }
   new DurablePromises(new Map([[1, log]])).sent(request)
 })
 
-void test('I9: a read answered before the first entry of its term is committed', () => {
+void test('I9: a read answered before the first entry of its term is committed is found', () => {
   const reads = new ReadIndexes()
   const answer = (ofTerm: number, index: number | null): PeerMessage => ({
     ...{ kind: 'read-response', from: nodeId(1), to: nodeId(2), term: term(ofTerm), round: 1 },
@@ -313,7 +313,7 @@ void test('I9: a read answered before the first entry of its term is committed',
   finds(/^I9 /, () => turn(answer(2, 1)))
 })
 
-void test('I9: a leader that is alone may answer in the turn in which it commits', () => {
+void test('I9: an only voter may answer in the turn in which it commits', () => {
   const reads = new ReadIndexes()
   const ends = { from: nodeId(1), to: nodeId(2), term: term(2), round: 1 }
   reads.sent({ ...ends, kind: 'read-response', index: logIndex(3) })

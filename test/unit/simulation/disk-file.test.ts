@@ -1,6 +1,6 @@
 /*
- * Goal: what a power cut leaves of a file is what a disk and a page cache can leave.
- * Method: writes that were not synced, and the power cut, for many seeds.
+ * Goal: a power failure leaves of a simulated file what a disk and a page cache can leave.
+ * Method: writes without a sync before the power failure, for many seeds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,14 +19,14 @@ function leftOf(seed: number, writes: number): Uint8Array {
   return file.now
 }
 
-/** Bytes of each sector that are there. */
+/** Returns the surviving bytes of each sector. */
 function sectorsOf(left: Uint8Array): readonly number[] {
   return [0, 1, 2, 3].map((at) => {
     return left.subarray(at * sectorBytes, (at + 1) * sectorBytes).filter((byte) => byte === 7).length
   })
 }
 
-void test('one write is whole, lost, cut anywhere, or has some of its sectors', () => {
+void test('an unsynced write is complete, lost, truncated anywhere, or has some of its sectors', () => {
   const kinds = new Set<string>()
   for (let seed = 1; seed <= seeds; seed++) {
     const sectors = sectorsOf(leftOf(seed, 1))
@@ -49,7 +49,7 @@ void test('one write is whole, lost, cut anywhere, or has some of its sectors', 
   assert.deepEqual([...kinds].toSorted(), ['cut', 'lost', 'sectors', 'whole'])
 })
 
-void test('a sector that was written twice with the same bytes is there or not', () => {
+void test('a sector that was written twice with the same bytes exists or not', () => {
   for (let seed = 1; seed <= seeds; seed++) {
     const sectors = sectorsOf(leftOf(seed, 2))
     assert.ok(

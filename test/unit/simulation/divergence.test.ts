@@ -1,6 +1,6 @@
 /*
  * Goal: an injected divergence justifies the quarantine of a state, and nothing else does.
- * Method: looks at a state by hand: right, wrong, and wrong only between two of them.
+ * Method: comparisons of a state by hand: right, wrong, and wrong only between two of them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -45,8 +45,8 @@ void test('an undamaged state is right and may not be quarantined', () => {
   assert.equal(applied(state), write)
   assert.ok(state.looked(true, true, false))
   assert.ok(!state.mayBeDistrusted)
-  assert.ok(!state.looked(true, false, false), 'it told of what the log does not make')
-  assert.ok(!begun().looked(false, true, false), 'it is what the log does not make')
+  assert.ok(!state.looked(true, false, false), 'it reported what the log does not produce')
+  assert.ok(!begun().looked(false, true, false), 'it is not what the log produces')
 })
 
 void test('an error between two checks counts against a state as long as that state is used', () => {
@@ -57,7 +57,7 @@ void test('an error between two checks counts against a state as long as that st
   assert.ok(!state.isWrong)
   assert.ok(state.mayBeDistrusted)
   assert.ok(state.looked(true, true, false))
-  assert.ok(state.mayBeDistrusted, 'others know what it told')
+  assert.ok(state.mayBeDistrusted, 'others know what it reported')
   state.begins()
   assert.ok(state.looked(true, true, false))
   assert.ok(!state.mayBeDistrusted)

@@ -30,7 +30,7 @@ export class HistoryBuilder {
     this.#commit({ kind: 'change-settings', settings })
   }
 
-  /** @returns its revision, that of the last of several */
+  /** @returns its revision; of several objects the last one */
   write(key: string, token: string, more: { readonly color?: string; readonly uid?: string } = {}): number {
     return this.writeTogether([key], token, more)
   }
@@ -53,10 +53,10 @@ export class HistoryBuilder {
     this.#commit({ kind: 'trim', upTo: revision(upTo) })
   }
 
-  /** As a client is shown it. */
+  /** Returns the version as a client gets it. */
   shown(at: number): ObservedObject {
     const version = this.truth.version(at)
-    if (version === undefined) throw new Error(`no revision ${at}`)
+    if (version === undefined) throw new Error(`there is no revision ${at}`)
     return this.truth.shown(version)
   }
 
@@ -68,7 +68,7 @@ export class HistoryBuilder {
     return { kind: 'list', revision: at, objects: shown.map((one) => this.shown(one)), more, remaining }
   }
 
-  /** One call after the other, each over before the next begins. */
+  /** Adds one call after the other, each over before the next begins. */
   call(
     request: Request,
     answer: Answer,

@@ -28,5 +28,5 @@ void test('damage after the opening of a database is not covered by its verifica
   assert.ok(disk.hasRotted(null))
   await store.close()
   await done(home.open('db-9'))
-  assert.ok(!disk.hasRotted('db-9'), 'whoever opened it saw it')
+  assert.ok(!disk.hasRotted('db-9'), 'the opening verified it')
 })

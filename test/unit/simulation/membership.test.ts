@@ -1,8 +1,8 @@
 /*
- * Goal: who may be taken out of a simulated cluster is told rightly, and so is who says wrongly
- * that it belongs to it, or does not.
- * Method: configurations by hand. For each claim of the checker one word that keeps it and one that
- * does not; of majorities, those that a change which may still be made would turn.
+ * Goal: the quorum guard permits the right faults in a simulated cluster, and the checkers find
+ * members with a wrong view of their membership.
+ * Method: configurations by hand. For each claim of the checker a valid message and an invalid one;
+ * for majorities, pending changes that would affect them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -92,7 +92,7 @@ void test('I8: a member that considers itself removed has been removed', () => {
   observedAt(2).end()
   finds(/^I8 believes/, () => observedAt(0))
   const early = new Memberships(three)
-  // Known to whoever leads before it tells anybody.
+  // Known to any leader before it reports it.
   early.left(2, 1, true)
   finds(/^I8 believes/, () => early.committed(change(1, two)))
   finds(/^I8 believes/, () => {
@@ -130,21 +130,21 @@ void test('a sound majority remains sound under any outcome of the pending chang
   ])[] = [
     [true, [three], [], [3]],
     [false, [three], [], [2, 3]],
-    // One that is sound leaves the other one alone with what it lost.
+    // A sound one allows the other one to have lost its state.
     [false, [three], [remove(1)], [3]],
     [true, [three], [remove(3)], [3]],
     [true, [three], [remove(3)], []],
-    // It may not have been made, or be made twice over.
+    // It may not have been made, or may be made twice.
     [false, [three, two], [], [2]],
     [true, [three, two], [], [3]],
     [false, [of(info(1))], [remove(1)], []],
-    // Who comes counts as soon as it is there, and may bring nothing.
+    // A new member counts at once, and may have no state.
     [true, [of(...three.members, info(4, 'learner'))], [], [3]],
     [false, [of(...three.members, info(4, 'learner'))], [], [3, 4]],
-    // Whose place it takes may be gone, or not.
+    // The member that it replaces may be removed, or not.
     [false, [of(...three.members, info(4, 'learner', 2))], [], [3]],
     [true, [of(...three.members, info(4, 'learner', 3))], [], [3]],
-    // Both sides of a joint one.
+    // Both halves of a joint configuration.
     [false, [{ ...two, votersOutgoing: of(info(3), info(4), info(5)).voters }], [], [4, 5]],
   ]
   for (const [at, [expected, configurations, changes, unsound]] of cases.entries()) {

@@ -20,7 +20,7 @@ function quorumGuard(unsound: readonly number[], voteless: readonly number[]): Q
 for (const [title, unsound, voteless, member, spared] of [
   ['the first of three', [], [], 2, true],
   ['not the second', [], [2], 3, false],
-  ['again whoever has lost everything', [], [2], 2, true],
+  ['again a member that has lost everything', [], [2], 2, true],
   ['one whose state is wrong, as the first that loses its log', [2, 3], [], 2, true],
   ['not a second of them, although its state is wrong as well', [2, 3], [2], 3, false],
   ['not the only one whose state is right', [2], [], 1, false],

@@ -1,7 +1,7 @@
 /*
- * Goal: a member whose state is not that of the log's beginning is found out, and so is one with
+ * Goal: a member whose state differs from the state at its log index is found, and so is one with
  * other bytes.
- * Method: the shipped machine and the naive replay are given the same entries, then different ones.
+ * Method: the real machine and the naive replay get the same entries, then different ones.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { emptyState } from '../../../src/store/machine/state.ts'
 import type { Command } from '../../../src/store/command.ts'
 import { configMapKey, LogWriter, ownSession, put, remove, write } from '../../../fixtures/store-kit.ts'
 
-/** Each is given its own commands. @returns the machine's state, and the truth */
+/** Each gets its own commands. @returns the machine's state, and the reference */
 function both(machines: readonly Command[], true_: readonly Command[]): [Machine, Truth] {
   const machine = new Machine(emptyState())
   const truth = new Truth()
@@ -27,7 +27,7 @@ const a = configMapKey('a')
 const b = configMapKey('b')
 const first = [write(put(a, '1'), put(b, '1')), write(put(a, '2'))]
 
-void test('equal entries, equal state, whatever conditions refuse', () => {
+void test('equal entries give equal states, whatever the conditions refuse', () => {
   const refused = write(put(a, '3'), put(b, '3', { kind: 'absent' }))
   const [machine, truth] = both([...first, refused, write(remove(b))], [...first, refused, write(remove(b))])
   checkPrefix(1, machine.state, truth)
@@ -47,7 +47,7 @@ void test('a command takes effect once, and only in the term it was made for', (
   log.command(write(put(a, '1')), { sequence: 1, acknowledgedBelow: 1 })
   log.command(write(put(a, '2')), { sequence: 2, acknowledgedBelow: 1, expectedTerm: 2 })
   log.command(write(put(a, '3')), { sequence: 5, acknowledgedBelow: 4 })
-  // Its proposer has given it up.
+  // Its proposer has abandoned it.
   log.command(write(put(a, '4')), { sequence: 3, acknowledgedBelow: 1 })
   machine.apply(log.entries, ownSession)
   for (const entry of log.entries) truth.committed(entry)
@@ -60,14 +60,14 @@ void test('I12: two revisions at one index are found', () => {
   finds(/^I12 /, () => checkRevision(1, machine.state, truth))
 })
 
-void test('I11: half a command, another object', () => {
+void test('I11: a partially applied command, and another object, are found', () => {
   const [machine, truth] = both([write(put(a, '1'), put(a, '1')), write(put(a, '2'))], first)
   finds(/^I11 /, () => checkPrefix(1, machine.state, truth))
   const [gone, here] = both([...first, write(remove(b))], [...first, write(put(b, '2'))])
   finds(/^I11 /, () => checkPrefix(1, gone.state, here))
 })
 
-void test('I14: another content', () => {
+void test('I14: other content is found', () => {
   const [machine, truth] = both([...first, write(put(b, 'x'))], [...first, write(put(b, 'y'))])
   finds(/^I14 /, () => checkPrefix(1, machine.state, truth))
 })

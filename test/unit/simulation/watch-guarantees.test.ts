@@ -1,7 +1,7 @@
 /*
  * Goal: each guarantee of a watch has a checker that detects violations.
- * Method: one true history of arrivals, changes and departures; for each guarantee what a good
- * watch and what a bad one told of it.
+ * Method: one true history of additions, changes and removals; for each guarantee the events of a
+ * valid watch and of an invalid one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ function finds(claim: RegExp, check: () => void): void {
   assert.throws(check, (cause) => cause instanceof BrokenInvariant && claim.test(cause.message))
 }
 
-/** 1: a comes red. 2: b comes blue. 3: a turns blue. 4: b turns red. 5: b goes. */
+/** 1: a is added red. 2: b is added blue. 3: a turns blue. 4: b turns red. 5: b is removed. */
 function newHistory(): HistoryBuilder {
   const all = new HistoryBuilder()
   all.write('default/a', '1', { color: 'red' })
@@ -42,7 +42,7 @@ function event(all: HistoryBuilder, kind: 'ADDED' | 'MODIFIED' | 'DELETED', revi
   return { kind, object: all.shown(revision) }
 }
 
-/** The version before, at the revision at which it left. */
+/** The version before, at the revision of its removal. */
 function left(all: HistoryBuilder, revision: number): WatchedEvent {
   const version = all.truth.version(revision)
   const before = all.truth.version(version?.previous ?? 0)
@@ -75,7 +75,7 @@ void test('ordered', () => {
   finds(/^I22 ordered/, () => checkOrdered(back.history))
 })
 
-void test('unique, also over two members, unless the state was asked for again', () => {
+void test('unique: a change is sent once, also over two members, unless the state was requested again', () => {
   const all = newHistory()
   const [first, second] = [event(all, 'ADDED', 1), event(all, 'ADDED', 2)]
   all.watch({ start: behind(0), events: [first, second] })
@@ -112,7 +112,7 @@ void test('filtered: objects enter and leave a selection by their labels', () =>
   checkReliable(all.history, all.truth)
   const wrongs: ((of: HistoryBuilder) => WatchedEvent[])[] = [
     (of) => [event(of, 'MODIFIED', 1)],
-    // What left is shown as it became, not as it was.
+    // A removed object has its new content, not its old one.
     (of) => [event(of, 'ADDED', 1), event(of, 'DELETED', 3)],
     (of) => [event(of, 'ADDED', 1), left(of, 3), event(of, 'MODIFIED', 4)],
   ]
@@ -129,7 +129,7 @@ void test('filtered: objects enter and leave a selection by their labels', () =>
 void test('a bookmark never precedes its events', () => {
   const all = newHistory()
   all.watch({ start: behind(0), events: [...whole(all).slice(0, 3), bookmark(3), ...whole(all).slice(3)] })
-  // Nothing of it concerns this watch.
+  // No event concerns this watch.
   all.watch({ range: red, start: behind(1), events: [bookmark(2)] })
   checkBookmarks(all.history, all.truth)
   const early = newHistory()
@@ -185,7 +185,7 @@ void test('a version is too old only after its compaction', () => {
   finds(/^I22 expiry/, () => checkExpired(all.history))
 })
 
-void test('atomic: whole commands below the verbs, and all of them', () => {
+void test('atomic: complete commands below the verbs, and all of them', () => {
   const pulled = (upTo: number, revisions: readonly number[]): HistoryBuilder => {
     const all = new HistoryBuilder()
     all.write('default/a', '1')

@@ -7,7 +7,7 @@ import type { Configuration } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
-/* Goal: from any membership to any other without a moment in which two quorums do not meet. */
+/* Goal: any membership can be changed to any other, with overlapping quorums at every moment. */
 
 const parts = fc.array(fc.constantFrom('voter', 'learner', 'none'), { minLength: 7, maxLength: 7 })
 const configurations: fc.Arbitrary<Configuration> = parts
@@ -18,7 +18,7 @@ const configurations: fc.Arbitrary<Configuration> = parts
   })
   .filter((configuration) => configuration.voters.length > 0)
 
-test('one voter more or less is changed directly, more are changed jointly', () => {
+test('adding or removing one voter is a direct change, more is a joint change', () => {
   assert.equal(transition(cluster([1, 2, 3]), cluster([1, 2, 3, 4])).votersOutgoing, null)
   assert.equal(transition(cluster([1, 2, 3]), cluster([1, 2], [3])).votersOutgoing, null)
   const joint = transition(cluster([1, 2, 3], [5]), cluster([1, 2, 4], [3, 5, 6]))
@@ -26,7 +26,7 @@ test('one voter more or less is changed directly, more are changed jointly', () 
   assert.deepEqual([joint.learners, joint.learnersNext, joint.autoLeave], [[5, 6], [3], true])
 })
 
-test('a change ends in the membership that was asked for', () => {
+test('a membership change ends in the requested membership', () => {
   fc.assert(
     fc.property(configurations, configurations, (from, target) => {
       const first = transition(from, target)
@@ -38,7 +38,7 @@ test('a change ends in the membership that was asked for', () => {
   )
 })
 
-test('quorums before, during and after a change meet', () => {
+test('quorums before, during and after a change overlap', () => {
   const sets = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 })
   fc.assert(
     fc.property(configurations, configurations, sets, sets, (from, target, a, b) => {
@@ -55,7 +55,7 @@ test('quorums before, during and after a change meet', () => {
   )
 })
 
-test('a configuration that contradicts itself is caught', () => {
+test('an invalid configuration is detected', () => {
   const good = cluster([1, 2], [3])
   checkConfiguration(good)
   checkConfiguration(emptyConfiguration)

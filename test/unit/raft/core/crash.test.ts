@@ -5,11 +5,11 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: a crash takes back nothing that others were told.
- * Method: one core whose disk is the test's.
+ * Goal: a crash never takes back anything that other members received.
+ * Method: one core whose disk is controlled by the test.
  */
 
-test('thesis 3.8: a candidate asks for votes only once its disk has what it asks with', () => {
+test('thesis 3.8: a candidate requests votes only after its term and log are durable', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1, commit: 1 })
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 1, 1))
@@ -20,8 +20,7 @@ test('thesis 3.8: a candidate asks for votes only once its disk has what it asks
     solo.receive({ kind: 'pre-vote-response', ...voter, granted: true })
   }
   assert.equal(solo.raft.status().role, 'candidate')
-  // A crash now takes term 2 and entry 2 with it; votes given to this log would elect the shorter
-  // one.
+  // A crash now loses term 2 and entry 2; votes granted to this log would elect the shorter one.
   assert.deepEqual(solo.takeAll('vote-request'), [])
   solo.finishWrite()
   assert.deepEqual(solo.takeAll('vote-request'), [])

@@ -6,8 +6,8 @@ import type { Configuration, Entry, LogIndex, Term } from '../../../../raft/core
 import { cluster } from '../../../scenario/people.ts'
 
 /**
- * Messages of a peer gone mad to member 1: every kind, numbers around those that matter and far
- * off.
+ * Messages of a faulty peer to member 1: every kind, with numbers near the valid ones and far from
+ * them.
  */
 export function madMessage(random: SeededRandom, from: number, known: CoreStatus): Message {
   const at = (): LogIndex => madIndex(random, known)

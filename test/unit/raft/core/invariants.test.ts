@@ -13,8 +13,8 @@ import { cluster } from '../../../scenario/people.ts'
 import { scenarioConfig } from '../../../scenario/world.ts'
 
 /*
- * Goal: a member that contradicts itself stops: each claim of `invariants.ts` can fail.
- * Method: a sound leader, of which one thing is changed that nothing in the core would change.
+ * Goal: a member that contradicts itself stops: each check of `invariants.ts` can fail.
+ * Method: a valid leader, with one thing changed that the core would never change.
  */
 
 const base = { index: logIndex(5), term: term(1), configuration: cluster([1, 2, 3]) }
@@ -47,13 +47,13 @@ function breaks(state: State, claim: string, leaving: readonly Message[] = []): 
   assert.throws(() => checkInvariants(state, leaving), { name: 'BrokenInvariant', message: claim })
 }
 
-test('a sound leader is found sound', () => {
+test('a valid leader passes all checks', () => {
   const state = leader()
   assert.deepEqual([state.role, state.commit, state.log.lastIndex], ['leader', 6, 6])
   checkInvariants(state, [{ ...to2, kind: 'append-accepted', term: term(2), index: logIndex(6) }])
 })
 
-test('terms, commits, what is applied and votes do not go back', () => {
+test('term, commit index, applied index and vote never go back', () => {
   breaks({ ...leader(), term: term(1) }, 'no entry is of a later term')
   breaks({ ...leader(), commit: base.index, applied: base.index }, 'the applied index never goes back')
   breaks({ ...leader(), applied: base.index }, 'the applied index never goes back')
@@ -66,13 +66,13 @@ test('terms, commits, what is applied and votes do not go back', () => {
   breaks({ ...state, outbox: { ...state.outbox, reported: later } }, 'terms never go back')
 })
 
-test('applied is at most commit, commit at most the last entry, and the base is committed', () => {
+test('applied is at most commit, commit is at most the last index, and the base is committed', () => {
   breaks({ ...leader(), applied: logIndex(7) }, 'applied <= commit')
   breaks({ ...leader(), commit: logIndex(9) }, 'commit <= last')
   breaks({ ...leader(), applied: noIndex, commit: noIndex }, 'only committed entries are compacted')
 })
 
-test('committed entries never change, and a leader takes nothing away', () => {
+test('committed entries never change, and a leader removes no entries', () => {
   const state = leader()
   state.log.truncateFrom(logIndex(6))
   breaks(state, 'commit <= last')
@@ -86,7 +86,7 @@ test('committed entries never change, and a leader takes nothing away', () => {
   breaks(longer, 'a leader only appends to its log')
 })
 
-test('a leader knows itself, follows exactly the others, and sends nothing that it lacks', () => {
+test('a leader is its own leader, tracks exactly the other members, and sends only existing entries', () => {
   breaks({ ...leader(), leader: nodeId(2) }, 'a leader knows itself')
   const state = leader()
   const durable = { term: term(2), vote: null }
@@ -102,7 +102,7 @@ test('a leader knows itself, follows exactly the others, and sends nothing that 
   breaks(runsAhead, 'nothing beyond the log is sent')
 })
 
-test('what speaks of the disk does not leave before the disk agrees', () => {
+test('messages that depend on the disk are sent only after the write is durable', () => {
   const state = leader()
   const accepted: Message = { ...to2, kind: 'append-accepted', term: term(2), index: logIndex(7) }
   breaks(state, 'an accepted entry is durable', [accepted])
@@ -116,7 +116,7 @@ test('what speaks of the disk does not leave before the disk agrees', () => {
   breaks(candidate, 'votes are requested only after the own vote is durable', [request])
 })
 
-test('nobody takes office without a quorum of votes', () => {
+test('a candidate becomes leader only with a quorum of votes', () => {
   const state = leader()
   const candidate: State = { ...state, role: 'candidate', votes: new Map([[nodeId(1), true]]) }
   assert.throws(() => becomeLeader(candidate), { name: 'BrokenInvariant', message: 'a quorum voted for it' })

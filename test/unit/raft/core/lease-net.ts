@@ -12,11 +12,11 @@ import { scenarioConfig } from '../../../scenario/world.ts'
 
 const tickMs = 10
 const electionTicks = 10
-/** Of processes that are started with another election timeout than the others. */
+/** Election timeouts of processes that are started with another one than the others. */
 const otherTicks = [6, 10, 10, 30]
 
 /**
- * As `coreConfigOf` makes them.
+ * The same settings as `coreConfigOf` computes.
  *
  * @param owed the most ticks that a process of this member was started with
  */
@@ -24,14 +24,17 @@ function timeouts(ticks: number, owed: number): Partial<CoreConfig> {
   const promise = { electionTicks: ticks, heartbeatTicks: 2, leasePromiseMs: (ticks - 2) * tickMs }
   return owed > ticks ? { ...promise, formerPromiseTicks: owed + 1 } : promise
 }
-/** Of each clock, from the true time, either way: together less than `leaseDriftMax`. */
+/**
+ * Deviation of each clock from the true time, in either direction: two together less than
+ * `leaseDriftMax`.
+ */
 const driftMax = 0.045
 
 /**
- * Members with clocks of their own: cores, and the raft thread's half of leases. Time passes a ms
- * at a time; messages take theirs, now and then very long; members stand still, crash, are cut off,
- * hand leadership on and change who votes. After each ms it is seen whether somebody may read by a
- * lease who is not the last who was elected.
+ * Members with their own clocks: cores, and the raft thread's half of leases. Time advances a ms at
+ * a time; messages take time, sometimes very long; members stall, crash, are disconnected, transfer
+ * leadership and change the voters. After each ms it is checked that only the leader elected last
+ * holds a lease.
  */
 export class LeaseNet {
   readonly #random: SeededRandom
@@ -40,11 +43,11 @@ export class LeaseNet {
   readonly trace: string[] = []
   #now = 0
   #cutOff: ReadonlySet<number> = new Set()
-  /** Does not hear the leaders, and they not it; all others do. Since when. */
+  /** Disconnected from the leaders only, in both directions, and since when. */
   #isolated: { readonly id: number; readonly sinceMs: number } | null = null
-  /** Of all leaders so far. */
+  /** The latest term of any leader so far. */
   #latestTerm = 0
-  /** Ms in which somebody held a lease, and reigns in which somebody did. */
+  /** Milliseconds in which a member held a lease, and terms with a lease. */
   readonly seen = { leasedMs: 0, reigns: new Set<number>(), elections: 0 }
 
   constructor(seed: number) {
@@ -77,7 +80,7 @@ export class LeaseNet {
     }
   }
 
-  /** One ms. @throws when a lease is held that is none */
+  /** Advances by one ms. @throws when a lease is held without leadership */
   step(): void {
     this.#now++
     if (this.#random.chance(0.02)) this.#harm()
@@ -95,12 +98,12 @@ export class LeaseNet {
     const { member, keeper } = person
     if (this.#now >= person.toldAt) {
       person.toldAt = this.#now + 200
-      // The word took its time.
+      // The message was in transit for a while.
       const sent = this.#now - this.#random.below(4)
       keeper.update(true, sent * person.rate + person.apiZero, this.#raftMs(person))
     }
     if (this.#now >= person.tickAt) {
-      // Timers may be a little early, and are never made up for.
+      // Timers may fire a little early, and are never made up for.
       person.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / person.rate
       keeper.updateTime(this.#raftMs(person))
       member.raft.tick()
@@ -114,8 +117,8 @@ export class LeaseNet {
   }
 
   /**
-   * Who heard no leader for long enough stands, again and again: it must be the others who keep it
-   * from office.
+   * A member without contact to a leader for long enough campaigns repeatedly: only the votes of
+   * the others must prevent its election.
    */
   #pester(): void {
     if (this.#isolated === null || this.#now < this.#isolated.sinceMs + 2 * electionTicks * tickMs) return
@@ -157,7 +160,7 @@ export class LeaseNet {
     if (this.#cutOff.has(from) !== this.#cutOff.has(to) || this.#isUnheard(message)) return
     const person = this.#person(to)
     if (person.awakeAt > this.#now) {
-      // It waits in the socket.
+      // The message waits in the socket.
       this.#travelling.push({ atMs: person.awakeAt, message })
       return
     }
@@ -184,7 +187,7 @@ export class LeaseNet {
     switch (random.below(9)) {
       case 0:
         person.awakeAt = this.#now + random.below(random.chance(0.3) ? 500 : 120)
-        return this.#note(`${member.id} stands still until ${person.awakeAt}`)
+        return this.#note(`${member.id} is stalled until ${person.awakeAt}`)
       case 1:
         return this.#crash(person)
       case 2:
@@ -197,7 +200,7 @@ export class LeaseNet {
         }
         const to = nodeId(1 + random.below(5))
         const answer = member.raft.transferLeadership(to)
-        if (answer.kind === 'accepted') this.#note(`${member.id} hands over to ${to}`)
+        if (answer.kind === 'accepted') this.#note(`${member.id} transfers to ${to}`)
         break
       }
       case 4: {
@@ -211,7 +214,7 @@ export class LeaseNet {
         break
       case 6:
         this.#isolated = random.chance(0.3) ? null : { id: 1 + random.below(5), sinceMs: this.#now }
-        return this.#note(`deaf is ${this.#isolated?.id ?? 'nobody'}`)
+        return this.#note(`isolated is ${this.#isolated?.id ?? 'none'}`)
       default:
         this.#cutOff = new Set()
     }
@@ -227,18 +230,18 @@ export class LeaseNet {
     person.ticksMax = Math.max(person.ticksMax, ticks)
     member.crash(this.#random.below(member.underWay.length + 1), scenarioConfig(member.id, next))
     person.writesAt = null
-    // The process is gone and its memory with it; the next one takes a moment.
+    // The process ends and loses its memory; the next one starts a moment later.
     board.revoke()
     person.board = new SharedLease()
     person.keeper = new LeaseKeeper(member.raft, person.board)
     person.awakeAt = this.#now + this.#random.below(30)
     person.toldAt = person.awakeAt
     if (this.#isolated?.id === member.id) this.#isolated = { id: member.id, sinceMs: this.#now }
-    // As the driver does.
+    // As in the driver.
     if (member.raft.votesAlone) member.raft.campaign()
   }
 
-  /** The claim: who may read by a lease is the leader of the latest term there is. */
+  /** The checked property: a member with a lease is the leader of the latest term. */
   #look(): void {
     for (const { member, board, rate, apiZero } of this.#people) {
       if (board.untilMs <= this.#now * rate + apiZero) continue
@@ -265,20 +268,20 @@ export class LeaseNet {
 
 type Person = {
   readonly member: Member
-  /** Own ms per true ms; of both threads. */
+  /** Rate of its clock; the same for both threads. */
   readonly rate: number
   readonly raftZero: number
   readonly apiZero: number
   /**
-   * The longest election timeout that a process of it was started with, as its data directory
-   * tells.
+   * The longest election timeout that a process of it was started with, as recorded in its data
+   * directory.
    */
   ticksMax: number
   board: SharedLease
   keeper: LeaseKeeper
   /**
-   * When, in true ms, its next tick is due, the api thread tells again, it goes on, and its disk is
-   * done.
+   * True time in ms of its next tick, of the next message of its api thread, of the end of its
+   * stall, and of the completion of its disk write.
    */
   tickAt: number
   toldAt: number

@@ -6,12 +6,12 @@ import { LeaseNet } from './lease-net.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: thesis 6.4.1: while a leader may read by its lease, nobody else is elected, whatever
- * happens to members, messages and clocks within their bound. Method: each rule of
- * `raft/core/lease.ts` on one core, the test says what its peers say; then seeded runs of members
- * with clocks of their own, watched by one who sees all of them.
+ * Goal: thesis 6.4.1: while a leader may read by its lease, no other is elected, whatever happens
+ * to members, messages and clocks within their limits.
+ * Method: each rule of `raft/core/lease.ts` on one core with scripted peers; then seeded runs of
+ * members with their own clocks, checked by an observer of all of them.
  *
- * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS make it more and longer.
+ * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS set number and length of runs.
  */
 
 const options = { electionTicks: 10, heartbeatTicks: 1, leasePromiseMs: 80 }
@@ -34,7 +34,7 @@ function answers(solo: Solo, from: number, sentMs: number, promisedMs = 80): voi
   solo.receive({ ...solo.from(from), kind: 'heartbeat-response', context: null, promise })
 }
 
-/** Member 1 follows member 2 in term 5, and has answered it. */
+/** Member 1 follows member 2 in term 5, and has responded to it. */
 function follower(): Solo {
   const solo = new Solo({ options })
   const addressed = { from: nodeId(2), to: nodeId(1), term: term(5) }
@@ -50,7 +50,7 @@ function asksForVote(solo: Solo, at: number, transfer = false): boolean {
   return solo.takeAll('vote-response').some(({ granted }) => granted)
 }
 
-test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when it was answered, and is a tenth short', () => {
+test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when its response arrived, and is a tenth shorter than the promise', () => {
   const solo = leader()
   beat(solo, 1000)
   const [heartbeat] = solo.takeAll('heartbeat')
@@ -61,7 +61,7 @@ test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when it was 
   assert.equal(solo.raft.leaseUntilMs, 1072)
 })
 
-test('thesis 6.4.1: there is none without a quorum, and of a joint change each half has to promise', () => {
+test('thesis 6.4.1: a lease needs promises of a quorum, of both halves in a joint configuration', () => {
   const five = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), options })
   five.raft.wantLease(true)
   five.lead([2, 3])
@@ -72,7 +72,7 @@ test('thesis 6.4.1: there is none without a quorum, and of a joint change each h
   assert.equal(five.raft.leaseUntilMs, 1062)
 })
 
-test('a member that promises nothing gives no lease', () => {
+test('responses without promises give no lease', () => {
   const solo = leader()
   beat(solo, 1000)
   solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
@@ -88,7 +88,7 @@ test('thesis 6.4: there is no lease before an entry of the term is committed', (
   assert.equal(solo.raft.leaseUntilMs, 1072)
 })
 
-test('thesis 6.4.1: a transfer ends the lease, and once the word has left it is gone for the reign', () => {
+test('thesis 6.4.1: a transfer ends the lease, and after timeout-now was sent it does not return in that term', () => {
   const solo = leader()
   beat(solo, 1000)
   answers(solo, 2, 1000)
@@ -96,9 +96,9 @@ test('thesis 6.4.1: a transfer ends the lease, and once the word has left it is 
   solo.take()
   solo.propose('a')
   solo.raft.transferLeadership(nodeId(3))
-  assert.equal(solo.raft.leaseUntilMs, 0, 'while somebody is to take over')
+  assert.equal(solo.raft.leaseUntilMs, 0, 'during a transfer')
   solo.raft.transferLeadership(nodeId(1))
-  assert.equal(solo.raft.leaseUntilMs, 1072, 'nobody was told')
+  assert.equal(solo.raft.leaseUntilMs, 1072, 'timeout-now was not sent')
   solo.acceptAll(2)
   solo.raft.transferLeadership(nodeId(2))
   solo.work()
@@ -106,10 +106,10 @@ test('thesis 6.4.1: a transfer ends the lease, and once the word has left it is 
   solo.raft.transferLeadership(nodeId(1))
   beat(solo, 1010)
   answers(solo, 2, 1010)
-  assert.equal(solo.raft.leaseUntilMs, 0, 'the word may arrive late')
+  assert.equal(solo.raft.leaseUntilMs, 0, 'timeout-now may arrive late')
 })
 
-test('a leader that steps down has none', () => {
+test('a leader that steps down has no lease', () => {
   const solo = leader()
   beat(solo, 1000)
   answers(solo, 2, 1000)
@@ -117,7 +117,7 @@ test('a leader that steps down has none', () => {
   assert.equal(solo.raft.leaseUntilMs, 0)
 })
 
-test('a promise is made only in a term that is on disk', () => {
+test('a promise is made only in a durable term', () => {
   const solo = new Solo({ options })
   solo.manual = true
   const addressed = { from: nodeId(2), to: nodeId(1), term: term(5) }
@@ -128,37 +128,37 @@ test('a promise is made only in a term that is on disk', () => {
   solo.receive({ ...heartbeat, sentMs: 71 })
   assert.deepEqual(solo.takeOnly('heartbeat-response').promise, { sentMs: 71, promisedMs: 80 })
   solo.receive(heartbeat)
-  assert.equal(solo.takeOnly('heartbeat-response').promise, undefined, 'nobody asked for one')
+  assert.equal(solo.takeOnly('heartbeat-response').promise, undefined, 'the heartbeat requests no promise')
 })
 
-test('thesis 4.2.3: who answered a leader withholds its vote, also once it heard of a later term', () => {
+test('thesis 4.2.3: a voter that responded to a leader withholds its vote, even after it learned of a later term', () => {
   const solo = follower()
   assert.equal(asksForVote(solo, 6), false)
   solo.receive({ from: nodeId(3), to: nodeId(1), term: term(7), kind: 'pre-vote-response', granted: false })
   assert.equal(solo.raft.leader, null)
   assert.equal(asksForVote(solo, 7), false, 'in the same term')
-  assert.equal(asksForVote(solo, 8), false, 'in a later one')
+  assert.equal(asksForVote(solo, 8), false, 'in a later term')
   solo.tick(9)
   assert.equal(asksForVote(solo, 8), false)
   solo.tick(1)
   assert.equal(asksForVote(solo, 8), true)
 })
 
-test('thesis 3.10: whom the leader asked to take over gets the vote at once', () => {
+test('thesis 3.10: the target of a leadership transfer gets the vote at once', () => {
   assert.equal(asksForVote(follower(), 6, true), true)
 })
 
-test('thesis 6.4.1: a voter waits for an election timeout after its start, as it may have promised to', () => {
+test('thesis 6.4.1: a voter withholds its vote for an election timeout after its start, because of possible earlier promises', () => {
   const start = { options, log: [4], term: 5, commit: 1 }
   const solo = new Solo(start)
   solo.tick(9)
   assert.equal(asksForVote(solo, 6), false)
   solo.tick(1)
   assert.equal(asksForVote(solo, 6), true)
-  assert.equal(asksForVote(new Solo({ options }), 6), true, 'a new log has promised nothing')
+  assert.equal(asksForVote(new Solo({ options }), 6), true, 'a new log has made no promise')
 })
 
-test('only who votes alone stands at once after a start', () => {
+test('only an only voter campaigns right after its start', () => {
   const alone = new Solo({ configuration: cluster([1]), options, log: [1], term: 1 })
   assert.equal(alone.raft.votesAlone, true)
   assert.equal(new Solo({ options }).raft.votesAlone, false)
@@ -168,7 +168,7 @@ test('only who votes alone stands at once after a start', () => {
 const only = process.env['RAFT_SEED']
 const firstSeed = Number(only ?? 1)
 
-test('no schedule lets anybody read by a lease when another was elected', () => {
+test('no schedule allows a lease read while another leader is elected', () => {
   const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? 100) : 1
   const steps = Number(process.env['RAFT_STEPS'] ?? 4000)
   let leasedMs = 0
@@ -189,7 +189,7 @@ test('no schedule lets anybody read by a lease when another was elected', () => 
   assert.ok(elections > 2 * seeds, `${elections} leaders were elected`)
 })
 
-test('a voter that comes back with a shorter election timeout keeps the longer promise that it gave before', () => {
+test('a voter that restarts with a shorter election timeout keeps its longer earlier promise', () => {
   const before = new Solo({
     log: [1],
     term: 5,
@@ -203,13 +203,13 @@ test('a voter that comes back with a shorter election timeout keeps the longer p
   after.tick(60)
   assert.equal(asksForVote(after, 7), false)
   assert.deepEqual([after.raft.status().role, after.takeAll('pre-vote-request')], ['follower', []])
-  assert.equal(asksForVote(after, 7, true), true, 'the leader itself asked for that')
+  assert.equal(asksForVote(after, 7, true), true, 'the leader itself requested the election')
   const free = new Solo({ log: [1], term: 5, options: { ...options, formerPromiseTicks: 101 } })
   free.tick(101)
   assert.equal(asksForVote(free, 7), true)
 })
 
-test('a voter whose log is new owes nobody anything', () => {
+test('a voter with a new log is bound by no earlier promise', () => {
   const fresh = new Solo({ options: { ...options, formerPromiseTicks: 101 } })
   assert.equal(asksForVote(fresh, 1), true)
 })

@@ -8,7 +8,10 @@ import type { LogIndex } from '../../../../raft/core/types.ts'
 import { command } from './solo.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
-/* Goal: the small structures say what a plain array would. Method: random operations on both. */
+/*
+ * Goal: the small structures return the same results as a plain array.
+ * Method: random operations on both.
+ */
 
 const operations = fc.array(
   fc.oneof(
@@ -19,7 +22,7 @@ const operations = fc.array(
   { maxLength: 60 },
 )
 
-test('term runs answer like a list of all terms', () => {
+test('term runs return the same results as a list of all terms', () => {
   fc.assert(
     fc.property(operations, (list) => {
       const runs = new TermRuns([])
@@ -57,7 +60,7 @@ test('term runs answer like a list of all terms', () => {
   )
 })
 
-test('the cache holds the end of the log like a list, and evicts only what may go', () => {
+test('the entry cache returns the end of the log, and evicts only evictable entries', () => {
   fc.assert(
     fc.property(operations, fc.integer({ min: 50, max: 400 }), (list, bytesMax) => {
       const cache = new EntryCache(logIndex(1), bytesMax)
@@ -92,7 +95,7 @@ test('the cache holds the end of the log like a list, and evicts only what may g
   )
 })
 
-test('a slice takes what fits, but at least one entry', () => {
+test('a slice contains the entries that fit, but at least one', () => {
   const cache = new EntryCache(logIndex(1), 1000)
   for (let index = 1; index <= 5; index++) cache.append(command(index, 1))
   const one = entryBytes(command(1, 1))
@@ -104,7 +107,7 @@ test('a slice takes what fits, but at least one entry', () => {
   assert.deepEqual(indexes(Infinity), [2, 3, 4, 5])
 })
 
-test('thousands of entries pass through the cache without piling up', () => {
+test('thousands of entries pass through the cache in bounded memory', () => {
   const cache = new EntryCache(logIndex(1), 340)
   for (let index = 1; index <= 5000; index++) {
     cache.append(command(index, 1))
@@ -114,7 +117,7 @@ test('thousands of entries pass through the cache without piling up', () => {
   assert.equal(cache.at(logIndex(5000)).index, 5000)
 })
 
-test('the window is bounded in messages and bytes, and an acknowledgement frees all before', () => {
+test('the window is limited in messages and bytes, and an acknowledgement frees all earlier messages', () => {
   const window = new Inflights(3, 100)
   window.add(logIndex(1), 10)
   window.add(logIndex(2), 10)
@@ -137,7 +140,7 @@ test('the window is bounded in messages and bytes, and an acknowledgement frees 
   )
 })
 
-test('the window is a ring: it goes round many times', () => {
+test('the window works as a ring over many rounds', () => {
   const window = new Inflights(4, 1000)
   for (let index = 1; index < 200; index++) {
     window.add(logIndex(index), 1)

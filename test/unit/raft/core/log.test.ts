@@ -8,9 +8,9 @@ import { command } from './solo.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
- * Goal: what the log claims durable is durable and stays so, whatever is overwritten while writes
- * are under way.
- * Method: a model disk that performs the writes in order, some time later.
+ * Goal: what the log reports as durable is durable and stays so, whatever is overwritten while
+ * writes are in progress.
+ * Method: a model disk that completes the writes in order, some time later.
  */
 
 const empty = {
@@ -28,7 +28,7 @@ function write(disk: Entry[], entries: readonly Entry[]): void {
   disk.push(...entries)
 }
 
-test('no completion of an old write vouches for what took its place', () => {
+test('a late completion of an overwritten write does not make its replacement durable', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 1, max: 3 }) }),
@@ -77,7 +77,7 @@ test('no completion of an old write vouches for what took its place', () => {
           }
         }
         assert.equal(log.lastIndex, memory.length)
-        // Durable now, and after every write that is still to come.
+        // Durable now, and after every pending write.
         const later = [...disk]
         for (const image of [disk, ...underWay.map(({ entries }) => (write(later, entries), [...later]))]) {
           for (let at = 0; at < log.persisted; at++) assert.equal(image[at], memory[at])
@@ -92,7 +92,7 @@ test('no completion of an old write vouches for what took its place', () => {
   )
 })
 
-test('a configuration comes with its entry, goes with it, and survives a cut', () => {
+test('a configuration is added and removed with its entry, and survives a compaction', () => {
   const log = new RaftLog(empty, 1 << 20)
   const entry = (index: number, at: number, voters: readonly number[]): Entry => ({
     kind: 'configuration',
@@ -114,7 +114,7 @@ test('a configuration comes with its entry, goes with it, and survives a cut', (
   assert.deepEqual([log.termAt(logIndex(1)), log.termAt(logIndex(2))], [null, 1])
 })
 
-test('a restored log starts at the snapshot, and is durable there once that write is', () => {
+test('a restored log starts at the snapshot, and is durable once that write is', () => {
   const log = new RaftLog(empty, 1 << 20)
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
   log.takeUpdate(1)
@@ -129,7 +129,7 @@ test('a restored log starts at the snapshot, and is durable there once that writ
   assert.deepEqual([log.persisted, log.restoring, log.lastIndex], [10, false, 10])
 })
 
-test('memory keeps what is not durable or not committed, whatever its bound', () => {
+test('entries that are not durable or not committed stay in memory, whatever the cache limit', () => {
   const log = new RaftLog(empty, 1)
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
   log.evict(logIndex(5))
@@ -141,7 +141,7 @@ test('memory keeps what is not durable or not committed, whatever its bound', ()
   assert.deepEqual(held, [4, 5])
 })
 
-test('a log asserts what would tear it', () => {
+test('operations that would corrupt the log are assertion failures', () => {
   const log = new RaftLog(empty, 1 << 20)
   log.append(command(1, 2))
   assert.throws(() => log.append(command(3, 2)), { name: 'BrokenInvariant' })

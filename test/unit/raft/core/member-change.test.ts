@@ -1,8 +1,8 @@
 /*
- * Goal: every wish about the members comes to a change, is done already, or is refused for its own
- * reason with a way forward.
- * Method: one configuration after the other, with what a leader may know of it; then random wishes,
- * and what the core makes of what was planned.
+ * Goal: every membership request leads to a change, is done already, or is refused for its own
+ * reason with a remedy.
+ * Method: one configuration after the other, with what a leader may know of it; then random
+ * requests, and the result of the planned changes in the core.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -53,19 +53,18 @@ function voting(plan: ChangePlan): readonly number[] {
 }
 
 function refusedFor(plan: ChangePlan): string {
-  if (plan.kind === 'refused')
-    assert.match(plan.message, /^[^\n]+: [^\n]+$/, 'one line, with the way forward')
+  if (plan.kind === 'refused') assert.match(plan.message, /^[^\n]+: [^\n]+$/, 'one line, with the remedy')
   return plan.kind === 'refused' ? plan.reason : plan.kind
 }
 
-void test('an id that was drawn before the members changed last is not added', () => {
+void test('an id that was drawn before the latest membership change is not added', () => {
   const three = cluster([1, 2, 3])
   assert.equal(planChange(three, newcomer(4, {}, 10), allWell).kind, 'change')
   assert.equal(refusedFor(planChange(three, newcomer(4, {}, 9), allWell)), 'id-taken')
-  assert.equal(planChange(cluster([1, 2, 3, 4]), newcomer(4, {}, 9), allWell).kind, 'done', 'it is there')
+  assert.equal(planChange(cluster([1, 2, 3, 4]), newcomer(4, {}, 9), allWell).kind, 'done', 'it is a member')
 })
 
-void test('a new member is a learner, and added only once', () => {
+void test('a new member is a learner, and is added only once', () => {
   const members = membersOf(planChange(cluster([1, 2, 3]), newcomer(4), allWell))
   const four = members.find(({ id }) => id === 4)
   assert.deepEqual(four, { ...person(4, 'learner'), wantedRole: 'voter', addedMs: 5 })
@@ -74,7 +73,7 @@ void test('a new member is a learner, and added only once', () => {
   assert.equal(planChange(simpleConfiguration(people([1, 2, 3, 4])), newcomer(4), allWell).kind, 'done')
 })
 
-void test('names and identities are taken once', () => {
+void test('names and ids are unique', () => {
   const three = cluster([1, 2, 3])
   assert.equal(refusedFor(planChange(three, newcomer(4, { name: 'n2' }), allWell)), 'name-taken')
   assert.equal(refusedFor(planChange(three, newcomer(2, { name: 'n9' }), allWell)), 'id-taken')
@@ -84,7 +83,7 @@ void test('names and identities are taken once', () => {
   )
 })
 
-void test('whom a new member replaces must be there, and the new one must be on its way to vote', () => {
+void test('a member to replace must exist, and its replacement must become a voter', () => {
   const three = cluster([1, 2, 3])
   assert.equal(
     refusedFor(planChange(three, newcomer(4, { replaces: nodeId(9) }), allWell)),
@@ -93,10 +92,10 @@ void test('whom a new member replaces must be there, and the new one must be on 
   const pinned = newcomer(4, { replaces: nodeId(3), wantedRole: 'learner' })
   assert.equal(refusedFor(planChange(three, pinned, allWell)), 'replaces-pinned')
   const plan = planChange(three, newcomer(4, { replaces: nodeId(3) }), allWell)
-  assert.deepEqual(voting(plan), [1, 2, 3], 'nobody has gone yet')
+  assert.deepEqual(voting(plan), [1, 2, 3], 'both are members still')
 })
 
-void test('a learner that caught up takes the place of a dead voter in one joint change', () => {
+void test('a caught-up learner replaces a dead voter in one joint change', () => {
   const replaces = nodeId(3)
   const members = [...people([1, 2, 3]), { ...person(4, 'learner'), wantedRole: 'voter' as const, replaces }]
   const before = simpleConfiguration(members)
@@ -119,14 +118,14 @@ void test('a learner that caught up takes the place of a dead voter in one joint
   assert.equal(planChange(after, { kind: 'promote', id: nodeId(4) }, allWell).kind, 'done')
 })
 
-void test('whose place is gone before it got there becomes a voter of its own', () => {
+void test('a learner whose replaced member was removed becomes an ordinary voter', () => {
   const replaces = nodeId(3)
   const members = [...people([1, 2, 3]), { ...person(4, 'learner'), wantedRole: 'voter' as const, replaces }]
   const plan = planChange(simpleConfiguration(members), { kind: 'remove', id: replaces }, allWell)
   assert.equal(membersOf(plan).find(({ id }) => id === 4)?.replaces, null)
 })
 
-void test('who was removed is not removed twice, and who is not there is unknown', () => {
+void test('removing a removed member is done already, and other changes of it are refused as unknown', () => {
   const three = cluster([1, 2, 3])
   assert.deepEqual(voting(planChange(three, { kind: 'remove', id: nodeId(2) }, allWell)), [1, 3])
   assert.equal(planChange(three, { kind: 'remove', id: nodeId(9) }, allWell).kind, 'done')
@@ -138,7 +137,7 @@ void test('who was removed is not removed twice, and who is not there is unknown
   for (const change of unknown) assert.equal(refusedFor(planChange(three, change, allWell)), 'unknown-member')
 })
 
-void test('the last voter stays', () => {
+void test('the last voter cannot be removed', () => {
   const one = cluster([1], [2])
   assert.equal(refusedFor(planChange(one, { kind: 'remove', id: nodeId(1) }, allWell)), 'last-voter')
   assert.equal(
@@ -147,7 +146,7 @@ void test('the last voter stays', () => {
   )
 })
 
-void test('no change leaves voters of whom no majority is in touch', () => {
+void test('a change that leaves no live majority of voters is refused', () => {
   const three = cluster([1, 2, 3])
   const withoutThree = knowing([1, 2])
   assert.equal(
@@ -159,13 +158,13 @@ void test('no change leaves voters of whom no majority is in touch', () => {
   assert.deepEqual(voting(planChange(three, { kind: 'remove', id: nodeId(3) }, withoutThree)), [1, 2])
   const promoted: MemberChange = { kind: 'promote', id: nodeId(4) }
   assert.equal(refusedFor(planChange(cluster([1], [4]), promoted, knowing([1], [4]))), 'below-live-quorum')
-  // Who counts stays as it is, so nothing gets worse.
+  // The voters stay the same, so availability does not get worse.
   assert.equal(planChange(three, newcomer(4), knowing([1])).kind, 'change')
   const move: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: 'new:1', clientAddress: null }
   assert.equal(planChange(three, move, knowing([1])).kind, 'change')
 })
 
-void test('a voter on its way is only marked, a learner is pinned at once', () => {
+void test('a future voter is only marked, a learner is demoted at once', () => {
   const pinned = simpleConfiguration([...people([1, 2, 3]), person(4, 'learner')])
   const up = planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'voter' }, allWell)
   assert.deepEqual(
@@ -188,7 +187,7 @@ void test('a voter on its way is only marked, a learner is pinned at once', () =
   assert.equal(planChange(pinned, { kind: 'set-role', id: nodeId(4), role: 'learner' }, allWell).kind, 'done')
 })
 
-void test('who moves keeps the address that is not named', () => {
+void test('a move keeps the address that it does not name', () => {
   const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: 'new:1', clientAddress: null }
   const members = membersOf(planChange(cluster([1, 2, 3]), change, allWell))
   assert.deepEqual(
@@ -198,7 +197,7 @@ void test('who moves keeps the address that is not named', () => {
   assert.equal(planChange(simpleConfiguration(members), change, allWell).kind, 'done')
 })
 
-void test('there are at most so many voters and members; whoever takes a place may come', () => {
+void test('the numbers of voters and members are limited, and a replacement is allowed at the limit', () => {
   const numbers = (from: number, count: number): number[] =>
     Array.from({ length: count }, (_, at) => from + at)
   const full = cluster(numbers(1, votersMax))
@@ -210,13 +209,13 @@ void test('there are at most so many voters and members; whoever takes a place m
     refusedFor(planChange(crowded, newcomer(99, { wantedRole: 'learner' }), allWell)),
     'too-many-members',
   )
-  // A founder's cluster that is larger than that can still shrink.
+  // A cluster that was founded with more members than allowed can still shrink.
   const huge = cluster(numbers(1, votersMax + 3))
   const smaller = planChange(huge, { kind: 'remove', id: nodeId(12) }, knowing(numbers(1, 12)))
   assert.equal(smaller.kind, 'change')
 })
 
-void test('one change at a time, by a leader that knows what was decided', () => {
+void test('a change needs a leader that has committed an entry of its term, and no other pending change', () => {
   const three = cluster([1, 2, 3])
   const change: MemberChange = { kind: 'remove', id: nodeId(3) }
   assert.equal(refusedFor(planChange(three, change, { ...allWell, pending: true })), 'change-pending')
@@ -225,7 +224,7 @@ void test('one change at a time, by a leader that knows what was decided', () =>
   assert.equal(refusedFor(planChange(joint, change, allWell)), 'change-pending')
 })
 
-void test('what is planned at random is a configuration, changes what was wished, and is done then', () => {
+void test('a randomly planned change is a valid configuration, contains the requested change, and is done then', () => {
   const random = new SeededRandom(11)
   let changed = 0
   for (let run = 0; run < 300; run++) {
@@ -234,7 +233,7 @@ void test('what is planned at random is a configuration, changes what was wished
       const knowledge = knowing(numbersOf(random, 0.9), numbersOf(random, 0.7))
       const change = randomChange(random)
       const plan = planChange(now, change, knowledge)
-      assert.deepEqual(planChange(now, change, knowledge), plan, 'it is a function')
+      assert.deepEqual(planChange(now, change, knowledge), plan, 'planning is deterministic')
       if (plan.kind !== 'change') continue
       changed++
       const target = simpleConfiguration(plan.members)
@@ -276,7 +275,7 @@ function randomChange(random: SeededRandom): MemberChange {
   }
 }
 
-void test('no two members are at one address, but for a successor and whom it replaces', () => {
+void test('no two members share an address, except a member and its replacement', () => {
   const three = cluster([1, 2, 3])
   const two = person(2, 'voter')
   const at = { peerAddress: two.peerAddress }
@@ -289,6 +288,6 @@ void test('no two members are at one address, but for a successor and whom it re
     planChange(three, { kind: 'move', id: nodeId(id), peerAddress, clientAddress }, allWell)
   assert.equal(refusedFor(moved(1, two.peerAddress, null)), 'address-taken')
   assert.equal(refusedFor(moved(1, null, two.peerAddress)), 'address-taken')
-  assert.equal(moved(2, two.peerAddress, null).kind, 'done', 'where it is already')
+  assert.equal(moved(2, two.peerAddress, null).kind, 'done', 'at its current address')
   assert.equal(membersOf(moved(1, 'elsewhere:1', null)).length, 3)
 })

@@ -7,7 +7,7 @@ import type { NodeId } from '../../../../raft/core/types.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
 /*
- * Goal: the counting is right for every electorate.
+ * Goal: votes and values are counted correctly for every electorate.
  * Method: examples, and properties against naive counting.
  */
 
@@ -37,7 +37,7 @@ test('three voters commit what two have, five what three have, and four what thr
   assert.equal(value([1, 9, 2, 8, 3]), 3)
 })
 
-test('nobody elects and commits nothing', () => {
+test('a configuration without voters elects no leader and commits nothing', () => {
   const noVoters = { voters: [], votersOutgoing: null }
   assert.equal(
     quorumValue(noVoters, () => 9),
@@ -49,7 +49,7 @@ test('nobody elects and commits nothing', () => {
   )
 })
 
-test('the greatest value a quorum reached is what naive counting finds', () => {
+test('quorumValue returns the same as naive counting', () => {
   fc.assert(
     fc.property(electorates, fc.array(fc.nat(20), { minLength: 10, maxLength: 10 }), (electorate, values) => {
       const reached = (id: NodeId): number => values[id] ?? 0
@@ -62,7 +62,7 @@ test('the greatest value a quorum reached is what naive counting finds', () => {
   )
 })
 
-test('a vote is won, lost or open exactly when naive counting says so', () => {
+test('voteResult returns the same as naive counting', () => {
   const votes = fc.array(fc.constantFrom(true, false, undefined), { minLength: 10, maxLength: 10 })
   fc.assert(
     fc.property(electorates, votes, (electorate, cast) => {
@@ -77,7 +77,7 @@ test('a vote is won, lost or open exactly when naive counting says so', () => {
   )
 })
 
-test('any two quorums of one electorate share a member', () => {
+test('any two quorums of one electorate overlap', () => {
   const sets = fc.array(fc.boolean(), { minLength: 10, maxLength: 10 })
   fc.assert(
     fc.property(electorates, sets, sets, (electorate, a, b) => {

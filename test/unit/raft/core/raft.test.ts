@@ -10,8 +10,7 @@ import { scenarioConfig } from '../../../scenario/world.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: what the shell relies on: when something is due, what is dropped, what start and limits
- * do.
+ * Goal: the contract with the shell: when work is due, what is dropped, start and limits.
  */
 
 const nothing = {
@@ -24,7 +23,7 @@ const nothing = {
   termRuns: [],
 }
 
-test('a member that knows nobody waits for a leader and never stands', () => {
+test('a member without a configuration never campaigns', () => {
   const raft = new Raft(scenarioConfig(nodeId(1), {}), nothing)
   const ready = raft.ready()
   assert.equal(ready.transition?.role, 'follower')
@@ -33,7 +32,7 @@ test('a member that knows nobody waits for a leader and never stands', () => {
   assert.deepEqual([raft.status().role, raft.hasReady()], ['follower', false])
 })
 
-test('the first Ready tells where it starts, and then nothing is due', () => {
+test('the first Ready reports the initial state, and the second is empty', () => {
   const solo = new Raft(
     scenarioConfig(nodeId(1), {}),
     {
@@ -52,11 +51,11 @@ test('the first Ready tells where it starts, and then nothing is due', () => {
   )
   assert.equal(solo.hasReady(), true)
   assert.deepEqual(solo.ready().commit, null)
-  assert.equal(solo.commit, 3, 'what is applied durably was committed')
+  assert.equal(solo.commit, 3, 'the durably applied index is committed')
   assert.equal(solo.hasReady(), false)
 })
 
-test('what is recovered must fit together', () => {
+test('inconsistent recovered state is an assertion failure', () => {
   const config = scenarioConfig(nodeId(1), {})
   const hardState = { term: term(1), vote: null, commit: logIndex(3) }
   assert.throws(() => new Raft(config, { ...nothing, hardState }), { name: 'BrokenInvariant' })
@@ -64,7 +63,7 @@ test('what is recovered must fit together', () => {
   assert.throws(() => new Raft({ ...config, electionTicks: 2 }, nothing), { name: 'BrokenInvariant' })
 })
 
-test('one voter alone leads as soon as its vote is durable, and commits with its own disk', () => {
+test('an only voter becomes leader once its vote is durable, and commits with its own disk', () => {
   const solo = new Solo({ configuration: cluster([1]) })
   solo.raft.campaign()
   solo.work()
@@ -77,7 +76,7 @@ test('one voter alone leads as soon as its vote is durable, and commits with its
   assert.deepEqual(solo.confirmed, [{ context: read.context, index: 3 }])
 })
 
-test('all proposals of a turn travel in one message', () => {
+test('all proposals of a turn share one message', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   const bytes = Uint8Array.of(1)
@@ -99,7 +98,7 @@ test('a proposal for another term is dropped', () => {
   })
 })
 
-test('above the bound of uncommitted bytes proposals are dropped, and taken again after commits', () => {
+test('proposals above the uncommitted limit are dropped, and accepted again after commits', () => {
   const solo = new Solo({ options: { uncommittedBytesMax: 1100, appendBytesMax: 1000 } })
   solo.lead()
   const big = 'x'.repeat(1000)
@@ -109,7 +108,7 @@ test('above the bound of uncommitted bytes proposals are dropped, and taken agai
   assert.equal(solo.propose(big).kind, 'accepted')
 })
 
-test('while its own disk stalls a leader fills its memory to the bound, though others commit', () => {
+test('a leader with a stalled disk fills its memory up to the limit, though others commit', () => {
   const options = { uncommittedBytesMax: 2000, appendBytesMax: 1000, logCacheBytesMax: 1000 }
   const solo = new Solo({ options })
   solo.lead([2, 3])
@@ -120,12 +119,12 @@ test('while its own disk stalls a leader fills its memory to the bound, though o
     solo.acceptAll(2)
     solo.acceptAll(3)
   }
-  assert.ok(taken >= 2 && taken < 10, `${taken} were taken`)
+  assert.ok(taken >= 2 && taken < 10, `${taken} were accepted`)
   while (solo.member.underWay.length > 0) solo.finishWrite()
   assert.equal(solo.propose('x').kind, 'accepted')
 })
 
-test('a commit alone is not worth a write', () => {
+test('a new commit index alone causes no write', () => {
   const solo = new Solo({ log: [1, 1], term: 1 })
   solo.receive(solo.append(2, 1, [1, 1], 2, 0))
   solo.manual = true
@@ -135,7 +134,7 @@ test('a commit alone is not worth a write', () => {
   assert.equal(solo.member.underWay[0]?.hardState?.commit, 2)
 })
 
-test('a message for somebody else, or from itself, changes nothing', () => {
+test('a message for another member, or from itself, changes nothing', () => {
   const solo = new Solo()
   const heartbeat = { kind: 'heartbeat', term: term(9), commit: logIndex(0), context: null } as const
   solo.receive({ ...heartbeat, from: nodeId(2), to: nodeId(3) })
@@ -143,7 +142,7 @@ test('a message for somebody else, or from itself, changes nothing', () => {
   assert.deepEqual([solo.raft.term, solo.take()], [0, []])
 })
 
-test('entries that left memory are asked for once, however many followers wait for them', () => {
+test('entries that left memory are fetched once, however many followers wait for them', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 1 })
   solo.lead([2, 3], 'silent')
   const refused = {
@@ -174,7 +173,7 @@ test('entries that left memory are asked for once, however many followers wait f
   )
 })
 
-test('an answer about a log that was overwritten since is not sent on', () => {
+test('fetched entries of a log that was overwritten since are not sent', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 1 })
   solo.lead([2, 3], 'silent')
   solo.raft.step({ ...solo.from(2), kind: 'append-accepted', index: logIndex(1) })
@@ -188,7 +187,7 @@ test('an answer about a log that was overwritten since is not sent on', () => {
   assert.deepEqual([ready.messagesAtOnce, ready.fetches.map((fetch) => fetch.from)], [[], [2]])
 })
 
-test('what is said can be read on one line, and commands show their size only', () => {
+test('descriptions fit on one line, and show only the size of commands', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3], [4]) })
   solo.lead([2, 3])
   solo.propose('secret')
@@ -215,7 +214,7 @@ test('equal seeds give equal cores', () => {
   assert.ok(run().length > 0)
 })
 
-test('a disk that stands still holds a bounded number of answers; the newest leave once it goes on', () => {
+test('a stalled disk holds a limited number of responses; the newest are sent once it continues', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   const terms = [1, 2]
@@ -224,6 +223,6 @@ test('a disk that stands still holds a bounded number of answers; the newest lea
   assert.deepEqual(solo.take(), [])
   while (solo.member.underWay.length > 0) solo.finishWrite()
   const answers = solo.takeAll('append-accepted')
-  assert.ok(answers.length <= heldMessagesMax + 2, `${answers.length} answers were held`)
+  assert.ok(answers.length <= heldMessagesMax + 2, `${answers.length} responses were held`)
   assert.equal(answers.at(-1)?.index, 2)
 })

@@ -15,7 +15,7 @@ import { drawSwarm } from './swarm.ts'
 import type { Swarm } from './swarm.ts'
 import { Witness } from './witness.ts'
 
-/** Old messages of a kind that may come back. */
+/** Number of old messages of a kind that may be repeated. */
 const replayable = 20
 
 /**
@@ -33,7 +33,7 @@ export class RandomNet {
   readonly #cutLinks = new Set<string>()
   readonly #old = new Map<MessageKind, Message[]>()
   readonly #fetches: (() => void)[] = []
-  /** Does nothing and hears nothing, but goes on later as if nothing had been. */
+  /** Stalled: it does and receives nothing, and continues later without noticing. */
   #paused: NodeId | null = null
   #commands = 0
 
@@ -50,14 +50,14 @@ export class RandomNet {
     )
     for (let id = 1; id <= 5; id++) {
       const known = configuration.members.some((member) => member.id === id)
-      // Without changes a stranger stays one.
+      // Without changes, non-members stay non-members.
       if (!known && this.#swarm.changes === 0) continue
       const disk = newDisk(known ? configuration : cluster([]), noIndex, noTerm)
       this.members.set(nodeId(id), new Member(this.#configOf(id), disk))
     }
   }
 
-  /** Anything may happen. */
+  /** Performs one random event. */
   step(): void {
     const random = this.#random
     const member = random.pick([...this.members.values()])
@@ -81,7 +81,7 @@ export class RandomNet {
     this.#work(member)
   }
 
-  /** Everything is well from now on: the rest must follow. @returns whether all agree in the end */
+  /** Heals all faults. @returns whether all members agree in the end */
   heal(): boolean {
     this.#cutOff = new Set()
     this.#cutLinks.clear()
@@ -107,7 +107,7 @@ export class RandomNet {
     return false
   }
 
-  /** Where everyone stands, for a report. */
+  /** Describes the state of all members, for a report. */
   describe(): string {
     const lines = [...this.members.values()].map((member) => {
       const { id, role, term, commit, firstIndex, lastIndex, configuration } = member.raft.status()
@@ -148,9 +148,7 @@ export class RandomNet {
     this.#send(messages)
   }
 
-  /**
-   * Read now or when it is answered, with whatever happened to the log between; a crash forgets it.
-   */
+  /** Read now or when it is answered, with any changes of the log in between; a crash loses it. */
   #fetch(member: Member, from: LogIndex, bytesMax: number): void {
     const { raft } = member
     const read = this.#random.chance(0.5) ? member.readDisk(from, bytesMax) : null
@@ -201,7 +199,7 @@ export class RandomNet {
     return this.#cutOff.has(from) === this.#cutOff.has(to) && !this.#cutLinks.has(`${from}->${to}`)
   }
 
-  /** What may come back once more. A state is streamed: its end is told once. */
+  /** Keeps messages for repetition. A snapshot is streamed: its end is reported once. */
   #keep(message: Message): void {
     if (this.#swarm.replays === 0 || message.kind === 'snapshot') return
     const alike = this.#old.get(message.kind) ?? []
@@ -220,7 +218,7 @@ export class RandomNet {
     this.#messages.push(this.#random.chance(0.5) ? latest : this.#random.pick(alike))
   }
 
-  /** A stream that breaks is noticed by its sender; a message is not. */
+  /** The sender notices a broken stream, but not a lost message. */
   #lose(message: Message): void {
     if (message.kind === 'snapshot') this.#member(message.from).raft.reportSnapshot(message.to, 'failed')
   }
@@ -249,7 +247,10 @@ export class RandomNet {
     member.cut(index)
   }
 
-  /** As an operator wishes, who is refused what would be unwise; or anything at all. */
+  /**
+   * Requests a membership change as an operator would, planned by `planChange`; or an arbitrary
+   * configuration.
+   */
   #change(member: Member): void {
     if (this.#random.chance(0.5)) return this.#requestChange(member)
     const ids = [1, 2, 3, 4, 5].filter(() => this.#random.chance(0.7))
@@ -264,7 +265,7 @@ export class RandomNet {
     const change = this.#drawChange()
     const plan = planChange(raft.configuration, change, knowledgeOf(raft))
     const answer = plan.kind === 'change' ? raft.changeConfiguration(plan).kind : plan.kind
-    this.#note(`${id} wish ${JSON.stringify(change)} ${answer}`)
+    this.#note(`${id} request ${JSON.stringify(change)} ${answer}`)
   }
 
   #drawChange(): MemberChange {
@@ -276,7 +277,7 @@ export class RandomNet {
         const { name, peerAddress, clientAddress, version, featureLevel } = person(number, 'learner')
         const replaces = random.chance(0.5) ? null : nodeId(1 + random.below(5))
         const facts = { peerAddress, clientAddress, version, featureLevel, replaces, addedMs: 1 }
-        // Ids are few, and come back: which may is not the core's matter.
+        // Ids are few and reused here: checking that is not the task of the core.
         const basedOn = logIndex(Number.MAX_SAFE_INTEGER)
         return { kind: 'add', member: { id, name, wantedRole: 'voter', ...facts }, basedOn }
       }
@@ -289,7 +290,7 @@ export class RandomNet {
     }
   }
 
-  /** Leadership goes to somebody, or to nobody. */
+  /** Transfers leadership to some member, or resigns. */
   #transfer(member: Member): void {
     if (this.#random.chance(0.2)) return this.#note(`${member.id} resigns: ${member.raft.resign().kind}`)
     const to = this.#random.pick([...this.members.keys()])
@@ -301,7 +302,7 @@ export class RandomNet {
     if (member.id === this.#swarm.hasty) member.raft.tick()
   }
 
-  /** Now and then all of them are whole again. */
+  /** Sometimes all links are healed. */
   #cutOneWay(): void {
     const ids = [...this.members.keys()]
     const [from, to] = [this.#random.pick(ids), this.#random.pick(ids)]
@@ -311,7 +312,7 @@ export class RandomNet {
   }
 
   #partition(): void {
-    // A leader in a minority is what makes logs differ.
+    // A leader in a minority makes logs diverge.
     const leader = this.#leaderOr(null)?.id
     this.#cutOff = new Set(
       [...this.members.keys()].filter(
@@ -322,7 +323,7 @@ export class RandomNet {
   }
 
   /**
-   * Leaders most of all: they wake up in another world, and somebody may ask them about it at once.
+   * Mostly leaders are stalled: they continue in a changed cluster, and may be read from at once.
    */
   #pause(): void {
     const awake = this.#paused
@@ -333,10 +334,10 @@ export class RandomNet {
       this.witness.noteRead(member, member.raft.readIndex())
       this.#work(member)
     }
-    this.#note(`paused ${this.#paused ?? 'nobody'}`)
+    this.#note(`paused ${this.#paused ?? 'none'}`)
   }
 
-  /** One of the leaders in every other case, for what is worst when it befalls a leader. */
+  /** A leader in half of the cases, for faults that are worst for a leader. */
   #leaderOr<Other>(other: Other): Member | Other {
     if (this.#random.chance(0.5)) return other
     const leaders = [...this.members.values()].filter(({ raft, id }) => raft.leader === id)

@@ -4,12 +4,12 @@ import { RandomNet } from './random-net.ts'
 
 /*
  * Goal: no schedule of losses, copies, replays, delays, crashes, slow disks, one-way links,
- * transfers and membership changes breaks the promises of figure 3 of the Raft paper, nor lets a
- * read miss an acknowledged write; and once the world is well again, everybody agrees. Method:
- * seeded runs of one to five voters' cores alone, watched by one who sees all of them: few long
- * ones, and many short ones because most of what matters happens around elections.
+ * transfers and membership changes violates the properties of figure 3 of the Raft paper, or lets a
+ * read miss an acknowledged write; and once all faults are healed, all members agree.
+ * Method: seeded runs of the cores of one to five voters, checked by an observer of all of them:
+ * few long runs, and many short ones because most bugs show around elections.
  *
- * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS make it more and longer.
+ * RAFT_SEED repeats one run; RAFT_SEEDS and RAFT_STEPS set number and length of runs.
  */
 
 type Runs = { readonly seeds: number; readonly steps: number }
@@ -24,7 +24,7 @@ function runs(seeds: number, steps: number): Runs {
   }
 }
 
-/** @returns what was committed and read in all of them */
+/** @returns the number of commits and reads in all runs */
 function runAll({ seeds, steps }: Runs): { readonly commits: number; readonly reads: number } {
   let commits = 0
   let reads = 0
@@ -32,7 +32,7 @@ function runAll({ seeds, steps }: Runs): { readonly commits: number; readonly re
     const net = new RandomNet(seed)
     try {
       for (let step = 0; step < steps; step++) net.step()
-      assert.ok(net.heal(), 'after everything healed, all members agree')
+      assert.ok(net.heal(), 'once all faults are healed, all members agree')
     } catch (cause) {
       const run = 'node --test dist/test/unit/raft/core/random.test.js'
       const trace = net.trace.slice(-60).join('\n')
@@ -47,14 +47,14 @@ function runAll({ seeds, steps }: Runs): { readonly commits: number; readonly re
   return { commits, reads }
 }
 
-test('long random schedules keep election safety, log matching, leader completeness and read freshness', () => {
+test('long random schedules preserve election safety, log matching, leader completeness and read freshness', () => {
   const long = runs(40, 4000)
   const { commits, reads } = runAll(long)
   assert.ok(commits > 10 * long.seeds, `${commits} entries were committed, so the runs did something`)
   assert.ok(reads > 0, 'reads were confirmed, so the runs did something')
 })
 
-test('so do many short ones', () => {
+test('many short random schedules preserve the same properties', () => {
   const short = runs(1000, 600)
   const { commits } = runAll(short)
   assert.ok(commits > 2 * short.seeds, `${commits} entries were committed, so the runs did something`)

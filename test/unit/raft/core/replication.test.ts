@@ -5,7 +5,7 @@ import type { FollowerStatus } from '../../../../raft/core/ready.ts'
 import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
-/* Goal: what the leader believes of a follower follows what it hears, old answers included. */
+/* Goal: the leader's view of a follower is updated by its responses, old ones included. */
 
 function follower(solo: Solo, id: number): FollowerStatus {
   const found = solo.raft.status().followers.find((status) => status.id === id)
@@ -13,7 +13,7 @@ function follower(solo: Solo, id: number): FollowerStatus {
   return found
 }
 
-/** A leader that has cut everything up to 3, and a follower 3 of which it knows nothing yet. */
+/** A leader that compacted everything up to 3, and has no response of follower 3 yet. */
 function leaderWithCutLog(): Solo {
   const solo = new Solo({ log: [1, 2, 2], term: 2, commit: 3 })
   solo.lead([2])
@@ -22,7 +22,7 @@ function leaderWithCutLog(): Solo {
   return solo
 }
 
-test('an old refusal of what has arrived since does not stop the stream', () => {
+test('an old refusal of an entry that has arrived since does not stop the stream', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -32,7 +32,7 @@ test('an old refusal of what has arrived since does not stop the stream', () => 
   assert.deepEqual([follower(solo, 2).state, follower(solo, 2).match], ['replicate', 2])
 })
 
-test('a refusal beyond what is known there makes the leader probe from what is known', () => {
+test('a refusal beyond the match index makes the leader probe from the match index', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -44,7 +44,7 @@ test('a refusal beyond what is known there makes the leader probe from what is k
   assert.equal(solo.takeOnly('append-request').entries.length, 2)
 })
 
-test('an answer to another probe than the present one is ignored', () => {
+test('a response to an older probe is ignored', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2], 'silent')
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
@@ -52,22 +52,23 @@ test('an answer to another probe than the present one is ignored', () => {
   assert.equal(follower(solo, 3).next, 4)
 })
 
-test('a hint of a term that was cut here leads to a snapshot at once', () => {
+test('a hint with a term that was compacted leads to a snapshot at once', () => {
   const solo = new Solo({ log: [1, 2, 2, 2, 2], term: 2, commit: 3 })
   solo.lead([2], 'silent')
   solo.member.flush()
   solo.member.cut(logIndex(3))
-  // All it has up to 4 is of term 1, and here term 1 ended before 3: nothing that is left can
-  // agree.
+  // All entries up to 4 on the follower are of term 1, which ended before 3 here: no remaining
+  // entry can agree.
   const hint = { hintIndex: logIndex(4), hintTerm: term(1) }
   solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(5), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
-test('nobody who is out of reach is sent a state, until it gives a sign of life', () => {
+test('a follower without contact is sent no snapshot until it responds', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2])
-  // The log is asked for what 3 needs next. Before it answers, 3 falls silent and the log is cut.
+  // The next entries for 3 are requested from the log. Before they arrive, 3 becomes silent and the
+  // log is compacted.
   solo.raft.step({ ...solo.from(3), kind: 'append-accepted', index: logIndex(1) })
   assert.deepEqual(
     solo.raft.ready().fetches.map((fetch) => fetch.from),
@@ -85,7 +86,7 @@ test('nobody who is out of reach is sent a state, until it gives a sign of life'
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
-test('a follower that answers is in touch at every moment, also right after a check of the quorum', () => {
+test('a responding follower counts as active at every moment, also right after CheckQuorum', () => {
   const solo = new Solo()
   solo.lead([2])
   for (let at = 0; at < 35; at++) {
@@ -93,10 +94,10 @@ test('a follower that answers is in touch at every moment, also right after a ch
     assert.ok(follower(solo, 2).recentlyActive, `after tick ${at + 1}`)
     if (at % 5 === 0) solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   }
-  assert.equal(follower(solo, 3).recentlyActive, false, 'and one that is silent is not')
+  assert.equal(follower(solo, 3).recentlyActive, false, 'a silent one is not active')
 })
 
-test('entries read just before a cut that ends with the first of them lead to a snapshot', () => {
+test('entries fetched just before a compaction that ends with the first of them lead to a snapshot', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2])
   solo.raft.step({ ...solo.from(3), kind: 'append-accepted', index: logIndex(1) })
@@ -112,18 +113,18 @@ test('entries read just before a cut that ends with the first of them lead to a 
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
-test('a follower that took the state, by whatever way, goes on by appends', () => {
+test('a follower that got the state, from whatever source, continues with appends', () => {
   const solo = leaderWithCutLog()
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
   solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
   assert.equal(follower(solo, 3).state, 'snapshot')
   solo.receive({ ...solo.from(3), kind: 'append-accepted', index: logIndex(2) })
-  assert.equal(follower(solo, 3).state, 'snapshot', 'what it has ends before the log begins')
+  assert.equal(follower(solo, 3).state, 'snapshot', 'its log ends before the base')
   solo.receive({ ...solo.from(3), kind: 'append-accepted', index: logIndex(3) })
   assert.deepEqual([follower(solo, 3).state, follower(solo, 3).match], ['replicate', 3])
 })
 
-test('a state that was delivered or failed is followed up after the next sign of life', () => {
+test('a finished or failed snapshot is followed up after the next response', () => {
   for (const outcome of ['finished', 'failed'] as const) {
     const solo = leaderWithCutLog()
     const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
@@ -139,7 +140,7 @@ test('a state that was delivered or failed is followed up after the next sign of
   }
 })
 
-test('an acknowledgement lost is found by the append after a heartbeat', () => {
+test('a lost acknowledgement is detected by the append after a heartbeat', () => {
   const solo = new Solo({ configuration: cluster([1, 2]) })
   solo.lead([2])
   solo.propose('a')

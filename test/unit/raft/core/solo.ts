@@ -20,7 +20,10 @@ type Start = {
   readonly options?: Partial<CoreConfig>
 }
 
-/** Member 1 alone with a test that plays everybody else. Its disk takes no time unless `manual`. */
+/**
+ * Member 1 alone; the test plays all other members. Its disk completes writes at once unless
+ * `manual`.
+ */
 export class Solo {
   readonly member: Member
   manual = false
@@ -46,7 +49,7 @@ export class Solo {
     return this.member.raft
   }
 
-  /** Does all that is due. */
+  /** Does all pending work. */
   work(): void {
     while (this.raft.hasReady()) {
       const ready = this.member.takeReady()
@@ -59,7 +62,7 @@ export class Solo {
     }
   }
 
-  /** The oldest write under way becomes durable. */
+  /** The oldest write in progress becomes durable. */
   finishWrite(): void {
     this.#sent.push(...this.member.finishWrite())
     this.work()
@@ -70,7 +73,7 @@ export class Solo {
     this.work()
   }
 
-  /** Takes a message that cannot be true. @returns why it was refused; null when it was not */
+  /** Passes an impossible message. @returns why it was refused; null when it was accepted */
   refuses(message: Message): string | null {
     const violation = this.raft.step(message)
     this.work()
@@ -93,18 +96,18 @@ export class Solo {
     return answer
   }
 
-  /** Everything it said since the last call. */
+  /** Returns all messages sent since the last call. */
   take(): readonly Message[] {
     const sent = this.#sent
     this.#sent = []
     return sent
   }
 
-  /** The one message of a kind it said since the last call. */
+  /** Returns the only message of a kind sent since the last call. */
   takeOnly<Kind extends MessageKind>(kind: Kind): Of<Kind> {
     const all = this.takeAll(kind)
     if (all.length !== 1) throw new Error(`${all.length} messages of kind ${kind} instead of one`)
-    return present(all[0], 'there is one')
+    return present(all[0], 'one message was found')
   }
 
   takeAll<Kind extends MessageKind>(kind: Kind): readonly Of<Kind>[] {
@@ -112,9 +115,9 @@ export class Solo {
   }
 
   /**
-   * Elected by the votes of `voters`, if it is not yet.
+   * Is elected by the votes of `voters`, if it is not leader yet.
    *
-   * @param accept whether they take its first entry
+   * @param accept whether they accept its first entry
    */
   lead(voters: readonly number[] = [2], accept: 'accept' | 'silent' = 'accept'): void {
     this.raft.campaign()
@@ -136,17 +139,17 @@ export class Solo {
     this.take()
   }
 
-  /** `from` has everything. */
+  /** `from` acknowledges everything. */
   acceptAll(from: number): void {
     this.receive({ ...this.from(from), kind: 'append-accepted', index: this.raft.status().lastIndex })
   }
 
-  /** The envelope of a word to member 1 in its present term. */
+  /** Returns the address of a message to member 1 in its current term. */
   from(id: number): { readonly from: NodeId; readonly to: NodeId; readonly term: Term } {
     return { from: nodeId(id), to: nodeId(1), term: this.raft.term }
   }
 
-  /** An append of leader `id`, whose log is `terms`, of what follows `previous`. */
+  /** Returns an append of leader `id` with log `terms`, after `previous`. */
   append(id: number, at: number, terms: readonly number[], previous: number, commit: number): Message {
     return {
       kind: 'append-request',
@@ -160,7 +163,7 @@ export class Solo {
     }
   }
 
-  /** Terms of its log, durable or not, from index 1 on. */
+  /** Returns the terms of its log, durable or not, from index 1 on. */
   terms(): readonly number[] {
     const { memory } = this.member
     const terms: number[] = []

@@ -3,8 +3,8 @@ import { nodeId } from '../../../../raft/core/types.ts'
 import type { NodeId } from '../../../../raft/core/types.ts'
 
 /**
- * How wild one run is; drawn from its seed, so that some runs are calm and others are not. Chances
- * are per step, of `loss`, `copies` and `reorder` per message.
+ * Fault rates of one run; drawn from its seed, so that some runs are calm and others are not.
+ * Probabilities are per step, those of `loss`, `copies` and `reorder` per message.
  */
 export type Swarm = {
   readonly loss: number
@@ -16,18 +16,18 @@ export type Swarm = {
   readonly slowDisks: number
   readonly partitions: number
   readonly pauses: number
-  /** Links that break one way only. */
+  /** Links that break in one direction only. */
   readonly oneWays: number
-  /** Old messages that arrive once more, long after. */
+  /** Old messages that arrive again, long after. */
   readonly replays: number
   readonly transfers: number
   readonly campaigns: number
-  /** Entries that were asked of the log come later. */
+  /** Entries fetched from the log arrive later. */
   readonly slowReads: number
-  /** Whose clock runs faster than the others'. */
+  /** A member with a faster clock. */
   readonly hasty: NodeId | null
   readonly electionTicks: number
-  /** One entry each, or a few. */
+  /** Either one entry each, or a few. */
   readonly appendBytesMax: number
 }
 

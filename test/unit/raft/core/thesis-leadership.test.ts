@@ -5,14 +5,14 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: chapter 3 of Ongaro's thesis where it says more than the paper: retries, restarts,
- * hand-over.
- * Method: one core, the test says what its peers say; a restart is a new core on the same disk.
+ * Goal: chapter 3 of Ongaro's thesis where it goes beyond the paper: retries, restarts, leadership
+ * transfer.
+ * Method: one core with scripted peers; a restart is a new core on the same disk.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
 
-test('thesis 3.4: every wait is drawn anew, so that those who split a vote part ways', () => {
+test('thesis 3.4: every election timeout is drawn again, so that a split vote is resolved', () => {
   const drawn: number[] = []
   const random = {
     below: (bound: number) => (drawn.push(bound), drawn.length % bound),
@@ -20,10 +20,10 @@ test('thesis 3.4: every wait is drawn anew, so that those who split a vote part 
   }
   const solo = new Solo({ options: { random } })
   solo.tick(60)
-  assert.ok(drawn.length >= 4 && drawn.every((bound) => bound === 10), `${drawn.length} waits were drawn`)
+  assert.ok(drawn.length >= 4 && drawn.every((bound) => bound === 10), `${drawn.length} timeouts were drawn`)
 })
 
-test('thesis 3.5: an append that was lost is found out and sent again without end', () => {
+test('thesis 3.5: a lost append is detected and sent again indefinitely', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -35,7 +35,7 @@ test('thesis 3.5: an append that was lost is found out and sent again without en
   }
 })
 
-test('thesis 3.6.2: the empty entry of its term is what makes earlier entries commit', () => {
+test('thesis 3.6.2: the empty entry of a term commits the earlier entries', () => {
   const solo = new Solo({ log: [1, 1], term: 1 })
   solo.lead([2], 'silent')
   assert.deepEqual(solo.terms(), [1, 1, 2])
@@ -43,7 +43,7 @@ test('thesis 3.6.2: the empty entry of its term is what makes earlier entries co
   assert.equal(solo.raft.commit, 3)
 })
 
-test('thesis 3.7: a member that crashed after it wrote and before it answered gives the answer when asked again', () => {
+test('thesis 3.7: a member that crashed between write and response responds to the repeated request', () => {
   const solo = new Solo()
   solo.manual = true
   solo.receive(solo.append(2, 1, [1], 0, 0))
@@ -53,7 +53,7 @@ test('thesis 3.7: a member that crashed after it wrote and before it answered gi
   assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1], 1])
 })
 
-test('thesis 3.8: term and vote come back after a restart, role and leader do not', () => {
+test('thesis 3.8: term and vote survive a restart, role and leader do not', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.lead()
   solo.member.crash(0)
@@ -62,7 +62,7 @@ test('thesis 3.8: term and vote come back after a restart, role and leader do no
   assert.deepEqual([role, at, vote, leader], ['follower', 2, 1, null])
 })
 
-test('thesis 3.8: the commit index may be forgotten, what is applied durably is not applied again', () => {
+test('thesis 3.8: the commit index may be lost, but durably applied entries are not applied again', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.receive(solo.append(2, 1, [1, 1, 1], 3, 3))
   solo.member.flush()
@@ -72,7 +72,7 @@ test('thesis 3.8: the commit index may be forgotten, what is applied durably is 
   assert.equal(solo.raft.ready().commit, null)
 })
 
-test('thesis 3.10: a leader that hands over takes no proposals and no changes, and goes on replicating', () => {
+test('thesis 3.10: a leader during a transfer accepts no proposals and no changes, and continues to replicate', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -86,7 +86,7 @@ test('thesis 3.10: a leader that hands over takes no proposals and no changes, a
   assert.ok(solo.takeAll('append-request').some(({ to }) => to === 2))
 })
 
-test('thesis 3.10: a hand-over that does not end in an election timeout is given up', () => {
+test('thesis 3.10: a transfer that does not end within an election timeout is abandoned', () => {
   const solo = new Solo({ configuration: cluster([1, 2]) })
   solo.lead([2])
   solo.raft.transferLeadership(nodeId(2))
@@ -98,7 +98,7 @@ test('thesis 3.10: a hand-over that does not end in an election timeout is given
   assert.equal(solo.propose('a').kind, 'accepted')
 })
 
-test('thesis 3.10: asking again for the same heir does not give it more time, another heir gets its own', () => {
+test('thesis 3.10: a repeated request for the same target does not extend its time, another target gets its own', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.transferLeadership(nodeId(2))
@@ -110,13 +110,13 @@ test('thesis 3.10: asking again for the same heir does not give it more time, an
   assert.equal(solo.raft.status().transferTarget, 3)
 })
 
-test('thesis 3.10: the word of a leader that nobody follows any more is not obeyed', () => {
+test('thesis 3.10: a timeout-now message of a deposed leader is ignored', () => {
   const solo = new Solo({ term: 5 })
   solo.receive({ kind: 'timeout-now', ...two, term: term(4) })
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 5])
 })
 
-test('thesis 3.10: a learner that is told to stand does not', () => {
+test('thesis 3.10: a learner ignores timeout-now', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
   assert.equal(solo.raft.status().role, 'follower')

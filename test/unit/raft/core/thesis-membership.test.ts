@@ -7,9 +7,9 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: chapter 4 of Ongaro's thesis where more than one rule meets.
- * Method: one core, the test says what its peers say. `thesis.test.ts` has each rule by itself, the
- * transcripts show them between members.
+ * Goal: chapter 4 of Ongaro's thesis where several rules interact.
+ * Method: one core with scripted peers. `thesis.test.ts` has each rule by itself, the transcripts
+ * show them between members.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
@@ -20,7 +20,8 @@ function configurationAt(index: number, at: number, configuration: Configuration
 }
 
 /**
- * A follower of leader 2 whose log ends with the joint configuration from {1,2,3} to {1,4,5}, at 2.
+ * A follower of leader 2 with a log that ends with the joint configuration from {1,2,3} to {1,4,5},
+ * at 2.
  */
 function followerInJoint(): Solo {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
@@ -35,7 +36,7 @@ function grant(solo: Solo, kind: 'pre-vote-response' | 'vote-response', from: nu
   solo.receive({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
 }
 
-test('thesis 4.1: a change of one voter is a step of its own, and the new majority counts at once', () => {
+test('thesis 4.1: a change of one voter is made directly, and the new majority counts at once', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([1, 2, 3]) })
@@ -45,7 +46,7 @@ test('thesis 4.1: a change of one voter is a step of its own, and the new majori
   assert.equal(solo.raft.commit, 2, 'two of three, where before three of four were needed')
 })
 
-test('thesis 4.1: configurations that are overwritten fall back one by one, to that of the base at last', () => {
+test('thesis 4.1: overwritten configurations are reverted one by one, down to that of the base', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
@@ -81,25 +82,25 @@ test('thesis 4.2.1: a new learner is sent the log from its beginning, and its pr
   assert.equal(solo.raft.commit, 3)
 })
 
-test('thesis 4.2.1: a learner votes when it is asked: who counts is the candidate to know', () => {
+test('thesis 4.2.1: a learner grants votes, because the candidate decides whose votes count', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
   solo.receive({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
   assert.equal(solo.takeOnly('vote-response').granted, true)
 })
 
-test('thesis 4.2.2: a leader that is leaving does not count itself', () => {
+test('thesis 4.2.2: a leader that is being removed does not count itself', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3, 4]) })
   solo.work()
   solo.acceptAll(2)
-  assert.equal(solo.raft.commit, 1, 'one of three, though it has the entry itself')
+  assert.equal(solo.raft.commit, 1, 'one of three, although it has the entry itself')
   solo.acceptAll(3)
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'follower'])
 })
 
-test('thesis 4.2.2: a leader that is leaving holds its office by a majority of the others', () => {
+test('thesis 4.2.2: a leader that is being removed keeps its leadership by a majority of the others', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3]) })
@@ -110,7 +111,7 @@ test('thesis 4.2.2: a leader that is leaving holds its office by a majority of t
   assert.equal(solo.raft.status().role, 'follower', 'one of two others is no majority of them')
 })
 
-test('thesis 4.2.3: the lease ends with an election timeout of silence, not before', () => {
+test('thesis 4.2.3: the lease ends after an election timeout of silence, not before', () => {
   const last = { lastIndex: logIndex(9), lastTerm: term(4) }
   for (const { ticks, answers } of [
     { ticks: 9, answers: 0 },
@@ -145,7 +146,7 @@ test('thesis 4.3: in a joint configuration a candidate needs both majorities', (
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('thesis 4.3: either majority that refuses ends the candidacy', () => {
+test('thesis 4.3: a refusal by either majority ends the candidacy', () => {
   const solo = followerInJoint()
   solo.raft.campaign()
   solo.work()
@@ -156,7 +157,7 @@ test('thesis 4.3: either majority that refuses ends the candidacy', () => {
   assert.equal(solo.raft.status().role, 'follower')
 })
 
-test('thesis 4.3: a leader that finds a joint configuration in its log leaves it after its first commit', () => {
+test('thesis 4.3: a new leader leaves a joint configuration in its log after its first commit', () => {
   const solo = followerInJoint()
   solo.lead([2, 4], 'silent')
   assert.equal(solo.raft.status().role, 'leader')
@@ -167,7 +168,7 @@ test('thesis 4.3: a leader that finds a joint configuration in its log leaves it
   assert.deepEqual([commit, lastIndex, configuration.votersOutgoing], [3, 4, null])
 })
 
-test('thesis 4.3: no change is begun before the one that is being made is left and decided', () => {
+test('thesis 4.3: a change begins only after the previous one is left and committed', () => {
   const solo = new Solo()
   solo.lead([2])
   const other = { members: people([1, 2, 3, 6]) }
@@ -177,13 +178,13 @@ test('thesis 4.3: no change is begun before the one that is being made is left a
   assert.deepEqual(solo.raft.changeConfiguration(other), pending)
   solo.acceptAll(4)
   solo.acceptAll(2)
-  assert.equal(solo.raft.status().configuration.votersOutgoing, null, 'left, not decided')
+  assert.equal(solo.raft.status().configuration.votersOutgoing, null, 'left, not committed')
   assert.deepEqual(solo.raft.changeConfiguration(other), pending)
   solo.acceptAll(4)
   assert.equal(solo.raft.changeConfiguration(other).kind, 'accepted')
 })
 
-test('thesis 4.3: who leaves with the outgoing majority is followed until the joint configuration is left', () => {
+test('thesis 4.3: an outgoing member is replicated to until the joint configuration is left', () => {
   const solo = new Solo()
   solo.lead([2])
   solo.raft.changeConfiguration({ members: people([1, 4, 5], [3]) })

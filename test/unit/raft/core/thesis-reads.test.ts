@@ -6,8 +6,8 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: §6.4 of Ongaro's thesis step by step: reads that no log entry is written for.
- * Method: one core, the test says what its peers say.
+ * Goal: §6.4 of Ongaro's thesis step by step: reads without a log entry.
+ * Method: one core with scripted peers.
  */
 
 function open(solo: Solo): ReadContext {
@@ -21,7 +21,7 @@ function confirm(solo: Solo, from: number, context: ReadContext): void {
   solo.receive({ ...solo.from(from), kind: 'heartbeat-response', context })
 }
 
-test('thesis 6.4: step 1, before an entry of its term is committed no round is sent and none confirmed', () => {
+test('thesis 6.4: step 1, no round is sent or confirmed before an entry of the term is committed', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const context = open(solo)
@@ -32,7 +32,7 @@ test('thesis 6.4: step 1, before an entry of its term is committed no round is s
   assert.deepEqual(solo.confirmed, [])
 })
 
-test('thesis 6.4: step 2, the index is the commit index of the moment the round is sent', () => {
+test('thesis 6.4: step 2, the read index is the commit index at the time when the round is sent', () => {
   const solo = new Solo()
   solo.lead([2])
   const context = open(solo)
@@ -43,7 +43,7 @@ test('thesis 6.4: step 2, the index is the commit index of the moment the round 
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: step 3, an answer to another question is no proof', () => {
+test('thesis 6.4: step 3, a response to another round is no proof', () => {
   const solo = new Solo()
   solo.lead([2])
   const first = open(solo)
@@ -57,7 +57,7 @@ test('thesis 6.4: step 3, an answer to another question is no proof', () => {
   assert.equal(solo.confirmed.length, 2)
 })
 
-test('thesis 6.4: step 3, of five voters two others must answer, and learners do not count', () => {
+test('thesis 6.4: step 3, of five voters two others must respond, and learners do not count', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5], [6, 7]) })
   solo.lead([2, 3])
   const context = open(solo)
@@ -67,7 +67,7 @@ test('thesis 6.4: step 3, of five voters two others must answer, and learners do
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: the question is repeated with every heartbeat while somebody waits, and then no more', () => {
+test('thesis 6.4: every heartbeat repeats the read round while a read waits, and no longer', () => {
   const solo = new Solo()
   solo.lead([2])
   const context = open(solo)
@@ -99,7 +99,7 @@ test('thesis 6.4: both majorities of a joint configuration confirm a read', () =
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: a round that waits needs fewer once a voter is gone', () => {
+test('thesis 6.4: a waiting round needs fewer responses after a voter was removed', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
   const context = open(solo)
@@ -111,7 +111,7 @@ test('thesis 6.4: a round that waits needs fewer once a voter is gone', () => {
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: an answer of an earlier term confirms nothing in a later one', () => {
+test('thesis 6.4: a response of an earlier term confirms nothing in a later one', () => {
   const solo = new Solo()
   solo.lead([2])
   const first = open(solo)

@@ -6,14 +6,14 @@ import { cluster } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: chapter 5 of Ongaro's thesis as far as the core has a part in it: what is kept of a log
- * that was cut, and who is sent the state.
- * Method: one core, the test says what its peers say and when the shell has cut.
+ * Goal: chapter 5 of Ongaro's thesis as far as the core is involved: what is kept of a compacted
+ * log, and when a follower is sent a snapshot.
+ * Method: one core with scripted peers and compactions.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
 
-/** Member 1 with terms 1, 2, 2 in its log, cut up to 3. */
+/** Member 1 with terms 1, 2, 2 in its log, compacted up to 3. */
 function cutAtThree(): Solo {
   const solo = new Solo({ log: [1, 2, 2], term: 2, commit: 3 })
   solo.member.flush()
@@ -25,7 +25,7 @@ function follower(solo: Solo, id: number): FollowerStatus | undefined {
   return solo.raft.status().followers.find((status) => status.id === id)
 }
 
-test('thesis 5.1: index, term and configuration of the last cut entry are kept, so the next append fits', () => {
+test('thesis 5.1: index, term and configuration of the last compacted entry are kept, so the next append matches', () => {
   const solo = cutAtThree()
   const { firstIndex, lastIndex, configuration } = solo.raft.status()
   assert.deepEqual([firstIndex, lastIndex, configuration.voters], [4, 3, [1, 2, 3]])
@@ -33,7 +33,7 @@ test('thesis 5.1: index, term and configuration of the last cut entry are kept, 
   assert.equal(solo.takeOnly('append-accepted').index, 4)
 })
 
-test('thesis 5.1: a log that was cut to nothing still votes by its last term and index', () => {
+test('thesis 5.1: an empty compacted log still votes by its last term and index', () => {
   for (const { last, granted } of [
     { last: [2, 2], granted: false },
     { last: [3, 2], granted: true },
@@ -46,7 +46,7 @@ test('thesis 5.1: a log that was cut to nothing still votes by its last term and
   }
 })
 
-test('thesis 5.1: an append that reaches back behind the cut is answered with what is committed', () => {
+test('thesis 5.1: an append before the base is answered with the commit index', () => {
   const solo = cutAtThree()
   solo.receive(solo.append(2, 2, [1, 2, 2], 1, 3))
   assert.equal(solo.takeOnly('append-accepted').index, 3)
@@ -58,7 +58,7 @@ test('thesis 5.1: only applied entries are compacted', () => {
   assert.throws(() => solo.raft.compact(base), { name: 'BrokenInvariant' })
 })
 
-test('thesis 5.1: a follower that needs what was cut is sent the state once, and nothing beside it', () => {
+test('thesis 5.1: a follower that needs compacted entries is sent one snapshot, and nothing else', () => {
   const solo = cutAtThree()
   solo.lead([2])
   const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
@@ -76,7 +76,7 @@ test('thesis 5.1: a follower that needs what was cut is sent the state once, and
   assert.equal(follower(solo, 3)?.state, 'snapshot')
 })
 
-test('thesis 5.1: a state counts for a commit only once the follower says it has it', () => {
+test('thesis 5.1: a snapshot counts for a commit only once the follower acknowledges it', () => {
   const solo = cutAtThree()
   solo.lead([2], 'silent')
   const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
@@ -90,7 +90,7 @@ test('thesis 5.1: a state counts for a commit only once the follower says it has
   assert.equal(solo.raft.commit, 4)
 })
 
-test('thesis 5.1.2: a cut does not disturb followers that are in step', () => {
+test('thesis 5.1.2: a compaction does not disturb followers that keep up', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2, 3])
   solo.member.flush()
@@ -101,10 +101,10 @@ test('thesis 5.1.2: a cut does not disturb followers that are in step', () => {
   assert.deepEqual([follower(solo, 2)?.state, follower(solo, 3)?.state], ['replicate', 'replicate'])
 })
 
-test('thesis 5.2: a restart from a state goes on where the state ends', () => {
+test('thesis 5.2: a restart from a snapshot continues where the snapshot ends', () => {
   const solo = cutAtThree()
   solo.member.crash(0)
   const { firstIndex, lastIndex, commit } = solo.raft.status()
   assert.deepEqual([firstIndex, lastIndex, commit], [4, 3, 3])
-  assert.equal(solo.raft.ready().commit, null, 'what the state holds is not applied again')
+  assert.equal(solo.raft.ready().commit, null, 'entries within the snapshot are not applied again')
 })

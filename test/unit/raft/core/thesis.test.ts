@@ -5,13 +5,13 @@ import { cluster, people } from '../../../scenario/people.ts'
 import { Solo } from './solo.ts'
 
 /*
- * Goal: each rule of Ongaro's thesis beyond the paper that one member keeps by itself.
- * Method: one core, the test says what its peers say.
+ * Goal: each rule of Ongaro's thesis beyond the paper that one member follows by itself.
+ * Method: one core with scripted peers.
  */
 
 const two = { from: nodeId(2), to: nodeId(1) }
 
-test('thesis 3.10: a transfer waits until the target has everything, then tells it to stand', () => {
+test('thesis 3.10: a transfer waits until the target has the whole log, then sends timeout-now', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -24,7 +24,7 @@ test('thesis 3.10: a transfer waits until the target has everything, then tells 
   assert.equal(solo.takeOnly('timeout-now').to, 2)
 })
 
-test('thesis 3.10: a member told to stand does so at once, and voters do not wait out the lease', () => {
+test('thesis 3.10: a member campaigns at once on timeout-now, and voters do not wait out the lease', () => {
   const solo = new Solo()
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
@@ -46,7 +46,7 @@ test('thesis 3.10: a member told to stand does so at once, and voters do not wai
   assert.equal(voter.takeOnly('vote-response').granted, true)
 })
 
-test('thesis 4.1: a configuration is in force on append and goes with its entry', () => {
+test('thesis 4.1: a configuration is in force on append and reverted with its entry', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const entry = {
     kind: 'configuration',
@@ -62,7 +62,7 @@ test('thesis 4.1: a configuration is in force on append and goes with its entry'
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
 })
 
-test('thesis 4.1: one change at a time', () => {
+test('thesis 4.1: only one change at a time is accepted', () => {
   const solo = new Solo()
   solo.lead()
   assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) }), {
@@ -77,7 +77,7 @@ test('thesis 4.1: one change at a time', () => {
   assert.equal(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }).kind, 'accepted')
 })
 
-test('thesis 4.1: the flaw of 2015: no change before the leader has committed an entry of its term', () => {
+test('thesis 4.1: the bug of 2015: no change before the leader has committed an entry of its term', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const members = people([1, 2, 3, 4])
@@ -86,7 +86,7 @@ test('thesis 4.1: the flaw of 2015: no change before the leader has committed an
   assert.equal(solo.raft.changeConfiguration({ members }).kind, 'accepted')
 })
 
-test('a change that is none, or leaves nobody to decide, is refused', () => {
+test('a change to the same configuration, or to one without voters, is refused', () => {
   const solo = new Solo()
   assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2]) }), {
     kind: 'dropped',
@@ -103,7 +103,7 @@ test('a change that is none, or leaves nobody to decide, is refused', () => {
   })
 })
 
-test('thesis 4.2.1: a learner gets the log, does not count and is not asked for a vote', () => {
+test('thesis 4.2.1: a learner receives the log, does not count and is not asked for a vote', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3], [4, 5]) })
   solo.raft.campaign()
   solo.work()
@@ -120,7 +120,7 @@ test('thesis 4.2.1: a learner gets the log, does not count and is not asked for 
   assert.equal(solo.raft.commit, 2)
 })
 
-test('thesis 4.2.1: a learner does not stand, and admits after a while that it knows no leader', () => {
+test('thesis 4.2.1: a learner does not campaign, and forgets its leader after an election timeout', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.raft.campaign()
@@ -128,7 +128,7 @@ test('thesis 4.2.1: a learner does not stand, and admits after a while that it k
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', null])
 })
 
-test('thesis 4.2.2: a leader that is removed leads until that is committed, then names its heir', () => {
+test('thesis 4.2.2: a removed leader leads until its removal is committed, then sends timeout-now to a successor', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3]) })
@@ -143,7 +143,7 @@ test('thesis 4.2.2: a leader that is removed leads until that is committed, then
   assert.ok(sent.some((message) => message.kind === 'append-request' && message.commit === 2))
 })
 
-test('thesis 4.2.2: commits before that of its removal do not end a reign', () => {
+test('thesis 4.2.2: commits before that of its removal do not end the leadership', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -153,7 +153,7 @@ test('thesis 4.2.2: commits before that of its removal do not end a reign', () =
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'leader'])
 })
 
-test('thesis 4.2.2: a voter on its way out stands while that is not known committed', () => {
+test('thesis 4.2.2: an outgoing voter campaigns while its removal is not known to be committed', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
@@ -168,7 +168,7 @@ test('thesis 4.2.2: a voter on its way out stands while that is not known commit
   assert.equal(decided.raft.status().role, 'follower')
 })
 
-test('thesis 4.2.3: while a leader is heard of, requests for votes are ignored and change no term', () => {
+test('thesis 4.2.3: while the leader is in contact, vote requests are ignored and change no term', () => {
   const solo = new Solo()
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.take()
@@ -184,7 +184,7 @@ test('thesis 4.2.3: while a leader is heard of, requests for votes are ignored a
   assert.deepEqual([solo.take(), solo.raft.term], [[], 1])
 })
 
-test('thesis 4.2.3: a leader whose quorum answers ignores requests for votes', () => {
+test('thesis 4.2.3: a leader whose quorum responds ignores vote requests', () => {
   const solo = new Solo()
   solo.lead()
   solo.receive({
@@ -208,7 +208,7 @@ test('thesis 4.3: in a joint configuration both majorities elect and commit', ()
   assert.equal(solo.raft.commit, 1)
   solo.acceptAll(2)
   assert.equal(solo.raft.commit, 2)
-  // The leader left the joint configuration by itself: the new majority decides alone.
+  // The leader left the joint configuration: the new majority decides alone.
   assert.deepEqual(solo.raft.status().configuration.votersOutgoing, null)
   solo.acceptAll(5)
   assert.equal(solo.raft.commit, 3)
@@ -218,7 +218,7 @@ test('thesis 4.3: in a joint configuration both majorities elect and commit', ()
   )
 })
 
-test('thesis 6.2: a leader that no quorum answers for an election timeout steps down', () => {
+test('thesis 6.2: a leader without responses of a quorum for an election timeout steps down', () => {
   const solo = new Solo()
   solo.lead()
   solo.tick(10)
@@ -272,7 +272,7 @@ test('thesis 6.4: reads of one turn share a round, and a later round confirms th
   ])
 })
 
-test('thesis 6.4: reads elsewhere and too many are dropped, and lost leadership fails the rest', () => {
+test('thesis 6.4: reads on other members and above the limit are dropped, and a loss of leadership fails the rest', () => {
   const solo = new Solo({ options: { readRoundsMax: 2 } })
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'no-leader' })
   solo.lead()
@@ -284,7 +284,7 @@ test('thesis 6.4: reads elsewhere and too many are dropped, and lost leadership 
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'not-leader' })
 })
 
-test('thesis 6.4: contexts are not reused by a later reign, so a late answer confirms nothing', () => {
+test('thesis 6.4: contexts are not reused in a later term, so a late response confirms nothing', () => {
   const solo = new Solo()
   solo.lead()
   const first = solo.raft.readIndex()
@@ -301,7 +301,7 @@ test('thesis 6.4: contexts are not reused by a later reign, so a late answer con
   assert.deepEqual(solo.confirmed, [])
 })
 
-test('thesis 9.6: who asks whether it could win raises no term, its own included', () => {
+test('thesis 9.6: a pre-vote raises no term, not even its own', () => {
   const solo = new Solo({ log: [1], term: 4 })
   solo.tick(20)
   const asked = solo.takeAll('pre-vote-request')
@@ -320,7 +320,7 @@ test('thesis 9.6: who asks whether it could win raises no term, its own included
   assert.deepEqual([granted, of, other.raft.term, other.raft.status().vote], [true, 9, 4, null])
 })
 
-test('thesis 10.2.1: appends race the disk of the leader, and its own entries count once durable', () => {
+test("thesis 10.2.1: appends do not wait for the leader's disk, and its own entries count once durable", () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.manual = true
@@ -333,12 +333,12 @@ test('thesis 10.2.1: appends race the disk of the leader, and its own entries co
   assert.equal(solo.raft.commit, 2)
 })
 
-test('thesis 10.2.1: a follower speaks of what it was sent only once it is durable', () => {
+test('thesis 10.2.1: a follower acknowledges entries only once they are durable', () => {
   const solo = new Solo()
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 0, 0))
   assert.deepEqual(solo.take(), [])
-  // A repetition waits for the same write.
+  // A repeated append waits for the same write.
   solo.receive(solo.append(2, 1, [1, 1], 0, 0))
   assert.deepEqual(solo.take(), [])
   solo.finishWrite()
@@ -348,7 +348,7 @@ test('thesis 10.2.1: a follower speaks of what it was sent only once it is durab
   )
 })
 
-test('a vote is told only once it is durable', () => {
+test('a vote is sent only once it is durable', () => {
   const solo = new Solo()
   solo.manual = true
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
@@ -365,7 +365,7 @@ test('a leader that steps down keeps its vote, so its term has no other leader',
   assert.deepEqual([solo.raft.status().role, solo.raft.status().vote], ['follower', 1])
 })
 
-test('a candidate takes office only once its own vote is durable, whatever the others say', () => {
+test('a candidate becomes leader only once its own vote is durable, whatever the others vote', () => {
   const solo = new Solo()
   solo.manual = true
   solo.raft.campaign()
@@ -380,7 +380,7 @@ test('a candidate takes office only once its own vote is durable, whatever the o
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('a write from before the candidacy says nothing of its vote', () => {
+test('a write from before the candidacy does not make its vote durable', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 1, 0))
@@ -397,7 +397,7 @@ test('a write from before the candidacy says nothing of its vote', () => {
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('thesis 9.6: a grant for another term answers an older question', () => {
+test('thesis 9.6: a grant for another term belongs to an older pre-vote', () => {
   const solo = new Solo({ term: 3 })
   solo.raft.campaign()
   solo.work()

@@ -1,7 +1,8 @@
 /*
- * Goal: a leader hands over only to who can take over soon, so that a hand-over in vain costs few
- * proposals.
- * Method: one leader in ticks; the test plays the followers and asks as often as a caller may.
+ * Goal: leadership is transferred only to a member that can take over soon, so that a failed
+ * transfer blocks few proposals.
+ * Method: one leader in ticks; the test plays the followers and requests transfers as often as
+ * possible.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,15 +15,14 @@ const silent = { kind: 'refused', reason: 'target-silent' }
 const behind = { kind: 'refused', reason: 'target-behind' }
 const declined = { kind: 'refused', reason: 'target-declined' }
 
-/** A tick in which these followers answer. */
+/** A tick in which these followers respond. */
 function beat(solo: Solo, answering: readonly number[]): void {
   solo.tick(1)
   for (const id of answering) solo.receive({ ...solo.from(id), kind: 'heartbeat-response', context: null })
 }
 
 /**
- * Share of proposals that are refused while somebody asks again and again for a hand-over to member
- * 3.
+ * Returns the share of proposals that are refused during repeated transfer requests to member 3.
  */
 function refusedShare(solo: Solo, answering: readonly number[], askEveryTicks: number): number {
   const ticks = 600
@@ -36,7 +36,7 @@ function refusedShare(solo: Solo, answering: readonly number[], askEveryTicks: n
   return refused / ticks
 }
 
-test('a hand-over to a dead voter that is asked for all the time refuses no proposal', () => {
+test('repeated transfer requests to a dead voter block no proposal', () => {
   for (const askEveryTicks of [1, 5, 17]) {
     const solo = new Solo()
     solo.lead([2, 3])
@@ -45,7 +45,7 @@ test('a hand-over to a dead voter that is asked for all the time refuses no prop
   }
 })
 
-test('a hand-over that the voter never takes refuses proposals for one election timeout in five at most', () => {
+test('a transfer that its target never takes blocks proposals for at most one election timeout in five', () => {
   for (const askEveryTicks of [1, 5, 17]) {
     const solo = new Solo()
     solo.lead([2, 3])
@@ -54,7 +54,7 @@ test('a hand-over that the voter never takes refuses proposals for one election 
   }
 })
 
-test('who was not heard of within an election timeout is handed nothing, and the lease stays possible', () => {
+test('a voter without contact for an election timeout gets no transfer, and the lease stays possible', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   for (let at = 0; at <= electionTicks; at++) beat(solo, [2])
@@ -63,7 +63,7 @@ test('who was not heard of within an election timeout is handed nothing, and the
   assert.equal(solo.takeAll('timeout-now').length, 0)
 })
 
-test('who needs a snapshot, or is not known to be in step, is handed nothing', () => {
+test('a voter that needs a snapshot, or whose progress is unknown, gets no transfer', () => {
   const solo = new Solo()
   solo.lead([2])
   assert.equal(solo.raft.status().followers.find(({ id }) => id === 3)?.state, 'probe')
@@ -72,7 +72,7 @@ test('who needs a snapshot, or is not known to be in step, is handed nothing', (
   assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), { kind: 'accepted' })
 })
 
-test('who is in step is handed leadership up to a bound on what it lacks', () => {
+test('a replicating voter gets a transfer if it lags within the limit', () => {
   const solo = new Solo({ options: { uncommittedBytesMax: 2 ** 30 } })
   solo.lead([2, 3])
   for (let at = 0; at < transferLagMax; at++) solo.propose('a')
@@ -82,7 +82,7 @@ test('who is in step is handed leadership up to a bound on what it lacks', () =>
   assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), behind)
 })
 
-test('who did not take over is asked again only after a pause, and another voter at once', () => {
+test('a voter that did not take over is tried again only after a pause, and another voter at once', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   assert.equal(solo.raft.transferLeadership(nodeId(3)).kind, 'accepted')
@@ -95,7 +95,7 @@ test('who did not take over is asked again only after a pause, and another voter
   assert.equal(solo.raft.transferLeadership(nodeId(2)).kind, 'accepted')
 })
 
-test('two heirs asked for in turns keep proposals out for two election timeouts at most', () => {
+test('alternating requests for two targets block proposals for two election timeouts at most', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   let longest = 0
@@ -108,7 +108,7 @@ test('two heirs asked for in turns keep proposals out for two election timeouts 
   assert.ok(longest > 0 && longest <= 2 * electionTicks, `${longest} ticks`)
 })
 
-test('a hand-over that is called off costs its heir no pause', () => {
+test('a transfer that is cancelled costs its target no pause', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.transferLeadership(nodeId(3))

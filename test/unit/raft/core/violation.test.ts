@@ -10,11 +10,12 @@ import { madMessage } from './impossible-messages.ts'
 import { command, Solo } from './solo.ts'
 
 /*
- * Goal: no message of a peer, whatever it says, reaches an assertion or changes a committed entry.
- * Method: one core in each role; messages that cannot be true, one by one, and seeded random ones
- * by the thousand.
+ * Goal: no message of a peer, whatever it contains, reaches an assertion or changes a committed
+ * entry.
+ * Method: one core in each role; impossible messages one by one, and thousands of seeded random
+ * ones.
  *
- * RAFT_SEED repeats one run; RAFT_SEEDS makes it more.
+ * RAFT_SEED repeats one run; RAFT_SEEDS sets the number of runs.
  */
 
 const known = { from: nodeId(2), to: nodeId(1), term: term(2) } as const
@@ -33,7 +34,7 @@ function leader(): Solo {
   return solo
 }
 
-/** It is refused for that reason, and nothing is changed or said. */
+/** Checks that the message is refused for that reason, and that nothing is changed or sent. */
 function refused(solo: Solo, message: Parameters<Solo['refuses']>[0], reason: RegExp): void {
   const before = { status: solo.raft.status(), terms: solo.terms() }
   assert.match(String(solo.refuses(message)), reason)
@@ -51,7 +52,7 @@ void test('a leader refuses an acknowledgement beyond its log', () => {
   assert.equal(solo.refuses({ ...solo.from(2), kind: 'append-accepted', index: logIndex(3) }), null)
 })
 
-void test('a leader refuses whatever claims to lead its term', () => {
+void test('a leader refuses another claim to lead its term', () => {
   const solo = leader()
   const snapshot = { index: logIndex(9), term: term(2), configuration: cluster([1, 2, 3]) }
   const claim = /claims to lead term 2, but this member leads it/
@@ -61,7 +62,7 @@ void test('a leader refuses whatever claims to lead its term', () => {
   refused(solo, { ...solo.from(3), kind: 'timeout-now' }, claim)
 })
 
-void test('a follower refuses a second leader of the term that it follows a leader in', () => {
+void test('a follower refuses a second leader in the term of its leader', () => {
   const solo = follower()
   refused(
     solo,
@@ -86,7 +87,7 @@ void test('a follower refuses entries that contradict committed ones', () => {
   )
 })
 
-void test('a follower refuses entries that are not consecutive or whose terms fall or pass the term of their leader', () => {
+void test("a follower refuses entries that are not consecutive or whose terms decrease or exceed the leader's", () => {
   const solo = follower()
   const append = {
     ...known,
@@ -103,7 +104,7 @@ void test('a follower refuses entries that are not consecutive or whose terms fa
   for (const [entries, reason] of bad) refused(solo, { ...append, entries, commit }, reason)
 })
 
-void test('a follower refuses a configuration that cannot be', () => {
+void test('a follower refuses an invalid configuration', () => {
   const solo = follower()
   const good = cluster([1, 2, 3])
   const none = { ...good, voters: [], members: [] }
@@ -126,7 +127,7 @@ void test('a follower refuses a configuration that cannot be', () => {
   refused(solo, { ...known, kind: 'snapshot', snapshot }, /feature level .* is absurd/)
 })
 
-void test('a follower refuses a leader that counts on more than its log has, and goes on', () => {
+void test('a follower refuses a commit index beyond its log, and continues', () => {
   const solo = follower()
   refused(
     solo,
@@ -137,7 +138,7 @@ void test('a follower refuses a leader that counts on more than its log has, and
   assert.equal(solo.raft.commit, 3)
 })
 
-void test('a follower refuses a state that cannot be', () => {
+void test('a follower refuses an invalid snapshot', () => {
   const configuration = cluster([1, 2, 3])
   const bad: readonly [number, number, RegExp][] = [
     [9, 3, /later than its leader/],
@@ -154,7 +155,7 @@ void test('a follower refuses a state that cannot be', () => {
 
 const nowMs = 1_800_000_000_000
 
-/** A message of that term, which says nothing else. */
+/** Returns an otherwise harmless message of that term. */
 function ofTerm(of: number): Message {
   return { from: nodeId(3), to: nodeId(1), term: term(of), kind: 'heartbeat-response', context: null }
 }
@@ -178,7 +179,7 @@ void test('a term that no cluster can have reached by now is refused in every ro
   }
 })
 
-void test('a member that was away catches up with terms that were raised as far as they may, in any steps', () => {
+void test('a member that was away catches up with terms that were raised to the limit, in any steps', () => {
   for (const solo of [follower(), leader(), new Solo()]) {
     solo.raft.setWallTime(nowMs)
     solo.receive(ofTerm(nowMs))
@@ -190,7 +191,7 @@ void test('a member that was away catches up with terms that were raised as far 
   }
 })
 
-void test('a clock that is set back, or was never set, keeps no member from its term', () => {
+void test("a clock that is set back, or was never set, does not block the member's own term", () => {
   const solo = follower()
   solo.raft.setWallTime(nowMs)
   solo.receive(ofTerm(nowMs))
@@ -202,7 +203,7 @@ void test('a clock that is set back, or was never set, keeps no member from its 
   assert.equal(fresh.raft.term, 2 ** 40)
 })
 
-void test('a leader refuses answers to what it never asked', () => {
+void test('a leader refuses responses to requests that it never sent', () => {
   const solo = leader()
   const answer = { ...solo.from(2), kind: 'heartbeat-response' } as const
   refused(solo, { ...answer, context: 7 as ReadContext }, /confirms read 7, which was never requested/)
@@ -215,7 +216,7 @@ void test('a leader refuses answers to what it never asked', () => {
   refused(solo, { ...solo.from(2), kind: 'append-refused', index: logIndex(9), ...hint }, /refuses entry 9/)
 })
 
-void test('a candidate whose log is of a later term than it stands in is refused', () => {
+void test('a candidate whose log has a later term than its campaign is refused', () => {
   const solo = follower()
   const log = { lastIndex: logIndex(9), lastTerm: term(4) }
   refused(
@@ -243,7 +244,7 @@ void test('random messages in every role never throw, and never change a committ
   assert.ok(refusals > seeds, `${refusals} messages were refused, so the runs did something`)
 })
 
-/** @returns how many were refused */
+/** @returns the number of refused messages */
 function runFaulty(seed: number, roles: Set<string>): number {
   const random = new SeededRandom(seed)
   const log = random.pick([[], [1], [1, 1, 2], [1, 2, 2, 3, 3]])
@@ -263,14 +264,14 @@ function runFaulty(seed: number, roles: Set<string>): number {
     solo.work()
     roles.add(solo.raft.status().role)
     const after = committed(solo)
-    // Behind a state that took the place of the log nothing is left to compare.
+    // After a snapshot that replaced the log there is nothing to compare.
     if (solo.member.memory.base.index > 0) continue
-    assert.deepEqual(after.slice(0, before.length), before, `step ${step}: what was committed stays`)
+    assert.deepEqual(after.slice(0, before.length), before, `step ${step}: committed entries never change`)
   }
   return refusals
 }
 
-/** Its peers say yes, honestly, so that it leads now and then. */
+/** Its peers grant their votes, so that it becomes leader sometimes. */
 function elect(solo: Solo, random: SeededRandom): void {
   const { role } = solo.raft.status()
   if (role === 'follower') return solo.raft.campaign()
@@ -282,7 +283,7 @@ function elect(solo: Solo, random: SeededRandom): void {
   }
 }
 
-/** What is committed and in its log still. */
+/** Returns the committed entries that are in its log. */
 function committed(solo: Solo): readonly string[] {
   const { commit } = solo.raft
   const { entries } = solo.member.memory

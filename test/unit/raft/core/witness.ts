@@ -10,19 +10,19 @@ import type { Member } from '../../../scenario/member.ts'
 type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
 
 /**
- * Sees all members at once and knows what no single one can: who led which term, what was
- * committed, what was acknowledged before a read began. Raft paper figure 3.
+ * Observes all members at once and knows what no single member can: the leader of each term, the
+ * committed entries, and what was acknowledged before a read began. Raft paper figure 3.
  */
 export class Witness {
   readonly #members: ReadonlyMap<NodeId, Member>
   readonly #leaders = new Map<Term, NodeId>()
-  /** Who voted in which term; a request that comes again finds a log that has grown. */
+  /** Votes by term; a repeated request may find a longer log. */
   readonly #votes = new Set<string>()
   readonly #seen = new Map<string, { readonly entry: Entry; readonly previousTerm: Term | null }>()
   /** By index. */
   readonly #committed = new Map<LogIndex, Committed>()
   #commit = 0
-  /** What was committed when each read was opened. */
+  /** The commit index when each read was opened. */
   readonly #reads = new Map<NodeId, Map<ReadContext, number>>()
   confirmedReads = 0
 
@@ -50,7 +50,7 @@ export class Witness {
     for (const context of ready.readsFailed) this.#reads.get(member.id)?.delete(context)
   }
 
-  /** A word that speaks of a disk leaves when that disk agrees. */
+  /** Checks that messages about durable state are sent only after it is durable. */
   noteSent(messages: readonly Message[]): void {
     for (const message of messages) {
       const member = this.#members.get(message.from)
@@ -58,12 +58,15 @@ export class Witness {
       const { term, vote } = member.disk.hardState
       switch (message.kind) {
         case 'vote-request':
-          assert(term === message.term && vote === message.from, 'a candidate asks with a durable vote')
+          assert(
+            term === message.term && vote === message.from,
+            'a candidate requests votes with a durable vote',
+          )
           this.#checkDisk(member, message.lastIndex, message.lastTerm)
           break
         case 'vote-response':
           if (!message.granted) break
-          assert(term === message.term && vote === message.to, 'a vote told is durable')
+          assert(term === message.term && vote === message.to, 'a granted vote is durable')
           break
         case 'append-accepted':
           this.#checkDisk(member, message.index, termAt(member.memory, message.index))
@@ -73,7 +76,7 @@ export class Witness {
     }
   }
 
-  /** Raft paper §5.4.1. To be called when `voter` has just taken the request. */
+  /** Raft paper §5.4.1. To be called right after `voter` handled the request. */
   noteVoteRequest(voter: Member, request: Extract<Message, { kind: 'vote-request' }>): void {
     const { term, vote } = voter.raft.status()
     const key = `${voter.id} in ${term}`
@@ -88,9 +91,9 @@ export class Witness {
   }
 
   #checkDisk({ id, disk }: Member, index: LogIndex, term: Term | null): void {
-    // What was cut was committed, and what a snapshot replaces is.
+    // Everything compacted was committed, and so is everything that a snapshot replaces.
     if (index <= disk.base.index || term === null) return
-    assert(termAt(disk, index) === term, `disk ${id} has ${term}/${index} when that is told`)
+    assert(termAt(disk, index) === term, `disk ${id} has ${term}/${index} when it is acknowledged`)
   }
 
   noteRead(member: Member, answer: ReadAnswer): void {
@@ -104,14 +107,14 @@ export class Witness {
     this.#reads.delete(member.id)
   }
 
-  /** Nothing on a disk contradicts what is committed there. */
+  /** Checks that a disk does not contradict its committed entries. */
   noteDisk(member: Member): void {
     const { commit } = member.disk.hardState
-    assert(commit <= lastIndexOf(member.disk), 'a disk knows no more committed than it has')
+    assert(commit <= lastIndexOf(member.disk), 'the commit index on a disk is within its log')
     for (let index = commit; index > member.disk.base.index; index--) {
       const [entry, committed] = [entryAt(member.disk, index), this.#committed.get(index)]
       if (committed === undefined) continue
-      assert(entry?.term === committed.entry.term, `what disk ${member.id} knows committed at ${index} is so`)
+      assert(entry?.term === committed.entry.term, `entry ${index} is committed as disk ${member.id} has it`)
     }
   }
 
@@ -144,7 +147,7 @@ export class Witness {
 
   #checkElection({ id: leader, raft }: Member): void {
     const { term, configuration } = raft.status()
-    // Who went on to a later term has forgotten whom it voted for.
+    // A member in a later term has no record of its earlier votes.
     const votedFor = (id: NodeId): boolean => {
       const hardState = this.#members.get(id)?.disk.hardState
       if (hardState === undefined || hardState.term < term) return false
@@ -156,12 +159,12 @@ export class Witness {
   #noteCommit(member: Member, commit: LogIndex): void {
     const { memory } = member
     const { role, term, configuration } = member.raft.status()
-    // Raft paper §5.4.2. What was committed before its reign it was told as a follower.
+    // Raft paper §5.4.2. What was committed before its term was known to it as a follower.
     assert(role !== 'leader' || termAt(memory, commit) === term, 'a leader commits by an entry of its term')
     for (let at = memory.base.index + 1; at <= commit; at++) {
       const index = at as LogIndex
       const entry = entryAt(memory, index)
-      assert(entry !== null, 'what is committed is there')
+      assert(entry !== null, 'a committed entry exists')
       const known = this.#committed.get(index)
       if (known !== undefined) {
         assert(sameEntry(known.entry, entry), `state machine safety: one entry is committed at ${index}`)
@@ -170,7 +173,7 @@ export class Witness {
         if (role === 'leader' && index === commit) {
           assert(
             isQuorum(configuration, (id) => this.#isOnDisk(id, entry)),
-            `what is committed at ${index} is durable at a quorum`,
+            `the committed entry ${index} is durable at a quorum`,
           )
         }
       }
@@ -178,18 +181,21 @@ export class Witness {
     this.#commit = Math.max(this.#commit, commit)
   }
 
-  /** Thesis §4.1: the next configuration waits until the one before it is committed. */
+  /** Thesis §4.1: a configuration is appended only after the previous one is committed. */
   #checkChanges({ memory, raft }: Member): void {
     const undecided = memory.entries.filter(
       ({ index, kind }) => index > raft.commit && kind === 'configuration',
     )
-    assert(undecided.length <= 1, 'a leader has at most one configuration undecided')
+    assert(undecided.length <= 1, 'a leader has at most one uncommitted configuration')
     if (undecided[0]?.term !== raft.term) return
-    // The flaw of 2015: else the majorities of two leaders' changes might not meet.
-    assert(termAt(memory, raft.commit) === raft.term, 'a leader changes nothing before it has committed')
+    // The bug of 2015: otherwise the majorities of two leaders' changes might not overlap.
+    assert(
+      termAt(memory, raft.commit) === raft.term,
+      'a leader changes no configuration before it has committed an entry',
+    )
   }
 
-  /** Thesis §4.1: the latest in the log is in force, committed or not. */
+  /** Thesis §4.1: the latest configuration in the log is in force, committed or not. */
   #checkConfiguration({ id, memory, raft }: Member): void {
     const latest = memory.entries.findLast((entry) => entry.kind === 'configuration')
     const expected = latest?.kind === 'configuration' ? latest.configuration : memory.base.configuration

@@ -1,7 +1,7 @@
 /*
  * Goal: a learner counts as caught up when its last round was short, and only as long as it keeps
  * up.
- * Method: rounds with a clock by hand.
+ * Method: rounds with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,13 +30,13 @@ void test('thesis 4.2.1: a learner has caught up when a round takes less than an
   assert.equal(tick(1290, 1599, 1700), false)
   assert.equal(tick(1300, 1600, 1700), true, 'the second took just 300 ms')
   assert.equal(tick(1500, 1650, 1800), true)
-  assert.equal(tick(1601, 1650, 1800), false, 'it keeps up no more')
+  assert.equal(tick(1601, 1650, 1800), false, 'it stopped keeping up')
   assert.equal(tick(1700, 1800, 1800), false, 'that round was long')
   assert.equal(tick(1701, 1800, 1800), true)
-  assert.deepEqual([...rounds.caughtUp], [four], 'voters are not looked at')
+  assert.deepEqual([...rounds.caughtUp], [four], 'voters are ignored')
 })
 
-void test('who is silent has not caught up, though nothing new was written since', () => {
+void test('a silent learner has not caught up, even if nothing was written since', () => {
   const rounds = new CatchUpRounds(300)
   for (const now of [0, 10]) rounds.tick(now, [four], at(5), logIndex(5))
   assert.ok(rounds.caughtUp.has(four))
@@ -44,7 +44,7 @@ void test('who is silent has not caught up, though nothing new was written since
   assert.ok(!rounds.caughtUp.has(four))
 })
 
-void test('a learner that went and came again begins anew, as does everything under another leader', () => {
+void test('a learner that was away starts over, as do all learners under another leader', () => {
   const rounds = new CatchUpRounds(300)
   for (const now of [0, 10]) rounds.tick(now, [four], at(5), logIndex(5))
   rounds.tick(20, [], at(5), logIndex(5))

@@ -1,6 +1,6 @@
 /*
- * Goal: the api thread hears of every committed entry once, as bytes while it has credit, else by
- * number; and is never told that its own log has what the log may yet take back.
+ * Goal: the api thread learns of every committed entry once, as bytes while it has credit,
+ * otherwise by index; and is never sent a durable index that the log may take back.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -48,7 +48,7 @@ function bench(
   return { feed, posted }
 }
 
-void test('nothing is sent before the api thread asked for it', () => {
+void test('nothing is sent before the api thread requests it', () => {
   const { feed, posted } = bench(10)
   feed.writing(1, null, entries(1, 3))
   feed.move(logIndex(2))
@@ -62,7 +62,7 @@ void test('nothing is sent before the api thread asked for it', () => {
   assert.deepEqual(posted(), [], 'nothing moved')
 })
 
-void test('without credit only the index is told, until the reader caught up and asks again', () => {
+void test('without credit only the commit index is sent, until the api thread caught up and requests entries again', () => {
   const { feed, posted } = bench(2)
   feed.resume(logIndex(1))
   feed.writing(1, null, entries(1, 5))
@@ -72,13 +72,13 @@ void test('without credit only the index is told, until the reader caught up and
   feed.granted(2 * oneBytes)
   feed.writing(2, null, entries(6, 6))
   feed.move(logIndex(6))
-  assert.deepEqual(posted(), [['', 6, 5]], 'the reader is reading the log')
+  assert.deepEqual(posted(), [['', 6, 5]], 'the api thread is reading the log')
   feed.resume(logIndex(6))
   assert.deepEqual(posted(), [['6', 6, 5]])
   assert.throws(() => feed.granted(3 * oneBytes), { name: 'BrokenInvariant' })
 })
 
-void test('what no longer fits the tail has to be read from the log', () => {
+void test('entries that do not fit the tail have to be read from the log', () => {
   const { feed, posted } = bench(10, 2)
   feed.writing(1, null, entries(1, 4))
   feed.written(1)
@@ -90,7 +90,7 @@ void test('what no longer fits the tail has to be read from the log', () => {
   assert.deepEqual(posted(), [['3 4', 4, 4]])
 })
 
-void test('a write that replaces entries takes back what was durable, also of writes under way', () => {
+void test('a write that replaces entries lowers the durable index, also for writes in progress', () => {
   const { feed, posted } = bench(10)
   feed.writing(1, null, entries(1, 10))
   feed.writing(2, null, entries(8, 9, 2))
@@ -102,7 +102,7 @@ void test('a write that replaces entries takes back what was durable, also of wr
   assert.deepEqual(posted(), [['', 9, 9]])
 })
 
-void test('a snapshot ends the stream until the reader has installed it', () => {
+void test('a snapshot ends the stream until the api thread has installed it', () => {
   const { feed, posted } = bench(10)
   feed.resume(logIndex(1))
   feed.writing(1, null, entries(1, 3))

@@ -1,6 +1,6 @@
 /*
- * Goal: the log is cut only where the database was, keeps what slow followers and snapshots need,
- * and never grows without end.
+ * Goal: the log is compacted only to indexes that the database reached, keeps what slow followers
+ * and snapshots need, and never grows without bound.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ function need(from: number, stateBytes = 0): readonly LogNeed[] {
   return [{ from: logIndex(from), stateBytes }]
 }
 
-void test('nothing is cut while the retention in entries and in bytes is not reached', () => {
+void test('nothing is compacted before the retention in entries or bytes is reached', () => {
   const planner = planned(100, 1000)
   planner.durable(at(50))
   planner.appended(999)
@@ -31,21 +31,21 @@ void test('nothing is cut while the retention in entries and in bytes is not rea
   assert.equal(planner.next(logIndex(500), []), null, 'a point is used once')
 })
 
-void test('many bytes are cut even when they are few entries', () => {
+void test('many bytes are compacted even if they are few entries', () => {
   const planner = planned(100, 1000)
   planner.durable(at(5))
   planner.appended(1000)
   assert.equal(planner.next(logIndex(6), [])?.index, 5)
 })
 
-void test('the latest point is taken, though none above what a snapshot under way needs', () => {
+void test('the latest point is used, but none above what a snapshot in progress needs', () => {
   const planner = planned(10, 1e9)
   for (const index of [10, 20, 30, 40]) planner.durable(at(index))
   assert.equal(planner.next(logIndex(45), need(25))?.index, 20)
   assert.equal(planner.next(logIndex(45), [])?.index, 30)
 })
 
-void test('points stay few however long nothing is cut', () => {
+void test('the number of points stays small however long nothing is compacted', () => {
   const planner = planned(10, 1e9)
   for (let index = 1; index <= 100_000; index++) planner.durable(at(index))
   const cut = planner.next(logIndex(100_000), [])
@@ -61,29 +61,33 @@ function withPoints(): CompactionPlanner {
   return planner
 }
 
-void test('followers in touch find what they need, while the log has less than four times the retention in bytes', () => {
+void test('entries for followers in contact are kept while the log has less than four times the retention in bytes', () => {
   const planner = withPoints()
   const needs = need(25)
   assert.equal(planner.next(logIndex(60), needs)?.index, 20)
-  assert.equal(planner.next(logIndex(60), needs), null, 'kept, though it is behind both retentions')
+  assert.equal(planner.next(logIndex(60), needs), null, 'kept, although both retentions are exceeded')
   planner.appended(999)
   assert.equal(planner.next(logIndex(90), needs), null)
   planner.appended(1)
-  assert.equal(planner.next(logIndex(90), needs)?.index, 30, 'no more than four times')
+  assert.equal(planner.next(logIndex(90), needs)?.index, 30, 'at most four times')
   assert.equal(planner.next(logIndex(90), needs), null)
 })
 
-void test('whoever goes on from a state finds as much log as that has', () => {
+void test('a follower that continues from a snapshot finds as much log as the size of the snapshot', () => {
   const planner = withPoints()
   planner.appended(2000)
   assert.equal(planner.next(logIndex(90), need(5, 6001)), null)
   assert.equal(planner.next(logIndex(90), [...need(80), ...need(5, 6001)]), null)
-  assert.equal(planner.next(logIndex(90), need(5, 6000))?.index, 20, 'the log has as much')
+  assert.equal(planner.next(logIndex(90), need(5, 6000))?.index, 20, 'the log is as large')
   assert.equal(planner.next(logIndex(90), need(5, 5001)), null)
-  assert.equal(planner.next(logIndex(90), need(5, 100))?.index, 40, 'a state that crawls holds nothing up')
+  assert.equal(
+    planner.next(logIndex(90), need(5, 100))?.index,
+    40,
+    'a slow snapshot does not block compaction',
+  )
 })
 
-void test('a log that was replaced, or begins elsewhere by other means, is as long as what follows', () => {
+void test('a log that was replaced, or got another base, is measured from there on', () => {
   const planner = withPoints()
   planner.reset(at(50))
   planner.appended(3999)
@@ -97,7 +101,7 @@ void test('a log that was replaced, or begins elsewhere by other means, is as lo
   assert.equal(other.next(logIndex(60), need(36))?.index, 40)
 })
 
-void test('without a state a log is cut where it is full, and no later point than a database has once one follows', () => {
+void test('without a state a log is compacted when it is full, and never beyond a database that follows', () => {
   const limits = { retentionEntries: 100, retentionBytes: 1e6 }
   const extent = new LogBounds(limits, { base: at(0), lastIndex: logIndex(0), bytes: 0 })
   const append = (from: number, to: number): void => {
@@ -114,8 +118,8 @@ void test('without a state a log is cut where it is full, and no later point tha
     const before = extent.base.index
     extent.compactAbandoned(at(index - 5), [])
     longest = Math.max(longest, index - before)
-    if (index < 400) assert.equal(extent.base.index, 0, 'its first entry stays while there is room')
-    assert.ok(index - 5 >= extent.base.index, 'what may not be committed stays')
+    if (index < 400) assert.equal(extent.base.index, 0, 'its first entry stays while the log is not full')
+    assert.ok(index - 5 >= extent.base.index, 'uncommitted entries stay')
   }
   assert.equal(longest, 400)
   assert.ok(extent.base.index >= 1600)
@@ -127,7 +131,7 @@ void test('without a state a log is cut where it is full, and no later point tha
   assert.equal(extent.compact([])?.index, state + 30, 'not 1995, which no database holds')
 })
 
-void test('a full log without a state is not cut above the state that is being received in place of it', () => {
+void test('a full log without a state is not compacted beyond the snapshot that is being received', () => {
   const limits = { retentionEntries: 10, retentionBytes: 1000 }
   const extent = new LogBounds(limits, { base: at(0), lastIndex: logIndex(0), bytes: 0 })
   const step = (index: number, needs: readonly LogNeed[]): void => {
@@ -138,10 +142,10 @@ void test('a full log without a state is not cut above the state that is being r
   for (let index = 1; index <= 60; index++) step(index, need(20, 1e6))
   assert.equal(extent.base.index, 20)
   for (let index = 61; index <= 100; index++) step(index, need(20, 100))
-  assert.ok(extent.base.index > 20, 'one that crawls holds nothing up')
+  assert.ok(extent.base.index > 20, 'a slow snapshot does not block compaction')
 })
 
-void test('lives that are each too short to cut anything leave no log without end', () => {
+void test('many short runs without a compaction do not let the log grow without bound', () => {
   const limits = { retentionEntries: 100, retentionBytes: 1e6 }
   for (const [what, size] of [
     ['entries', 10],

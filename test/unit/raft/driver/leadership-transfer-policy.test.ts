@@ -1,8 +1,7 @@
 /*
- * Goal: leadership goes to a healthy member, is offered to one after another, and stays where
- * nobody can take it.
- * Method: a leader's core that only remembers to whom leadership was offered; time in ticks of 10
- * ms.
+ * Goal: leadership goes to a healthy member, is offered to one after another, and stays if no other
+ * can take it.
+ * Method: a fake core of a leader that records the targets of transfers; time in ticks of 10 ms.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +12,7 @@ import { LeadershipTransferPolicy } from '../../../../raft/driver/leadership-tra
 import type { TransferCore } from '../../../../raft/driver/leadership-transfer-policy.ts'
 
 const limits = { stallMsMax: 3000, stallCooldownMs: 30_000 }
-/** An election timeout: then the core gives a transfer up. */
+/** An election timeout: then the core abandons a transfer. */
 const transferMs = 300
 
 class FakeCore implements TransferCore {
@@ -57,7 +56,7 @@ class FakeCore implements TransferCore {
   }
 }
 
-/** @param sent entries behind `match` that it has not acknowledged */
+/** @param sent entries after `match` that it has not acknowledged */
 function follower(id: number, match: number, recentlyActive = true, sent = 0): FollowerStatus {
   return {
     id: nodeId(id),
@@ -68,7 +67,7 @@ function follower(id: number, match: number, recentlyActive = true, sent = 0): F
   }
 }
 
-/** @param unserved ids of those that need a state, where none can be opened */
+/** @param unserved ids of followers that need a snapshot, while none can be opened */
 function run(
   core: FakeCore,
   policy: LeadershipTransferPolicy,
@@ -87,11 +86,11 @@ function made(): { readonly core: FakeCore; readonly policy: LeadershipTransferP
   return { core, policy: new LeadershipTransferPolicy(nodeId(1), core, limits) }
 }
 
-void test('a stalled leader offers leadership to the one furthest along, then to the next, then keeps it', () => {
+void test('a stalled leader tries the voter furthest along, then the next, then keeps leadership', () => {
   const { core, policy } = made()
   policy.applying.start(0)
   run(core, policy, 2500)
-  assert.equal(core.offered.length, 0, 'two seconds and a half are not three')
+  assert.equal(core.offered.length, 0, 'two seconds and a half are less than three')
   run(core, policy, 25_000)
   assert.deepEqual(
     core.offered.map(({ to }) => to),
@@ -101,7 +100,7 @@ void test('a stalled leader offers leadership to the one furthest along, then to
   assert.ok((second ?? 0) - (first ?? 0) >= transferMs, 'one at a time')
 })
 
-void test('so does one whose api thread stands still while its log writes on, and everybody has something to write', () => {
+void test('a leader whose api thread is stalled transfers leadership, even while its log and all followers write', () => {
   const { core, policy } = made()
   core.persisted = 8
   core.followers = [follower(2, 8, true, 1), follower(3, 8, true, 1)]
@@ -116,7 +115,7 @@ void test('so does one whose api thread stands still while its log writes on, an
   )
 })
 
-void test('whoever takes it ends the search', () => {
+void test('a successful transfer ends the attempt', () => {
   const { core, policy } = made()
   policy.applying.start(0)
   run(core, policy, 3100)
@@ -128,7 +127,7 @@ void test('whoever takes it ends the search', () => {
   )
 })
 
-void test('a try that found nobody in touch is made again as soon as somebody is', () => {
+void test('an attempt that found no voter in contact is repeated as soon as there is one', () => {
   const { core, policy } = made()
   core.followers = [follower(2, 9, false), follower(3, 8, false)]
   policy.applying.start(0)
@@ -139,7 +138,7 @@ void test('a try that found nobody in touch is made again as soon as somebody is
   assert.equal(core.offered.length, 1)
 })
 
-void test('a disk that the quorum waits for keeps the leader: without it nobody could be elected', () => {
+void test('a leader whose disk the quorum needs keeps leadership, because no other could be elected without it', () => {
   const { core, policy } = made()
   core.persisted = 8
   core.followers = [follower(2, 9), follower(3, 8, true, 1)]
@@ -151,19 +150,19 @@ void test('a disk that the quorum waits for keeps the leader: without it nobody 
   assert.equal(core.offered.length, 1, 'now the others commit without it')
 })
 
-void test('that the others committed without it before their disks stood still as well is no reason', () => {
+void test('commits of the others before their disks stalled too do not justify a transfer', () => {
   const { core, policy } = made()
   core.persisted = 5
   core.followers = [follower(2, 9), follower(3, 8, true, 1)]
   policy.writing.start(0)
   run(core, policy, 10_000)
-  assert.equal(core.offered.length, 0, 'nobody could be elected, and nobody would answer a read')
+  assert.equal(core.offered.length, 0, 'no other could be elected, and no read would be confirmed')
   core.followers = [follower(2, 9), follower(3, 9)]
   run(core, policy, 10_010)
   assert.equal(core.offered.length, 1, 'now they write again')
 })
 
-void test('followers that wait for what only the stalled disk has can elect another', () => {
+void test('followers that lack only entries of the stalled disk can elect another leader', () => {
   const { core, policy } = made()
   core.persisted = 8
   core.followers = [follower(2, 9), follower(3, 3)]
@@ -175,7 +174,7 @@ void test('followers that wait for what only the stalled disk has can elect anot
   )
 })
 
-void test('who leaves offers it again and again until its time is over', () => {
+void test('transferAway repeats its attempts until its deadline', () => {
   const { core, policy } = made()
   policy.transferAway(0, 2000)
   assert.equal(core.offered.length, 1, 'at once')
@@ -186,7 +185,7 @@ void test('who leaves offers it again and again until its time is over', () => {
   )
 })
 
-void test('who stands still does not take over', () => {
+void test('a stalled member declines leadership', () => {
   const { policy } = made()
   assert.equal(policy.mayTakeOver(10_000), true)
   policy.writing.start(10_000)
@@ -196,16 +195,16 @@ void test('who stands still does not take over', () => {
   assert.equal(policy.mayTakeOver(10_800), true)
 })
 
-void test('a leader that can open no state for followers in touch that need one makes room for the others', () => {
+void test('a leader that cannot open a snapshot for followers in contact that need one resigns', () => {
   for (const state of ['snapshot', 'probe'] as const) {
     const { core, policy } = made()
     core.followers = [{ ...starving(2), state }, follower(3, 9, false)]
     run(core, policy, 2500, [2])
-    assert.deepEqual(core.resignedMs, [], 'it may open one yet')
+    assert.deepEqual(core.resignedMs, [], 'it may still open one')
     run(core, policy, 30_000, [2])
     assert.equal(core.resignedMs.length, 1, 'once in the cooldown')
     run(core, policy, 36_000, [2])
-    assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing is better')
+    assert.equal(core.resignedMs.length, 2, 'it leads again, and nothing has improved')
     assert.equal(policy.counts.resigned, 2)
     assert.deepEqual(core.offered, [])
   }
@@ -216,10 +215,10 @@ const useful: readonly (readonly [
   followers: readonly FollowerStatus[],
   unserved: readonly number[],
 ])[] = [
-  ['that sends a state', [starving(2), follower(3, 9, false)], []],
+  ['that sends a snapshot', [starving(2), follower(3, 9, false)], []],
   ['with a follower that has the log', [starving(2), follower(3, 9)], [2]],
   ['whose follower has caught up since', [follower(2, 9), follower(3, 9, false)], [2]],
-  ['without a quorum in touch', [follower(2, 9, false), follower(3, 9, false)], [2]],
+  ['without a quorum in contact', [follower(2, 9, false), follower(3, 9, false)], [2]],
 ]
 
 for (const [what, followers, unserved] of useful) {
@@ -231,7 +230,7 @@ for (const [what, followers, unserved] of useful) {
   })
 }
 
-void test('a follower that is fed in time ends the wait, and so does another leader', () => {
+void test('a follower served in time ends the wait, and so does another leader', () => {
   const { core, policy } = made()
   for (let round = 0; round < 5; round++) {
     core.followers = [starving(2), follower(3, 9, false)]

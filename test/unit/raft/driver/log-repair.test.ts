@@ -1,7 +1,7 @@
 /*
- * Goal: the missing entries of a damaged log are asked of one peer after the other and believed
- * only when they are those of this log; when nobody has them that is said once.
- * Method: the mender with a clock that stands still; the test is the peers.
+ * Goal: the missing entries of a damaged log are requested from one peer after the other and
+ * accepted only if they belong to this log; if no peer has them, that is reported once.
+ * Method: the repair with a manual clock; the test plays the peers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -61,17 +61,17 @@ void test('missing entries are fetched in parts from one peer', async () => {
   assert.deepEqual(sent, [wanted(2, 5)])
   answer(3, 5, [entry(5)])
   answer(2, 6, [entry(6)])
-  assert.equal(sent.length, 1, 'what was not asked for is not taken')
+  assert.equal(sent.length, 1, 'entries that were not requested are ignored')
   answer(2, 5, [entry(5), entry(6)])
   assert.deepEqual(sent.at(-1), wanted(2, 7))
   answer(2, 7, [entry(7), entry(8)])
   assert.deepEqual(mended, [[5, 6, 7, 8].map((index) => entry(index))])
   await clock.advance(100_000)
-  assert.equal(sent.length, 2, 'nothing is asked any more')
+  assert.equal(sent.length, 2, 'nothing is requested any more')
   assert.deepEqual(notices, [])
 })
 
-void test('a peer that does not answer is given up for the next one, again and again', async () => {
+void test('a peer that does not respond is given up for the next one, repeatedly', async () => {
   const { sent, clock, notices, answer, mended } = await bench()
   answer(2, 5, [entry(5)])
   for (let at = 0; at < 3; at++) await clock.advance(1000)
@@ -89,7 +89,7 @@ void test('a peer that does not answer is given up for the next one, again and a
   assert.equal(mended.length, 1)
 })
 
-void test('entries that are not those of this log are not taken, and their sender is not asked again', async () => {
+void test('entries that do not belong to this log are refused, and their sender is not tried again', async () => {
   const { sent, notices, answer, mended, clock } = await bench()
   answer(2, 5, [entry(5), entry(6), entry(7), entry(8, 2)])
   assert.equal(notices.shift(), 'link to 2 closed')
@@ -109,7 +109,7 @@ void test('entries that are not those of this log are not taken, and their sende
   assert.deepEqual(mended, [])
 })
 
-void test('when all peers have cut the entries the repair is refused', async () => {
+void test('the repair is refused when all peers have compacted the entries', async () => {
   const { notices, answer } = await bench()
   answer(2, 5, [])
   answer(3, 5, [])
@@ -117,7 +117,7 @@ void test('when all peers have cut the entries the repair is refused', async () 
   assert.equal(notices.at(-1), 'refused: no other member has entries 5 to 8 any more')
 })
 
-void test('a peer gives committed and durable entries only, to members only, one request at a time', () => {
+void test('a peer sends only committed and durable entries, only to members, one request at a time', () => {
   const sent: PeerMessage[] = []
   const reads: ((entries: readonly Entry[]) => void)[] = []
   const status = { commit: logIndex(8), persistedIndex: logIndex(7) }

@@ -1,7 +1,8 @@
 /*
- * Goal: whoever is asked passes a change of the members to the leader, who makes one at a time,
- * answers what is decided and only that, gives way before it goes, and promotes who has caught up.
- * Method: a coordinator with a core by hand, whose changes are decided when the test says so.
+ * Goal: any member forwards a membership change to the leader, which makes one at a time, answers
+ * only what is committed, transfers leadership before its own removal, and promotes caught-up
+ * learners.
+ * Method: a coordinator with a fake core, whose changes are committed by the test.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,7 +21,7 @@ import type { MembershipAnswer, PeerMessage } from '../../../../raft/ports.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
-/** A leader's core, as far as the coordinator looks. */
+/** A fake core of a leader, as far as the coordinator uses it. */
 class HandCore implements MembershipCore {
   term = term(1)
   leader: NodeId | null = nodeId(1)
@@ -72,7 +73,7 @@ class HandCore implements MembershipCore {
     return { kind: 'accepted', context }
   }
 
-  /** What is in force is decided, and a joint configuration left. */
+  /** Commits the configuration in force, and leaves a joint one. */
   decide(): void {
     this.decided = { index: logIndex(this.lastIndex), configuration: this.configuration }
     if (this.configuration.votersOutgoing === null) return
@@ -88,7 +89,7 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
   const answers: [number, MembershipAnswer][] = []
   const transfers: number[] = []
   const wakes = { count: 0 }
-  /** Whether read rounds are confirmed. */
+  /** Controls whether read rounds are confirmed. */
   const quorum = { answers: true }
   const needs = {
     ...{ self: nodeId(1), core, electionMs: 300 },
@@ -110,19 +111,19 @@ function bench(configuration: Configuration = cluster([1, 2, 3])) {
 
 const remove = (id: number): MemberChange => ({ kind: 'remove', id: nodeId(id) })
 
-void test('a change is answered once it is decided, and a joint one once that is left', () => {
+void test('a change is answered once it is committed, and a joint one once that is left', () => {
   const { core, answers, coordinator, turn } = bench(cluster([1, 2, 3], [4]))
   coordinator.local(7, remove(3))
   turn()
   assert.deepEqual(core.configuration.voters, [1, 2])
   turn()
-  assert.equal(answers.length, 0, 'in force, and not decided')
+  assert.equal(answers.length, 0, 'in force, and not committed')
   core.decide()
   turn()
   assert.deepEqual(answers, [[7, { kind: 'done', index: 11, configuration: core.decided.configuration }]])
 })
 
-void test('a member that cannot be is asked of no leader, and put into no configuration', () => {
+void test('an impossible member is refused locally, and added to no configuration', () => {
   const change: MemberChange = { kind: 'move', id: nodeId(3), peerAddress: '', clientAddress: null }
   for (const leader of [nodeId(1), nodeId(2), null]) {
     const { core, answers, sent, coordinator, turn } = bench()
@@ -156,7 +157,7 @@ void test('changes are made one after the other', () => {
   )
 })
 
-void test('a leader that does not know yet what was decided changes nothing', () => {
+void test('a leader that has not committed an entry of its term changes nothing', () => {
   const { core, answers, coordinator, turn } = bench()
   core.settled = false
   coordinator.local(1, remove(3))
@@ -168,7 +169,7 @@ void test('a leader that does not know yet what was decided changes nothing', ()
   assert.equal(answers.length, 0)
 })
 
-void test('whoever does not lead passes it on, and brings the answer back', () => {
+void test('a follower forwards a request to the leader, and returns its answer', () => {
   const { core, sent, answers, coordinator } = bench()
   core.leader = nodeId(3)
   coordinator.local(5, remove(2))
@@ -184,7 +185,7 @@ void test('whoever does not lead passes it on, and brings the answer back', () =
   assert.deepEqual(answers.at(-1), [6, { kind: 'later' }])
 })
 
-void test('a peer is answered by the leader, told to ask again by others, and a stranger by nobody', () => {
+void test('a leader answers a peer, other members answer with later, and non-members get no answer', () => {
   const { core, sent, coordinator, turn } = bench()
   const wanted = (from: number) =>
     ({ kind: 'change-wanted', from: nodeId(from), to: nodeId(1), round: 44, change: remove(3) }) as const
@@ -196,14 +197,14 @@ void test('a peer is answered by the leader, told to ask again by others, and a 
   turn()
   core.decide()
   turn()
-  assert.equal(sent.length, 1, 'asked twice, answered once')
+  assert.equal(sent.length, 1, 'requested twice, answered once')
   assert.ok(sent[0]?.kind === 'change-answer' && sent[0].round === 44 && sent[0].answer.kind === 'done')
   core.leader = nodeId(2)
   coordinator.requested(wanted(2))
   assert.ok(sent[1]?.kind === 'change-answer' && sent[1].answer.kind === 'later')
 })
 
-void test('with leadership goes everybody who waits: they ask the next leader', () => {
+void test('a leader that loses leadership answers all waiting requests with later', () => {
   const { core, answers, coordinator, turn } = bench()
   coordinator.local(1, remove(3))
   core.leader = nodeId(2)
@@ -211,7 +212,7 @@ void test('with leadership goes everybody who waits: they ask the next leader', 
   assert.deepEqual(answers, [[1, { kind: 'later' }]])
 })
 
-void test('a refusal is told, but not before everybody could have answered the new leader', async () => {
+void test('a refusal for lack of live voters is sent only after all followers could respond to the new leader', async () => {
   const { clock, core, answers, coordinator, turn } = bench()
   core.silent = [3]
   coordinator.local(1, remove(2))
@@ -223,7 +224,7 @@ void test('a refusal is told, but not before everybody could have answered the n
   assert.ok(answer.kind === 'refused' && answer.reason === 'below-live-quorum')
 })
 
-void test('a follower that never answered this leader is not in touch', async () => {
+void test('a follower that never responded to this leader does not count as in contact', async () => {
   const { clock, core, answers, coordinator, turn } = bench()
   core.status = () => {
     const status = HandCore.prototype.status.call(core)
@@ -239,7 +240,7 @@ void test('a follower that never answered this leader is not in touch', async ()
   assert.equal(answers[0]?.[1].kind, 'refused')
 })
 
-void test('thesis 4.2.2: a leader that is to go hands leadership on first, and goes itself where nobody takes it', async () => {
+void test('thesis 4.2.2: a leader to be removed transfers leadership first, and steps down itself if no voter takes over', async () => {
   const { clock, core, transfers, coordinator, turn } = bench()
   coordinator.local(1, remove(1))
   turn()
@@ -253,7 +254,7 @@ void test('thesis 4.2.2: a leader that is to go hands leadership on first, and g
   assert.deepEqual(transfers, [900])
 })
 
-void test('a learner that caught up is promoted, a pinned one never', async () => {
+void test('a caught-up learner is promoted, a pinned one never', async () => {
   const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
   const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3], [5]), waiting]))
   core.lagging = [4]
@@ -271,7 +272,7 @@ void test('a learner that caught up is promoted, a pinned one never', async () =
   assert.deepEqual(core.configuration.learners, [5])
 })
 
-void test('a promotion that cannot be made is not tried in every turn', async () => {
+void test('an impossible promotion is not retried in every turn', async () => {
   const waiting = { ...person(4, 'learner'), wantedRole: 'voter' as const }
   const { clock, core, turn } = bench(simpleConfiguration([...people([1, 2, 3]), waiting]))
   let tries = 0
@@ -286,7 +287,7 @@ void test('a promotion that cannot be made is not tried in every turn', async ()
   assert.ok(tries >= 2 && tries <= 5, `${tries} tries in two seconds`)
 })
 
-void test('while leadership changes hands nothing is tried, and no turn asks for the next one', () => {
+void test('during a leadership transfer nothing is tried, and no further turn is requested', () => {
   const { core, answers, wakes, coordinator, turn } = bench()
   let tries = 0
   const change = core.changeConfiguration.bind(core)
@@ -303,11 +304,11 @@ void test('while leadership changes hands nothing is tried, and no turn asks for
   turn()
   core.decide()
   turn()
-  // For the change, and for the round that confirms who leads.
+  // One for the change, and one for the read round that confirms leadership.
   assert.deepEqual([tries, answers.length, wakes.count - wakesBefore], [1, 1, 2])
 })
 
-void test('a change that was dropped wakes nobody', () => {
+void test('a dropped change requests no turn', () => {
   const { core, wakes, coordinator, turn } = bench()
   core.changeConfiguration = () => ({ kind: 'dropped', reason: 'too-many-uncommitted' })
   coordinator.local(1, remove(3))
@@ -316,13 +317,13 @@ void test('a change that was dropped wakes nobody', () => {
   assert.equal(wakes.count, wakesBefore)
 })
 
-void test('asks that nobody repeats are forgotten, and there are not more than so many', async () => {
+void test('requests that are not repeated expire, and their number is limited', async () => {
   const { clock, core, sent, answers, coordinator, turn } = bench()
   core.settled = false
   for (let round = 1; round <= 70; round++) {
     coordinator.requested({ kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round, change: remove(3) })
   }
-  assert.equal(sent.length, 6, 'told to ask again')
+  assert.equal(sent.length, 6, 'answered with later')
   turn()
   await clock.advance(5000)
   turn()
@@ -332,7 +333,7 @@ void test('asks that nobody repeats are forgotten, and there are not more than s
   assert.equal(answers.length, 0)
 })
 
-void test('an answer about the members from a member that was not asked is ignored', () => {
+void test('an answer of a member that the request was not sent to is ignored', () => {
   const { core, sent, answers, coordinator } = bench()
   core.leader = nodeId(2)
   coordinator.local(7, remove(3))
@@ -346,7 +347,7 @@ void test('an answer about the members from a member that was not asked is ignor
   assert.deepEqual(answers, [[7, answer]])
 })
 
-void test('a member that cannot be is not asked for', () => {
+void test('an impossible member is not requested from the leader', () => {
   const { core, coordinator, turn } = bench()
   const ends = { kind: 'change-wanted', from: nodeId(2), to: nodeId(1), round: 1 } as const
   const bad: readonly (readonly [object, RegExp])[] = [
@@ -367,7 +368,7 @@ void test('a member that cannot be is not asked for', () => {
   assert.deepEqual(core.configuration, cluster([1, 2, 3]))
 })
 
-void test('a leader that no quorum confirms answers nothing from its own configuration', () => {
+void test('a leader without confirmation of a quorum gives no answer from its own configuration', () => {
   const { core, answers, quorum, coordinator, turn } = bench()
   quorum.answers = false
   coordinator.local(1, remove(9))
@@ -386,7 +387,7 @@ void test('a leader that no quorum confirms answers nothing from its own configu
   )
 })
 
-void test('a round that was lost with leadership is asked for again, and proves nothing', () => {
+void test('a round that was lost with leadership is requested again, and proves nothing', () => {
   const { core, answers, quorum, coordinator, turn } = bench()
   quorum.answers = false
   coordinator.local(1, remove(9))
@@ -403,7 +404,7 @@ void test('a round that was lost with leadership is asked for again, and proves 
   assert.equal(answers.length, 1)
 })
 
-void test('who asks again does not begin the proof anew', () => {
+void test('a repeated request keeps its read round', () => {
   const { core, answers, quorum, coordinator, turn } = bench()
   quorum.answers = false
   coordinator.local(1, remove(9))

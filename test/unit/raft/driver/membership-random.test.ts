@@ -1,10 +1,10 @@
 /*
- * Goal: whatever members are wished for, while links break and processes end, nothing acknowledged
- * is lost, a term has one leader, whoever is a member serves in the end, and only who was removed
- * believes that it was.
- * Method: whole nodes over memory on a clock by hand, from seeds: wishes of every kind to anybody,
- * cuts one way and both, crashes and absences, hand-overs and writes; then all is well for a while.
- * MEMBERS_SEED repeats one run, MEMBERS_SEEDS makes more of them.
+ * Goal: whatever membership changes are requested, while links break and processes end, nothing
+ * acknowledged is lost, a term has one leader, every member serves in the end, and only removed
+ * members consider themselves removed.
+ * Method: whole nodes over memory with a manual clock, from seeds: requests of every kind to any
+ * member, blocked links in one or both directions, crashes and absences, transfers and writes; then
+ * all faults are healed for a while. MEMBERS_SEED repeats one run, MEMBERS_SEEDS sets their number.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -44,7 +44,7 @@ type Process = {
   readonly machine: ListMachine
 }
 
-/** Ever in one run. */
+/** Processes in one run, including ended ones. */
 const processesMax = 12
 
 class RandomMembers {
@@ -56,7 +56,7 @@ class RandomMembers {
   readonly #down: Process[] = []
   readonly #acknowledged: string[] = []
   readonly #leaders = new Map<number, number>()
-  /** Who said that it was removed. */
+  /** Members that reported their removal. */
   readonly #removed = new Set<number>()
   /** By index. */
   readonly #decided = new Map<number, Configuration>()
@@ -99,7 +99,7 @@ class RandomMembers {
     asked.then(
       ({ configuration, index }) => {
         this.changes++
-        // One that was removed knows no configuration as late as its removal.
+        // A removed member knows no configuration as late as its removal.
         const isItself = change.kind === 'remove' && change.id === info.id
         if (!isItself) this.#noteDecided({ configuration, index })
         this.#note(`m${info.id}: ${JSON.stringify(change)} is done at ${index}`)
@@ -113,12 +113,12 @@ class RandomMembers {
       (cause: unknown) => {
         const expected = cause instanceof MembershipError || cause instanceof ConsensusError
         if (!expected) this.#fail(cause)
-        else this.#note(`m${info.id}: ${JSON.stringify(change)} is not made: ${cause.code}`)
+        else this.#note(`m${info.id}: ${JSON.stringify(change)} is refused: ${cause.code}`)
       },
     )
   }
 
-  /** @param commit as the member that is asked knows it */
+  /** @param commit the commit index of the requested member */
   #drawChange(commit: LogIndex): MemberChange {
     const random = this.#random
     const target = nodeId(1 + random.below(this.#nextId - 1))
@@ -156,12 +156,12 @@ class RandomMembers {
   #cut(): void {
     const [from, to] = [this.#anyone(), this.#anyone()]
     if (from === null || to === null || from === to) return
-    this.#note(`cuts m${from.info.id} from m${to.info.id}`)
+    this.#note(`blocks m${from.info.id} to m${to.info.id}`)
     this.#network.block(from.info.id, to.info.id)
     if (this.#random.chance(0.7)) this.#network.block(to.info.id, from.info.id)
   }
 
-  /** Its process ends without a word. @param soon whether it comes back at once */
+  /** Ends a process abruptly. @param soon whether it restarts at once */
   async #end(process: Process, soon: boolean): Promise<void> {
     const { info, transport, node } = process
     this.#note(`m${info.id} ends`)
@@ -199,7 +199,7 @@ class RandomMembers {
       joining === null ? { ...common, members: this.#founders } : { ...common, members: [], joining }
     const node = inlineNode<number>({
       ...{ node: options, clock, random: this.#random.fork(), transport, log, clusterRecord },
-      onFatal: (cause) => this.#fail(new Error(`m${id} gave up: ${cause}`)),
+      onFatal: (cause) => this.#fail(new Error(`m${id} failed: ${cause}`)),
       onRemoved: (cause) => this.#note(`m${id}: ${cause}`, () => this.#removed.add(id)),
     })
     node.onStatus(({ role, term }) => {
@@ -215,9 +215,7 @@ class RandomMembers {
     })
   }
 
-  /**
-   * A member that was removed never comes back under its id, however late the addition is repeated.
-   */
+  /** A removed member never returns under its id, however late the addition is repeated. */
   #noteDecided({ index, configuration }: MembersChanged): void {
     if (this.#decided.has(index)) return
     this.#decided.set(index, configuration)
@@ -234,10 +232,10 @@ class RandomMembers {
   }
 
   async #heal(): Promise<void> {
-    this.#note('all is well', () => this.#network.heal())
+    this.#note('all faults are healed', () => this.#network.heal())
     for (let round = 0; round < 12; round++) {
       void this.#comeBack()
-      // A learner says nothing by itself, so nobody would turn it away.
+      // A learner sends nothing by itself, so no peer would refuse it.
       for (const { node } of this.#processes.values()) node.report('all', new Uint8Array(1))
       await this.#advance(1_000)
     }
@@ -248,15 +246,15 @@ class RandomMembers {
     const leaders = processes.filter(({ node }) => node.status.role === 'leader')
     assert.equal(leaders.length, 1, 'one leads')
     const { configuration } = leaders[0]?.node.status ?? assert.fail()
-    assert.equal(configuration.votersOutgoing, null, 'a joint configuration was left')
+    assert.equal(configuration.votersOutgoing, null, 'the joint configuration was left')
     const isMember = ({ info }: Process): boolean => configuration.members.some(({ id }) => id === info.id)
     const lines = leaders[0]?.machine.lines ?? []
-    for (const line of this.#acknowledged) assert.ok(lines.includes(line), `${line} is there`)
+    for (const line of this.#acknowledged) assert.ok(lines.includes(line), `${line} exists`)
     for (const process of processes) {
       const name = `m${process.info.id}`
       const knows = this.#removed.has(process.info.id)
-      if (isMember(process)) assert.ok(!knows, `${name} does not believe that it was removed`)
-      // Whose peers are all gone too has nobody left to tell it.
+      if (isMember(process)) assert.ok(!knows, `${name} does not consider itself removed`)
+      // If all its peers are removed too, no member is left to report its removal.
       else if (this.#peersOf(process).some(isMember)) assert.ok(knows, `${name} knows that it was removed`)
       if (isMember(process)) assert.deepEqual(process.machine.lines, lines, `${name} has all lines`)
     }
@@ -264,7 +262,7 @@ class RandomMembers {
     await this.#advance(5_000)
   }
 
-  /** As it knows them. */
+  /** The peers that it knows. */
   #peersOf({ node, joining }: Process): readonly Process[] {
     const { members } = node.status.configuration
     const known = members.length > 0 ? members : (joining?.members ?? [])
@@ -294,7 +292,7 @@ class RandomMembers {
 const only = process.env['MEMBERS_SEED']
 const seeds = only === undefined ? Number(process.env['MEMBERS_SEEDS'] ?? 4) : 1
 
-void test('random wishes in a random world lose nothing and end in a cluster that serves', async () => {
+void test('random membership changes under random faults lose nothing and end in a cluster that serves', async () => {
   let changes = 0
   for (let seed = Number(only ?? 1); seed < Number(only ?? 1) + seeds; seed++) {
     const run = new RandomMembers(seed)

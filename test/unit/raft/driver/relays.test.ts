@@ -1,7 +1,6 @@
 /*
- * Goal: proposals and reads of one turn reach the leader together, and whatever is turned away is
- * said to be.
- * Method: the core, the network and the api thread are the test's.
+ * Goal: proposals and reads of one turn reach the leader together, and every refusal is reported.
+ * Method: the test plays the core, the network and the api thread.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -37,7 +36,7 @@ function world(leader: NodeId | null) {
       log.push('read index')
       return { kind: 'accepted', context: needs.context as ReadContext } as const
     },
-    /** A payload that begins with 0xff is none. */
+    /** A payload that begins with 0xff is not a command. */
     isCommand: (payload: Uint8Array) => payload[0] !== 0xff,
     refusePeer: (peer: NodeId, violation: string) => void log.push(`refuses ${peer}: ${violation}`),
     answer: (round: number, index: number | null) => void log.push(`round ${round}: ${index}`),
@@ -58,7 +57,7 @@ const forward = (proposals: readonly Uint8Array[], at = 4): PeerMessage & { kind
   ...{ kind: 'forward', from: other, to: self, term: term(at), proposals },
 })
 
-void test('a leader proposes its own and forwarded commands of a turn in one go', () => {
+void test('a leader proposes its own and forwarded commands of a turn together', () => {
   const { proposals, log, sent } = world(self)
   proposals.local(term(4), [envelope(1)])
   proposals.forwarded(forward([envelope(2), envelope(3)]))
@@ -69,7 +68,7 @@ void test('a leader proposes its own and forwarded commands of a turn in one go'
   assert.deepEqual(sent, [])
 })
 
-void test('what is of another term is turned away on both paths', () => {
+void test('proposals of another term are refused, own and forwarded ones', () => {
   const { proposals, log, sent } = world(self)
   proposals.local(term(3), [envelope(1)])
   proposals.forwarded(forward([envelope(2)], 5))
@@ -78,7 +77,7 @@ void test('what is of another term is turned away on both paths', () => {
   assert.equal(sent[0]?.kind, 'forward-refused')
 })
 
-void test('a follower forwards in messages of bounded size, and never what was forwarded to it', () => {
+void test('a follower forwards in messages of limited size, and never forwards what was forwarded to it', () => {
   const { proposals, log, sent } = world(third)
   proposals.local(term(4), [envelope(1, 30), envelope(2, 30), envelope(3, 10)])
   proposals.forwarded(forward([envelope(5)]))
@@ -95,7 +94,7 @@ void test('a follower forwards in messages of bounded size, and never what was f
   assert.deepEqual(log, [])
 })
 
-void test('without a leader, or above the bound, proposals are turned away', () => {
+void test('proposals without a leader, or above the limit, are refused', () => {
   const { proposals, log, sent } = world(null)
   proposals.local(term(4), [envelope(1)])
   proposals.forwarded(forward([envelope(2, 100)]))
@@ -105,7 +104,7 @@ void test('without a leader, or above the bound, proposals are turned away', () 
   assert.deepEqual(log, ['dropped 1 of 4: no-leader'])
 })
 
-void test('when all do not fit, each batch is tried alone', () => {
+void test('batches are tried one by one when they do not fit together', () => {
   const { proposals, log, needs } = world(self)
   needs.room = 2
   proposals.local(term(4), [envelope(1), envelope(2)])
@@ -114,7 +113,7 @@ void test('when all do not fit, each batch is tried alone', () => {
   assert.deepEqual(log, ['propose 2 in 4', 'dropped 3 4 5 of 4: too-many-uncommitted'])
 })
 
-void test('bytes from a peer that are no envelope are not proposed, and refuse the peer', () => {
+void test('bytes from a peer that are not an envelope are not proposed, and close its link', () => {
   const { proposals, log } = world(self)
   const violation = proposals.forwarded(forward([new Uint8Array(3), envelope(1)]))
   assert.equal(violation, 'it forwards a command that was altered')
@@ -123,7 +122,7 @@ void test('bytes from a peer that are no envelope are not proposed, and refuse t
   assert.deepEqual(log, ['propose 1 in 4'])
 })
 
-void test('a leader asks its core once for all reads of a turn, and answers everyone', () => {
+void test('a leader opens one read round for all reads of a turn, and answers all requesters', () => {
   const { reads, log, sent } = world(self)
   reads.local(11)
   reads.requested({ kind: 'read-request', from: other, to: self, term: term(4), round: 70 })
@@ -136,7 +135,7 @@ void test('a leader asks its core once for all reads of a turn, and answers ever
   assert.equal(sent.length, 1, 'once')
 })
 
-void test('an answer names the term in which the leader asked, whenever it was asked itself', () => {
+void test('a read response carries the term in which the leader opened the round', () => {
   const { reads, sent } = world(self)
   reads.requested({ kind: 'read-request', from: other, to: self, term: term(3), round: 70 })
   reads.flush()
@@ -144,7 +143,7 @@ void test('an answer names the term in which the leader asked, whenever it was a
   assert.deepEqual(sent, [{ kind: 'read-response', from: self, to: other, term: 4, round: 70, index: 8 }])
 })
 
-void test('a follower asks the leader once for all rounds, and gives up when the leader changes', () => {
+void test('a follower sends the leader one request for all rounds, and fails them when the leader changes', () => {
   const { reads, log, sent } = world(other)
   reads.local(1)
   reads.local(2)
@@ -161,7 +160,7 @@ void test('a follower asks the leader once for all rounds, and gives up when the
   assert.deepEqual(log.slice(2), ['round 3: null'])
 })
 
-void test('rounds of two lives of one process have different numbers', () => {
+void test('round numbers of two processes of one member differ', () => {
   const numbers = [1, 2].map((seed) => {
     const { needs, sent } = world(other)
     const reads = new ReadRelay(needs, { waitingMax: 2 }, new SeededRandom(seed))
@@ -174,7 +173,7 @@ void test('rounds of two lives of one process have different numbers', () => {
   assert.ok(numbers.every((number) => Number.isSafeInteger(number)))
 })
 
-void test('requests above the bound, and those to somebody who does not lead, are not confirmed', () => {
+void test('read requests above the limit, and those to a follower, are not confirmed', () => {
   const { reads, sent } = world(other)
   for (const round of [1, 2, 3]) {
     reads.requested({ kind: 'read-request', from: third, to: self, term: term(4), round })
@@ -187,7 +186,7 @@ void test('requests above the bound, and those to somebody who does not lead, ar
   assert.equal(sent.length, 3)
 })
 
-void test('an answer to a read from a member that was not asked is a violation, and confirms nothing', () => {
+void test('a read response of a member that the request was not sent to is a violation, and confirms nothing', () => {
   const { reads, log, sent } = world(other)
   reads.local(1)
   reads.flush()
@@ -199,11 +198,11 @@ void test('an answer to a read from a member that was not asked is a violation, 
   )
   assert.deepEqual(log, [])
   assert.equal(reads.responded({ ...answer, from: other }), null)
-  assert.equal(reads.responded({ ...answer, from: third }), null, 'late: nobody waits for it')
+  assert.equal(reads.responded({ ...answer, from: third }), null, 'late: no round waits for it')
   assert.deepEqual(log, ['round 1: 5'])
 })
 
-void test('only the leader that proposals were forwarded to can say that they are without effect', () => {
+void test('only the leader that proposals were forwarded to may refuse them', () => {
   const { proposals, log } = world(other)
   proposals.local(term(4), [envelope(1)])
   proposals.flush()
@@ -225,7 +224,7 @@ void test('only the leader that proposals were forwarded to can say that they ar
   assert.deepEqual(log, ['dropped 1 of 4: not-leader'])
 })
 
-void test('a leader proposes no forwarded command that it cannot decode, and says so to its proposer', () => {
+void test('a leader does not propose a forwarded command that it cannot decode, and refuses it as unreadable', () => {
   const { proposals, log, sent } = world(self)
   const poison = encodeEnvelope({
     ...{ session: 9, sequence: 2, acknowledgedBelow: 1, expectedTerm: term(4) },
@@ -239,7 +238,7 @@ void test('a leader proposes no forwarded command that it cannot decode, and say
   assert.deepEqual(sent, [{ kind: 'forward-refused', ...ends, reason: 'unreadable', proposals: named }])
 })
 
-void test('a follower is told by its leader that a command cannot be decoded', () => {
+void test('a follower reports a command that its leader cannot decode as unreadable', () => {
   const { proposals, log } = world(other)
   proposals.local(term(4), [envelope(1)])
   proposals.flush()

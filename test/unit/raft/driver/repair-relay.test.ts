@@ -1,7 +1,7 @@
 /*
- * Goal: a state is asked of the leader only, sent by a leader only, and welcome only while it is
- * wanted.
- * Method: a relay with recorded needs and a clock by hand.
+ * Goal: a snapshot is requested from the leader only, sent by a leader only, and accepted only
+ * while it is wanted.
+ * Method: a relay with a fake driver and a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ function bench(leader: NodeId | null) {
   return { clock, sent, states, needs, relay: new RepairRelay(needs, clock) }
 }
 
-test('the leader is asked, and what it sends is welcome until the wish has faded', async () => {
+test('a snapshot is requested from the leader, and accepted until the request expires', async () => {
   const { clock, sent, relay } = bench(nodeId(3))
   assert.equal(relay.wanted, null)
   relay.local(logIndex(40))
@@ -37,17 +37,17 @@ test('the leader is asked, and what it sends is welcome until the wish has faded
   assert.equal(relay.wanted, null)
 })
 
-test('where the log begins beyond what the state was, an earlier state is neither asked for nor welcome', () => {
+test('a snapshot below the base of the log is neither requested nor accepted', () => {
   const { sent, needs, relay } = bench(nodeId(3))
   needs.logBase = logIndex(70)
   relay.local(logIndex(40))
   assert.deepEqual(sent, [{ kind: 'state-wanted', from: 1, to: 3, atLeast: 70 }])
   assert.deepEqual([relay.wanted, relay.logNeed?.from], [70, 70])
   needs.logBase = logIndex(90)
-  assert.equal(relay.wanted, 90, 'what was asked for has been passed')
+  assert.equal(relay.wanted, 90, 'the request is fulfilled')
 })
 
-test('without a leader, or as the leader, nobody is asked', () => {
+test('without a leader, or as the leader, a member sends no request', () => {
   for (const leader of [null, nodeId(1)]) {
     const { sent, relay } = bench(leader)
     relay.local(logIndex(40))
@@ -56,7 +56,7 @@ test('without a leader, or as the leader, nobody is asked', () => {
   }
 })
 
-test('a leader answers members, and nobody else does', () => {
+test('a leader serves requests of members only, and followers serve none', () => {
   const { states, needs, relay } = bench(nodeId(1))
   relay.requested(nodeId(2), logIndex(5))
   relay.requested(nodeId(9), logIndex(5))

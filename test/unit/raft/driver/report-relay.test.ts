@@ -1,7 +1,7 @@
 /*
- * Goal: reports go to those they are for, and a flood of them never becomes more than one a member
- * and turn.
- * Method: a relay with recorded needs.
+ * Goal: reports reach their targets, and many of them never become more than one per member and
+ * turn.
+ * Method: a relay with a fake driver.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ class Bench {
   }
 }
 
-test('one for all goes to everyone else, one for a member only there, one for a stranger nowhere', () => {
+test('a report goes to all other members, to one member, or to none if its target is not a member', () => {
   const bench = new Bench()
   bench.relay.local(null, Uint8Array.of(1))
   assert.deepEqual(bench.receivers, [2, 3])
@@ -36,7 +36,7 @@ test('one for all goes to everyone else, one for a member only there, one for a 
   assert.deepEqual(bench.receivers, [2, 3, 3])
 })
 
-test('of what one turn brings the latest of each member goes on', () => {
+test('only the latest report of each member in a turn is passed on', () => {
   const bench = new Bench()
   for (let round = 0; round < 100; round++) {
     for (const from of [2, 3, 9]) bench.relay.received(nodeId(from), Uint8Array.of(round))

@@ -1,7 +1,7 @@
 /*
- * Goal: a member ends as removed when its own log says so, or a majority of the other voters that
- * know more, never because of one peer; until then it keeps its peers.
- * Method: configurations set by hand, and what the transport is told.
+ * Goal: a member ends as removed when its own log shows it, or a majority of the other voters with
+ * a later configuration, never because of one peer; until then it keeps its peers.
+ * Method: configurations set by the test, and the recorded calls of the transport.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -35,7 +35,7 @@ function bench(
   return { core, peerCalls, removed, sent, membership }
 }
 
-void test('peers are told once for each configuration, and once more when it is decided', () => {
+void test('the peers are set once for each configuration, and once more when it is committed', () => {
   const { core, peerCalls, membership, removed } = bench(1, cluster([1, 2, 3]), 5)
   membership.refresh()
   core.configuration = cluster([1, 2, 3, 4])
@@ -51,7 +51,7 @@ void test('peers are told once for each configuration, and once more when it is 
   assert.equal(removed.length, 0)
 })
 
-void test('who is to be removed is let in until that is decided', () => {
+void test('a member to be removed stays a peer until the removal is committed', () => {
   const { core, peerCalls, membership } = bench(1, cluster([1, 2, 3]), 5)
   core.configuration = cluster([1, 2])
   membership.refresh()
@@ -61,7 +61,7 @@ void test('who is to be removed is let in until that is decided', () => {
   assert.deepEqual(peerCalls.at(-1), ['1,2', 9])
 })
 
-void test('its own log tells a member that it was removed, once it is decided', () => {
+void test('a member is removed when its own log contains the committed removal', () => {
   const { core, removed, membership } = bench(3, cluster([1, 2, 3]), 5)
   core.configuration = cluster([1, 2])
   membership.refresh()
@@ -88,7 +88,7 @@ void test('one peer alone never proves that this member was removed', () => {
   assert.equal(removed.length, 0, 'peer 2 knows no later configuration than this member')
 })
 
-void test('a majority of the other voters proves that this member was removed, if all know a later configuration', () => {
+void test('a majority of the other voters proves the removal of this member, if all know a later configuration', () => {
   const { removed, membership } = bench(3, cluster([1, 2, 3, 4, 5], [6]), 5)
   for (const index of [0, 4, 5]) {
     for (const peer of [1, 2, 4, 5]) membership.onRemovedByPeer(nodeId(peer), logIndex(index))
@@ -96,7 +96,7 @@ void test('a majority of the other voters proves that this member was removed, i
   membership.onRemovedByPeer(nodeId(1), logIndex(9))
   membership.onRemovedByPeer(nodeId(2), logIndex(6))
   for (const peer of [6, 99]) membership.onRemovedByPeer(nodeId(peer), logIndex(9))
-  assert.equal(removed.length, 0, 'neither learners nor strangers count')
+  assert.equal(removed.length, 0, 'neither learners nor non-members count')
   membership.onRemovedByPeer(nodeId(4), logIndex(7))
   membership.onRemovedByPeer(nodeId(5), logIndex(7))
   assert.deepEqual(
@@ -115,17 +115,17 @@ void test('in a joint configuration both halves have to refuse', () => {
   assert.equal(removed.length, 1)
 })
 
-void test('a member that joins talks to the members it was given until its log has a configuration', () => {
+void test('a joining member connects to the members it was given until its log has a configuration', () => {
   const joining = {
     ...{ clusterId: 'c1', members: cluster([1, 2], [4]).members, configurationIndex: logIndex(20) },
   }
   const { core, peerCalls, removed, membership } = bench(4, emptyConfiguration, 0, joining)
   assert.deepEqual(peerCalls, [['1,2,4', 0]])
-  // The log begins long before it was added.
+  // The log begins long before its addition.
   core.decided = { index: logIndex(7), configuration: cluster([1, 2, 3]) }
   core.configuration = core.decided.configuration
   membership.refresh()
-  // A peer that lags has not heard of it yet.
+  // A lagging peer does not know of it yet.
   for (const index of [3, 19, 20]) {
     for (const peer of [1, 2, 3]) membership.onRemovedByPeer(nodeId(peer), logIndex(index))
   }
@@ -140,7 +140,7 @@ void test('a member that joins talks to the members it was given until its log h
   assert.equal(removed.length, 1)
 })
 
-void test('members that the operator gave are peers until the own log knows a configuration as late', () => {
+void test('members given by the operator are peers until the log contains a configuration as late', () => {
   const current = { members: cluster([3, 4, 5]).members, configurationIndex: logIndex(20) }
   const { core, peerCalls, membership } = bench(3, cluster([1, 2, 3]), 5, undefined, current)
   assert.deepEqual(peerCalls, [['3,4,5,1,2', 5]])
@@ -154,7 +154,7 @@ void test('members that the operator gave are peers until the own log knows a co
   assert.deepEqual(peerCalls.at(-1), ['3,4,5', 20])
 })
 
-void test('who knows of no configuration keeps the peers it had', () => {
+void test('a member without a configuration keeps its peers', () => {
   const { core, peerCalls, removed, membership } = bench(1, cluster([1, 2, 3]), 5)
   core.configuration = emptyConfiguration
   core.decided = { index: logIndex(9), configuration: emptyConfiguration }
@@ -163,7 +163,7 @@ void test('who knows of no configuration keeps the peers it had', () => {
   assert.equal(removed.length, 0)
 })
 
-void test('a member without a leader asks its peers who the members are, and talks to those that a known peer names', () => {
+void test('a member without a leader requests the members from its peers, and connects to those in a newer list', () => {
   const { core, peerCalls, sent, membership } = bench(3, cluster([1, 2, 3]), 5)
   membership.tick(0, true)
   membership.tick(500, false)
@@ -187,7 +187,7 @@ void test('a member without a leader asks its peers who the members are, and tal
   assert.equal(
     peerCalls.length,
     1,
-    'a stranger, one that knows no more, and one that knows no place for this member, or what cannot be',
+    'a list of members is ignored from a non-member, without news, without this member, or when it is invalid',
   )
   membership.receive({ ...news, from: nodeId(2), index: logIndex(9) })
   assert.deepEqual(peerCalls.at(-1), ['2,3,4,1', 5])
@@ -197,7 +197,7 @@ void test('a member without a leader asks its peers who the members are, and tal
   assert.deepEqual(peerCalls.at(-1), ['2,3,4', 9])
 })
 
-void test('a member is told who the members are by peers that know more, if it is one', () => {
+void test('a member gets the list of members from peers that know more, if it is a member', () => {
   const { sent, membership } = bench(1, cluster([1, 2, 3]), 5)
   const wanted = { kind: 'members-wanted', to: nodeId(1) } as const
   membership.receive({ ...wanted, from: nodeId(2), index: logIndex(5) })

@@ -1,8 +1,8 @@
 /*
- * Goal: another member's state becomes this one's when a durable log record names it, and never by
- * a peer's word.
- * Method: the driver with a log that ends its writes when told; the test is the api thread and the
- * network.
+ * Goal: a snapshot of another member is installed when a durable log record names it, and never by
+ * a message of a peer.
+ * Method: the driver with a log that completes its writes on command; the test plays the api thread
+ * and the network.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -60,7 +60,7 @@ function bench(t: TestContext) {
   return { clock, driver, installs, replacing }
 }
 
-void test('a staged state is installed once the log record that names it is durable, and once only', async (t) => {
+void test('a staged snapshot is installed once the log record that names it is durable, and only once', async (t) => {
   const { clock, driver, installs, replacing } = bench(t)
   const opening = driver.inbox.receive({ ...header, purpose: 'catch-up' })
   driver.take({ kind: 'sink-taken', stream: 1 })
@@ -69,14 +69,14 @@ void test('a staged state is installed once the log record that names it is dura
   await finishing
   await clock.settle()
   const ticket = replacing()
-  assert.ok(ticket !== undefined, 'the log is told to begin with it')
-  assert.equal(installs(), 0, 'a crash now has to find the old state')
+  assert.ok(ticket !== undefined, 'the log is compacted to the snapshot')
+  assert.equal(installs(), 0, 'after a crash now the old state is used')
   driver.written(ticket)
   await clock.settle()
   assert.equal(installs(), 1)
 })
 
-void test('a peer that says it has sent a state is not believed: only the stream that brought it is', async (t) => {
+void test('a snapshot message of a peer is ignored without the stream that staged it', async (t) => {
   const { clock, driver, installs, replacing } = bench(t)
   driver.receive({
     kind: 'core',
@@ -87,7 +87,7 @@ void test('a peer that says it has sent a state is not believed: only the stream
   assert.equal(installs(), 0)
 })
 
-void test('a state that is sent twice for one wish is installed once: behind it this member applies on', async (t) => {
+void test('a snapshot that is sent twice for one request is installed once, and later entries are applied', async (t) => {
   const { clock, driver, installs, replacing } = bench(t)
   driver.take({ kind: 'state-wanted', atLeast: logIndex(50) })
   const opening = driver.inbox.receive({ ...header, purpose: 'repair' })
@@ -97,7 +97,7 @@ void test('a state that is sent twice for one wish is installed once: behind it 
   await finishing
   await clock.settle()
   const ticket = replacing()
-  assert.ok(ticket !== undefined, 'the log is told to begin with it')
+  assert.ok(ticket !== undefined, 'the log is compacted to the snapshot')
   driver.written(ticket)
   await clock.settle()
   assert.equal(installs(), 1)

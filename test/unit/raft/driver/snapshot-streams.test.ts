@@ -1,7 +1,7 @@
 /*
- * Goal: who sends or receives a state speaks only for the reign it began in, and only a state that
- * is still staged reaches the core.
- * Method: the core, the network and the api thread are the test's.
+ * Goal: a snapshot is sent and received only in the term in which it began, and only a snapshot
+ * that is still staged reaches the core.
+ * Method: the test plays the core, the network and the api thread.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -51,10 +51,10 @@ function follower(id: number, match: number, state: FollowerStatus['state']): Fo
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-void test('a state asked for in a reign that ended is not sent in the name of the next term', async () => {
+void test('a snapshot requested in an earlier term is not sent in the current term', async () => {
   const { box, needs, sent, reports, posted } = outbox()
   box.wanted(other)
-  // The api thread took its time; somebody else leads by now.
+  // The api thread took its time; another member leads by now.
   needs.term = term(5)
   box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
   await settled()
@@ -67,7 +67,7 @@ void test('a state asked for in a reign that ended is not sent in the name of th
   assert.deepEqual(box.logNeeds([]), [])
 })
 
-void test('a state asked for in this reign is sent in its term', async () => {
+void test('a snapshot requested in this term is sent in it', async () => {
   const { box, sent, reports } = outbox()
   box.wanted(other)
   box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
@@ -79,7 +79,7 @@ void test('a state asked for in this reign is sent in its term', async () => {
   assert.deepEqual(reports, ['finished 2'])
 })
 
-void test('a peer is unserved from the request of its state until one was opened for it', () => {
+void test('a peer is unserved from the request of its snapshot until one was opened for it', () => {
   const { box } = outbox()
   assert.equal(box.isUnserved(other), false)
   box.wanted(other)
@@ -91,10 +91,10 @@ void test('a peer is unserved from the request of its state until one was opened
   assert.equal(box.isUnserved(other), false)
   box.wantedBy(nodeId(3), logIndex(7))
   box.logNeeds([])
-  assert.equal(box.isUnserved(nodeId(3)), false, 'it follows no more')
+  assert.equal(box.isUnserved(nodeId(3)), false, 'it is not a follower any more')
 })
 
-void test('the log is kept for a state as it is sent, and then until its peer has made up for the time that took', async () => {
+void test('the log is kept from a snapshot on while it is sent, and until its peer caught up with the time of the transfer', async () => {
   const { box, needs } = outbox()
   const [delivered, failed] = [new Deferred<void>(), new Deferred<void>()]
   const pulled: (() => Promise<Uint8Array | null>)[] = []
@@ -104,7 +104,7 @@ void test('the log is kept for a state as it is sent, and then until its peer ha
   }
   const [one, two] = [follower(2, 3, 'snapshot'), follower(3, 4, 'snapshot')]
   box.wanted(one.id)
-  assert.deepEqual(box.logNeeds([one]), [], 'nobody knows yet where it stands')
+  assert.deepEqual(box.logNeeds([one]), [], 'its index is not known yet')
   box.take({ kind: 'source-opened', stream: 1, snapshot: at(10) })
   box.wanted(two.id)
   box.take({ kind: 'source-opened', stream: 2, snapshot: at(12) })
@@ -122,17 +122,17 @@ void test('the log is kept for a state as it is sent, and then until its peer ha
   assert.deepEqual(box.logNeeds([one, two]), [{ from: 10, stateBytes: 700 }])
   assert.deepEqual(box.logNeeds([follower(2, 29, 'replicate')]), [{ from: 29, stateBytes: 700 }])
   assert.deepEqual(box.logNeeds([follower(2, 30, 'replicate')]), [{ from: 30, stateBytes: 0 }])
-  assert.deepEqual(box.logNeeds([]), [], 'it leads no more')
-  assert.deepEqual(box.logNeeds([follower(2, 3, 'probe')]), [{ from: 3, stateBytes: 0 }], 'another reign')
+  assert.deepEqual(box.logNeeds([]), [], 'it does not lead any more')
+  assert.deepEqual(box.logNeeds([follower(2, 3, 'probe')]), [{ from: 3, stateBytes: 0 }], 'another term')
 })
 
-void test('who found no place gets the next one, before a peer whose stream just broke', async () => {
+void test('a peer that waits for a stream gets the next one, before a peer whose stream just broke', async () => {
   const { box, needs, posted, reports } = outbox()
   const broken: (() => void)[] = []
   needs.transport.sendSnapshot = () =>
     new Promise((_resolve, reject) => broken.push(() => reject(new Error('the link broke'))))
   const [one, two, three, four] = [other, nodeId(3), nodeId(4), nodeId(5)]
-  // The core asks again as soon as it hears that a stream broke.
+  // The core requests again as soon as a stream broke.
   let asked = 0
   needs.report = (peer, outcome) => {
     reports.push(`${outcome} ${peer}`)
@@ -153,14 +153,14 @@ void test('who found no place gets the next one, before a peer whose stream just
   assert.deepEqual(opened(), [1, 2])
   broken[0]?.()
   await settled()
-  // The third's, of which the core knows nothing; the first found no place any more.
+  // The stream of the third was not requested by the core; the first found no free stream any more.
   assert.deepEqual(opened(), [1, 2, 3])
   assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 3, atLeast: logIndex(7) })
   assert.deepEqual(reports.slice(0, 3), ['failed 5', 'failed 2', 'failed 2'])
   broken[1]?.()
   await settled()
   assert.deepEqual(posted.at(-1), { kind: 'source-open', stream: 4, atLeast: null })
-  // It broke before it began: the core of the next term asks anew, if it does.
+  // It broke before it began: the core of the next term requests again if it needs to.
   needs.term = term(5)
   box.take({ kind: 'source-failed', stream: 3, cause: 'disk' })
   assert.deepEqual(opened(), [1, 2, 3, 4])
@@ -173,7 +173,7 @@ function inbox(staged: (message: Message) => void) {
     self,
     commit: noIndex,
     stateWanted: null as LogIndex | null,
-    /** What `beginLogBehind` says. */
+    /** The result of `beginLogBehind`. */
     answer: 'begun' as 'begun' | 'later' | 'never',
     beginLogBehind: (snapshot: SnapshotMeta) => {
       begun.push(snapshot)
@@ -189,14 +189,14 @@ function inbox(staged: (message: Message) => void) {
 
 const header = { from: other, to: self, term: term(4), purpose: 'catch-up' } as const
 
-void test('a state whose place a newer stream took in the very turn it was staged is not offered', async () => {
+void test('a staged snapshot that a newer stream replaced in the same turn is not offered to the core', async () => {
   const staged: Message[] = []
   const { posted, box } = inbox((message) => void staged.push(message))
   const opening = box.receive({ ...header, snapshot: at(10) })
   box.take({ kind: 'sink-taken', stream: 1 })
   const first = await opening
   const finished = first.finish().catch((cause: unknown) => String(cause))
-  // The last chunk is verified; in the same turn the sender, who gave up waiting, comes again.
+  // The last chunk is verified; in the same turn the sender, which timed out, opens a new stream.
   box.take({ kind: 'sink-taken', stream: 1 })
   void box.receive({ ...header, snapshot: at(12) })
   assert.match(String(await finished), /aborted/)
@@ -205,7 +205,7 @@ void test('a state whose place a newer stream took in the very turn it was stage
   assert.equal(posted.at(-1)?.kind, 'sink-open')
 })
 
-void test('what the core finds broken about a state ends the turn, not the stream', async () => {
+void test('an assertion of the core about a snapshot ends the turn, not the stream', async () => {
   const { box } = inbox(() => assert.fail('a term has one leader'))
   const opening = box.receive({ ...header, snapshot: at(10) })
   box.take({ kind: 'sink-taken', stream: 1 })
@@ -217,7 +217,7 @@ void test('what the core finds broken about a state ends the turn, not the strea
   box.flush()
 })
 
-/** Brings a whole state to the box. */
+/** Passes a whole snapshot to the inbox. */
 async function stage(box: SnapshotInbox, wanted: Parameters<SnapshotInbox['receive']>[0]): Promise<void> {
   const opening = box.receive(wanted)
   box.take({ kind: 'sink-taken', stream: 1 })
@@ -228,7 +228,7 @@ async function stage(box: SnapshotInbox, wanted: Parameters<SnapshotInbox['recei
 
 const repair = { ...header, purpose: 'repair' } as const
 
-void test('a repair is taken only when it was asked for, from the index asked for on', async () => {
+void test('a repair snapshot is accepted only when it was requested, from the requested index on', async () => {
   const { box, needs } = inbox(() => undefined)
   needs.commit = logIndex(20)
   await assert.rejects(box.receive({ ...repair, snapshot: at(15) }), /did not request/)
@@ -238,7 +238,7 @@ void test('a repair is taken only when it was asked for, from the index asked fo
   await stage(box, { ...repair, snapshot: at(18) })
 })
 
-void test('a leader that takes this member for a laggard is told by the core how far it is', async () => {
+void test('the core reports the log index to a leader that sends an unneeded snapshot', async () => {
   const staged: Message[] = []
   const { box, needs, posted } = inbox((message) => void staged.push(message))
   needs.commit = logIndex(20)
@@ -257,7 +257,7 @@ void test('a leader that takes this member for a laggard is told by the core how
   )
 })
 
-void test('a repair within the log makes the log begin behind it, as soon as that can be, and is installed after', async () => {
+void test('a repair snapshot within the log makes the log begin after it as soon as possible, and is installed then', async () => {
   const staged: Message[] = []
   const { box, needs, begun, posted } = inbox((message) => void staged.push(message))
   needs.commit = logIndex(20)
@@ -266,7 +266,7 @@ void test('a repair within the log makes the log begin behind it, as soon as tha
   await stage(box, { ...repair, snapshot: at(18) })
   box.flush()
   box.turnEnded()
-  assert.deepEqual([staged, begun.length], [[], 1], 'the core has nothing to do with it')
+  assert.deepEqual([staged, begun.length], [[], 1], 'the core is not involved')
   needs.answer = 'begun'
   box.turnEnded()
   box.turnEnded()
@@ -281,7 +281,7 @@ void test('a repair within the log makes the log begin behind it, as soon as tha
   await again
 })
 
-void test('a repair beyond the log is offered to the core, and taken by the log when the core has no use for it', async () => {
+void test('a repair snapshot beyond the log is offered to the core, and to the log if the core does not take it', async () => {
   const staged: Message[] = []
   const { box, needs, begun } = inbox((message) => void staged.push(message))
   needs.commit = logIndex(10)
@@ -297,14 +297,14 @@ void test('a repair beyond the log is offered to the core, and taken by the log 
   )
 })
 
-void test('a repair that waits for the log gives way to the state of a later leader, and of nobody else', async () => {
+void test('a waiting repair snapshot is replaced only by one of a later leader', async () => {
   const { box, needs, begun, posted } = inbox(() => undefined)
   needs.commit = logIndex(10)
   needs.stateWanted = logIndex(10)
   await stage(box, { ...repair, snapshot: at(18) })
   box.flush()
-  // This member knows a later term by now, so the core had no use for it; and the entries up to it
-  // never come.
+  // This member knows a later term by now, so the core did not use it; and the entries up to it
+  // never arrive.
   needs.answer = 'later'
   box.turnEnded()
   for (const purpose of ['repair', 'catch-up'] as const)
@@ -312,12 +312,12 @@ void test('a repair that waits for the log gives way to the state of a later lea
   const later = box.receive({ ...header, term: term(5), snapshot: at(30) })
   assert.equal(posted.at(-1)?.kind, 'sink-open')
   box.turnEnded()
-  assert.equal(begun.length, 1, 'the one that was replaced is not there any more')
+  assert.equal(begun.length, 1, 'the replaced one does not exist any more')
   box.take({ kind: 'sink-taken', stream: 2 })
   await later
 })
 
-void test('a state that a peer asked for ends without a word to the core, unless the core waits too', async () => {
+void test('a snapshot that a peer requested is reported to the core only if the core waits too', async () => {
   const { box, sent, reports } = outbox()
   box.wantedBy(other, logIndex(9))
   box.wantedBy(other, logIndex(9))
@@ -332,5 +332,5 @@ void test('a state that a peer asked for ends without a word to the core, unless
   box.wanted(other)
   box.take({ kind: 'source-opened', stream: 2, snapshot: at(10) })
   await settled()
-  assert.deepEqual(reports, ['failed 2'], 'the core asks again')
+  assert.deepEqual(reports, ['failed 2'], 'the core requests again')
 })

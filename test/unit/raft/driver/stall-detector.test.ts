@@ -1,12 +1,15 @@
 /*
- * Goal: a leader gives way when its own threads stand still, and not because the whole process
- * did.
+ * Goal: a leader transfers leadership when its own threads are stalled, and not when the whole
+ * process was.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StallTimer, StallDetector } from '../../../../raft/driver/stall-detector.ts'
 
-/** Looks every 10 ms from `from` on, and gives way when asked to. @returns when it gave way */
+/**
+ * Checks every 10 ms from `from` on, and records an attempt when triggered. @returns the times of
+ * attempts
+ */
 function looks(
   watch: StallDetector,
   span: { readonly from: number; readonly to: number },
@@ -24,25 +27,25 @@ function looks(
 
 const limits = { stallMsMax: 3000, stallCooldownMs: 30_000 }
 
-void test('a write that is not durable after three seconds ends the reign', () => {
+void test('a write that is not durable after three seconds triggers a transfer', () => {
   const [at, ...more] = looks(new StallDetector(limits), { from: 0, to: 20_000 }, { writing: 0 })
   assert.ok(at !== undefined && at >= 2_900 && at <= 3_100)
   assert.deepEqual(more, [], 'and only once within the cooldown')
 })
 
-void test('so does an api thread that applies nothing', () => {
+void test('an api thread that applies nothing for three seconds triggers a transfer', () => {
   assert.equal(looks(new StallDetector(limits), { from: 0, to: 4_000 }, { applying: 0 }).length, 1)
 })
 
-void test('who could not give way is asked again at once, not after the cooldown', () => {
+void test('without an attempt the next check triggers again, without a cooldown', () => {
   const watch = new StallDetector(limits)
   const owed = { writingSinceMs: 0, applyingSinceMs: null }
   let asked = 0
   for (let now = 0; now <= 4_000; now += 10) if (watch.stalled(now, owed)) asked++
-  assert.ok(asked > 90, `asked ${asked} times`)
+  assert.ok(asked > 90, `triggered ${asked} times`)
 })
 
-void test('idleness and short waits are no stall', () => {
+void test('idleness and short waits are not a stall', () => {
   const watch = new StallDetector(limits)
   assert.deepEqual(looks(watch, { from: 0, to: 10_000 }, {}), [])
   for (let from = 10_000; from < 40_000; from += 1_000) {
@@ -50,18 +53,18 @@ void test('idleness and short waits are no stall', () => {
   }
 })
 
-void test('a pause of the whole process counts for nothing', () => {
+void test('a pause of the whole process does not count', () => {
   const watch = new StallDetector(limits)
   assert.deepEqual(looks(watch, { from: 0, to: 100 }, { writing: 0 }), [])
   assert.deepEqual(looks(watch, { from: 60_000, to: 60_200 }, { writing: 0 }), [])
 })
 
-void test('who answers, however slowly, does not stand still; who owed nothing for long owes from now on', () => {
+void test('slow progress is not a stall, and pending work counts from its begin only', () => {
   const debt = new StallTimer()
   assert.equal(debt.sinceMs, null)
   debt.start(1000)
   debt.start(1400)
-  assert.equal(debt.sinceMs, 1000, 'more work does not begin the wait anew')
+  assert.equal(debt.sinceMs, 1000, 'more work does not restart the timer')
   debt.stop(1900, true)
   assert.equal(debt.sinceMs, 1900)
   debt.stop(2800, false)

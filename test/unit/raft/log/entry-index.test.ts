@@ -1,6 +1,8 @@
 /*
- * Goal: every live entry has exactly the place it was last given, however the log grew and was cut.
- * Method: random puts, cuts and resets against a plain map, across several sizes of the arrays.
+ * Goal: every live entry has exactly the place that it was last given, however the log grew and was
+ * compacted.
+ * Method: random puts, compactions and resets against a plain map, across several sizes of the
+ * arrays.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +12,7 @@ import { logIndex } from '../../../../raft/core/types.ts'
 import { EntryIndex } from '../../../../raft/log/entry-index.ts'
 import type { EntryPlace } from '../../../../raft/log/entry-index.ts'
 
-void test('places agree with a map through growth, replacement, cuts and resets', () => {
+void test('places agree with a map through growth, replacement, compactions and resets', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = new SeededRandom(seed)
     const index = new EntryIndex(logIndex(1))
@@ -50,7 +52,7 @@ void test('places agree with a map through growth, replacement, cuts and resets'
   }
 })
 
-void test('an index that never had a place, or lost it, has none', () => {
+void test('an index without a place is not found', () => {
   const index = new EntryIndex(logIndex(5))
   const place = { segment: 1, offset: 2, length: 3, seed: 4 }
   index.put(logIndex(5), place)

@@ -1,7 +1,8 @@
 /*
- * Goal: the real disk keeps the log through kill -9, and says in one line what the system refused.
- * Method: temporary folders; a process that is killed while it appends; /dev/full for a disk
- * without room.
+ * Goal: the real disk keeps the log through kill -9, and reports errors of the operating system in
+ * one line.
+ * Method: temporary directories; a process that is killed while it appends; /dev/full as a full
+ * disk.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -34,7 +35,7 @@ function failsWith(code: string, words: RegExp, action: () => unknown): void {
   })
 }
 
-/** Directories whose entries were made durable while `action` ran. */
+/** Returns the directories whose entries were made durable while `action` ran. */
 function syncedWhile(t: TestContext, action: () => void): readonly string[] {
   const paths = new Map<number, string>()
   const synced: string[] = []
@@ -58,7 +59,7 @@ function syncedWhile(t: TestContext, action: () => void): readonly string[] {
   return synced
 }
 
-void test('a directory that is made has its place in every directory above it for good', (t) => {
+void test('a created directory is made durable in all its parent directories', (t) => {
   const root = folder(t)
   const made = syncedWhile(t, () => new FileDisk(join(root, 'member', 'log')))
   assert.deepEqual([...made].sort(), [root, join(root, 'member')])
@@ -72,7 +73,7 @@ void test('a directory that is made has its place in every directory above it fo
   ])
 })
 
-void test('reads end where the file ends, writes extend it', (t) => {
+void test('reads end at the end of the file, writes extend it', (t) => {
   const disk = new FileDisk(join(folder(t), 'log'))
   const file = disk.open('a', 'create')
   file.write(3, new Uint8Array([1, 2, 3]))
@@ -92,7 +93,7 @@ void test('reads end where the file ends, writes extend it', (t) => {
   assert.deepEqual(disk.list(), [])
 })
 
-void test('files and directory are for their owner only', (t) => {
+void test('files and directory are accessible to their owner only', (t) => {
   const directory = join(folder(t), 'log')
   const disk = new FileDisk(directory)
   disk.open('a', 'create').close()
@@ -100,7 +101,7 @@ void test('files and directory are for their owner only', (t) => {
   assert.equal(statSync(join(directory, 'a')).mode & 0o777, 0o600)
 })
 
-void test('what the system refuses is named in one line', (t) => {
+void test('errors of the operating system are reported in one line', (t) => {
   const directory = folder(t)
   const disk = new FileDisk(directory)
   failsWith('io', /cannot open .*nothing.*ENOENT/, () => disk.open('nothing', 'existing'))
@@ -155,7 +156,7 @@ function killedAppender(directory: string, afterLines: number): Promise<number> 
   })
 }
 
-void test('kill -9 takes no entry whose append returned', async (t) => {
+void test('kill -9 loses no entry whose append returned', async (t) => {
   const directory = folder(t)
   const disk = new FileDisk(directory)
   for (const afterLines of [50, 400, 1000]) {
@@ -167,10 +168,10 @@ void test('kill -9 takes no entry whose append returned', async (t) => {
     assert.deepEqual(contents(wal), expected)
     wal.close()
   }
-  assert.ok(disk.list().length > 1, 'it went through several segments')
+  assert.ok(disk.list().length > 1, 'the log spans several segments')
 })
 
-void test('a cut gives room back on the real disk', (t) => {
+void test('a compaction frees space on the real disk', (t) => {
   const disk = new FileDisk(folder(t))
   const wal = Wal.open({ disk, random: new SeededRandom(1), segmentBytes: 10_000 })
   for (let index = 1; index < 2000; index += 20) wal.append([write(commands(index, index + 19, 1))])

@@ -1,7 +1,7 @@
 /*
- * Goal: what is on a disk today can be read tomorrow.
- * Method: the bytes of a small log are pinned; who changes them raises `formatVersion` and keeps
- * reading the old ones. Configurations that are none are refused.
+ * Goal: logs on disk today stay readable.
+ * Method: the bytes of a small log are pinned; a change of them raises `formatVersion` and keeps
+ * reading the old ones. Invalid configurations are refused.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -23,7 +23,7 @@ import {
 } from '../../../conformance/log-store.ts'
 import { SimulatedDisk } from '../../../simulation/disk.ts'
 
-void test('the bytes of format 2 are these', () => {
+void test('the bytes of format 2 do not change', () => {
   assert.equal(formatVersion, 2)
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = Wal.open({ disk, random: new SeededRandom(2), segmentBytes: 4096 })
@@ -49,7 +49,7 @@ void test('the checksum is CRC-32 and continues', () => {
   assert.equal(checksum(text.subarray(4), checksum(text.subarray(0, 4), 0)), 0xcbf43926)
 })
 
-void test('names of segments sort as their numbers', () => {
+void test('segment names sort like their numbers', () => {
   const numbers = [1, 9, 10, 99, 100, 123_456_789_012]
   const names = numbers.map(segmentName)
   assert.deepEqual(names.toSorted(), names)
@@ -59,17 +59,17 @@ void test('names of segments sort as their numbers', () => {
   }
 })
 
-void test('a configuration of the days before members were added reads as one of founders', () => {
+void test('a configuration without the fields of added members decodes as one of founders', () => {
   const old =
     '{"voters":[1],"votersOutgoing":null,"learners":[],"learnersNext":[],"autoLeave":false,"members":[{"id":1,' +
     '"name":"n1","role":"voter","wantedRole":"voter","peerAddress":"n1.example:7443",' +
     '"clientAddress":"n1.example:6443","version":"0.1.0","featureLevel":1}]}'
   const bytes = new TextEncoder().encode(old)
   assert.deepEqual(decodeConfiguration(bytes), configurationOf(1))
-  assert.deepEqual(encodeConfiguration(configurationOf(1)), bytes, 'and is still written so')
+  assert.deepEqual(encodeConfiguration(configurationOf(1)), bytes, 'and is still encoded the same')
 })
 
-void test('what is known of a member that was added comes back', () => {
+void test('the fields of an added member survive encoding', () => {
   const [member] = configurationOf(1).members
   assert.ok(member)
   const added = { ...member, replaces: nodeId(7), addedMs: 1_790_000_000_000 }
@@ -86,7 +86,7 @@ void test('what is known of a member that was added comes back', () => {
   }
 })
 
-void test('a configuration comes back as it was, and what is none is refused', () => {
+void test('a configuration survives encoding, and invalid ones are refused', () => {
   const configuration = { ...configurationOf(1, 2, 2 ** 53 - 1), votersOutgoing: configurationOf(1).voters }
   assert.deepEqual(decodeConfiguration(encodeConfiguration(configuration)), configuration)
   const spoil: readonly ((value: Record<string, unknown>) => void)[] = [

@@ -1,7 +1,7 @@
 /*
- * Goal: the log thread's actor answers every message, groups what came together and fails once,
- * loudly.
- * Method: an actor on a log in memory (or one on a failing simulated disk) behind direct channels.
+ * Goal: the log actor answers every message, groups writes that arrived together, and reports a
+ * failure once.
+ * Method: an actor on a log in memory (or on a failing simulated disk) with direct channels.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,13 +76,13 @@ class CountingLog extends MemoryLog {
 
 const asMessage = (ticket: number, one: LogWrite): RaftToLog => ({ kind: 'write', ticket, ...one })
 
-void test('the first word is what was found', async () => {
+void test('the first message contains the recovered log', async () => {
   const bench = new Bench(new MemoryLog())
   await bench.settle()
   assert.deepEqual(bench.toRaft, [{ kind: 'opened', recovered: new MemoryLog().recovered }])
 })
 
-void test('writes of one turn are one group, answered by the last ticket', async () => {
+void test('writes of one turn are one group, acknowledged by the last ticket', async () => {
   const store = new CountingLog()
   const bench = new Bench(store)
   bench.raft.post(asMessage(1, write(commands(1, 3, 1))))
@@ -99,7 +99,7 @@ void test('writes of one turn are one group, answered by the last ticket', async
   assert.equal(bench.prepared, 3)
 })
 
-void test('messages are served in the order they came', async () => {
+void test('messages are handled in order', async () => {
   const store = new CountingLog()
   const bench = new Bench(store)
   bench.raft.post(asMessage(1, write(commands(1, 5, 1))))
@@ -120,7 +120,7 @@ void test('messages are served in the order they came', async () => {
   ])
 })
 
-void test('readers get what they ask for, at most the bytes they grant, or why not', async () => {
+void test('readers get the requested entries, at most the bytes that they allow, or a reason', async () => {
   const bench = new Bench(new MemoryLog())
   bench.raft.post(asMessage(1, write(commands(1, 9, 1))))
   await bench.settle()
@@ -135,7 +135,7 @@ void test('readers get what they ask for, at most the bytes they grant, or why n
   ])
 })
 
-void test('a failure is told to both neighbours, once, and nothing is answered after it', async () => {
+void test('a failure is sent to both other threads once, and nothing is answered after it', async () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const bench = new Bench(Wal.open({ disk, random: new SeededRandom(2) }))
   await bench.settle()
@@ -153,7 +153,7 @@ void test('a failure is told to both neighbours, once, and nothing is answered a
   assert.deepEqual(bench.toApi, [failed])
 })
 
-void test('stop closes the log and is the last word', async () => {
+void test('stop closes the log, and stopped is the last message', async () => {
   const bench = new Bench(new MemoryLog())
   bench.raft.post(asMessage(1, write(commands(1, 3, 1))))
   bench.raft.post({ kind: 'stop' })

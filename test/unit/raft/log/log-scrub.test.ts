@@ -1,7 +1,7 @@
 /*
- * Goal: a byte that changes under an open log is found by one pass, and the log is written anew
- * without it while it runs; a log that is whole is never accused, whatever is written to it
- * meanwhile.
+ * Goal: a byte that changes under an open log is found by one pass, and the log is rewritten
+ * without it while it runs; an intact log is never reported as damaged, whatever is written to it
+ * during a pass.
  * Method: random and small logs on a simulated disk, bytes changed while they are open, the scrub a
  * turn at a time.
  */
@@ -32,7 +32,7 @@ function findings(wal: Wal, bytesMax: number): readonly string[] {
   return found
 }
 
-void test('a log that is written to, cut and replaced while it is scrubbed has no damage', () => {
+void test('a log that is written, compacted and replaced during a scrub has no damage', () => {
   let passes = 0
   for (let seed = 1; seed <= 40; seed++) {
     const random = new SeededRandom(seed)
@@ -63,7 +63,7 @@ void test('a log that is written to, cut and replaced while it is scrubbed has n
   assert.ok(passes > 40, `${passes} passes`)
 })
 
-void test('any byte that changes in what was written is found', () => {
+void test('any changed byte in the written part is found', () => {
   const disk = smallLog('killed')
   const wal = openSmallWal(disk)
   const used = new Map(wal.scrubbed().map(({ name, end }) => [name, end]))
@@ -110,7 +110,7 @@ function bench() {
 
 const base = { index: logIndex(10), term: term(1), configuration: configurationOf(1, 2, 7) }
 
-void test('a damaged entry goes once the base has moved past it, and the log goes on', async () => {
+void test('damage disappears once the base has moved past it, and the log continues', async () => {
   const { disk, wal, notices, wait, corrupt, scrub } = bench()
   corrupt(1, 1600)
   const { hardState, lastIndex } = wal.recovered
@@ -135,7 +135,7 @@ void test('a damaged entry goes once the base has moved past it, and the log goe
   assert.deepEqual({ ...hardState, commit: 0 }, { ...hard(3, 1, 0) })
 })
 
-void test('the last vote, damaged while the log is open, is written anew', async () => {
+void test('a damaged last vote is rewritten while the log is open', async () => {
   const { disk, wal, notices, wait, scrub } = bench()
   const name =
     disk

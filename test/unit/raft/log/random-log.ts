@@ -11,13 +11,13 @@ export type LogOperation =
   | { readonly kind: 'append'; readonly writes: readonly LogWrite[] }
   | { readonly kind: 'cut'; readonly base: SnapshotMeta }
 
-/** Everything a log promises to keep. */
+/** Returns everything that a log has to keep. */
 export function stateOf(store: LogStore): unknown {
-  // How many bytes records have is each store's own.
+  // The size of records differs between the stores.
   return { ...store.recovered, logId: '', bytes: 0, repaired: null, entries: contents(store) }
 }
 
-/** What a log in memory would find after a restart. */
+/** Returns what a log in memory would recover after a restart. */
 export function modelState(model: MemoryLog): unknown {
   return stateOf(new MemoryLog(model))
 }
@@ -27,12 +27,12 @@ export function perform(store: LogStore, operation: LogOperation): void {
   else store.compact(operation.base)
 }
 
-/** Segments of a few groups, so that every test crosses their borders. */
+/** Small segments of a few groups, so that every test crosses their borders. */
 export function openTinyWal(disk: SimulatedDisk): Wal {
   return Wal.open({ disk, random: new SeededRandom(99), segmentBytes: 6 * 1024, aheadBytes: 3 * 1024 })
 }
 
-/** Draws what a member might do next to a log that is as `model` says. */
+/** Draws an operation that a member might perform on a log like `model`. */
 export function drawOperation(random: SeededRandom, model: MemoryLog): LogOperation {
   const { base, lastIndex, lastTerm, termRuns } = new MemoryLog(model).recovered
   if (lastIndex > base.index && random.chance(0.2)) {
@@ -68,7 +68,7 @@ function drawEntry(random: SeededRandom, index: number, at: number): Entry {
   const place = { index: logIndex(index), term: term(at) }
   if (random.chance(0.1)) return { ...place, kind: 'empty' }
   if (random.chance(0.1)) return { ...place, kind: 'configuration', configuration: drawConfiguration(random) }
-  // Long runs of zeros are what an interrupted write looks like, so the data must have them too.
+  // An interrupted write contains long runs of zeros, so the data must contain them too.
   const data = random.bytes(random.below(1500))
   if (random.chance(0.4)) data.fill(0, random.below(data.length + 1))
   return { ...place, kind: 'command', data }

@@ -18,8 +18,8 @@ export function openSmallWal(disk: SimulatedDisk): Wal {
 }
 
 /**
- * Three segments; entries of text, of zeros, of one lonely byte among zeros, and one as long as
- * puts the end of its group on the border of a sector.
+ * Three segments; entries of text, of zeros, of one byte among zeros, and one that makes its group
+ * end on the border of a sector.
  */
 export function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
   const disk = new SimulatedDisk(new SeededRandom(1))
@@ -37,7 +37,7 @@ export function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
     wal.append([write([entry(index, 1)], hard(1, 2, index - 1))])
     wal.prepare()
   }
-  // Votes are the last word of both logs, so that a lost tail is a lost vote.
+  // Votes are the last records of both logs, so that a lost tail is a lost vote.
   wal.append([write([], hard(2, 3, 10))])
   wal.append([write([entry(11, 2)], hard(3, 1, 10))])
   if (end === 'closed') wal.close()

@@ -1,11 +1,10 @@
 /*
- * Goal: whatever was promised durable is there after any crash, and a write that was interrupted is
- * there whole or not at all.
- * Method: random operations on a simulated disk that loses unsynced writes, with the process ended
- * at every step of every operation and of every recovery; the log in memory says what should be
- * found.
+ * Goal: everything acknowledged as durable is present after any crash, and an interrupted write is
+ * present completely or not at all.
+ * Method: random operations on a simulated disk that loses unsynced writes, with a crash at every
+ * step of every operation and of every recovery; a log in memory is the reference.
  *
- * A failure names its seed; `SEED=<n> node --test dist/test/unit/raft/log/wal-crash.test.js`
+ * A failure prints its seed; `SEED=<n> node --test dist/test/unit/raft/log/wal-crash.test.js`
  * repeats it alone.
  */
 import assert from 'node:assert/strict'
@@ -54,7 +53,7 @@ void test('without crashes the log on disk and the log in memory agree after eve
   })
 })
 
-/** Runs until the disk ends the process. @returns the wal, or null when it ended */
+/** Runs until the disk crashes the process. @returns the result, or null after a crash */
 function untilCrash<T>(action: () => T): T | null {
   try {
     return action()
@@ -78,7 +77,7 @@ function recoverThroughCrashes(disk: SimulatedDisk, random: SeededRandom): Wal {
   }
 }
 
-void test('after a crash at any step of any operation everything promised is there, nothing is halved', () => {
+void test('after a crash at any step of any operation everything acknowledged is present, and no write is partial', () => {
   let crashes = 0
   let repairs = 0
   forSeeds(60, (seed) => {
@@ -132,7 +131,7 @@ void test('the first segment may be interrupted too', () => {
   })
 })
 
-void test('after a failed sync or write the log is dead, and opened anew it holds everything promised', () => {
+void test('after a failed sync or write the log is dead, and after a restart it has everything acknowledged', () => {
   forSeeds(60, (seed) => {
     const random = new SeededRandom(seed)
     const disk = new SimulatedDisk(random.fork())
@@ -167,7 +166,7 @@ void test('after a failed sync or write the log is dead, and opened anew it hold
   })
 })
 
-void test('a write that failed and was found whole is made durable before it is believed', () => {
+void test('a failed write that was found complete is made durable before it is used', () => {
   const disk = new SimulatedDisk(new SeededRandom(5))
   const random = new SeededRandom(6)
   const model = new MemoryLog()

@@ -1,6 +1,6 @@
 /*
- * Goal: no byte that is not as it was written is ever handed out; what is lost is refused by name.
- * Method: spoil a log on a simulated disk, byte by byte, sector by sector, file by file, and open
+ * Goal: no changed byte is ever returned; losses are refused by name.
+ * Method: corrupt a log on a simulated disk, byte by byte, sector by sector, file by file, and open
  * it.
  */
 import assert from 'node:assert/strict'
@@ -25,7 +25,7 @@ import { openTinyWal, stateOf } from './random-log.ts'
 
 const last = 30
 
-/** A log of several segments, the last of which holds several groups and zeros behind them. */
+/** A log of several segments; the last one has several groups, followed by zeros. */
 function smallLog(): SimulatedDisk {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openTinyWal(disk)
@@ -78,7 +78,7 @@ function refuses(disk: SimulatedDisk, code: LogErrorCode, ...texts: readonly str
 }
 
 /**
- * Start and end of the last group's bytes, found by writing it. The process was killed behind it.
+ * Returns start and end of the last group, found by writing it. The process was killed after it.
  */
 function withLastGroup(): { disk: SimulatedDisk; name: string; start: number; end: number; before: unknown } {
   const disk = new SimulatedDisk(new SeededRandom(3))
@@ -96,12 +96,12 @@ function withLastGroup(): { disk: SimulatedDisk; name: string; start: number; en
   return { disk, name, start, end: start + bodyEndOf(now.subarray(start)), before }
 }
 
-/** Where the records and the mark of a group end: padding says nothing. */
+/** Returns the end of the records and the mark of a group: padding has no content. */
 function bodyEndOf(group: Uint8Array): number {
   return groupHeaderBytes + new DataView(group.buffer, group.byteOffset).getUint32(12, true)
 }
 
-void test('a write that ends at any byte is taken away whole, and the log goes on', () => {
+void test('a write that ends at any byte is removed completely, and the log continues', () => {
   const { disk, name, start, end, before } = withLastGroup()
   for (let cut = start; cut < end; cut++) {
     const torn = spoiled(disk, name, (bytes) => bytes.fill(0, cut))
@@ -117,7 +117,7 @@ void test('a write that ends at any byte is taken away whole, and the log goes o
   }
 })
 
-void test('a write of which any sectors are missing is taken away whole', () => {
+void test('a write with any missing sectors is removed completely', () => {
   const { disk, name, start, end, before } = withLastGroup()
   const sectors = Math.ceil((end - start) / sectorBytes)
   assert.ok(sectors >= 2 && start % sectorBytes === 0)
@@ -134,7 +134,7 @@ void test('a write of which any sectors are missing is taken away whole', () => 
   }
 })
 
-void test('a file that ends early is a write that ended early', () => {
+void test('a truncated file is treated as an interrupted write', () => {
   const { disk, name, start, end, before } = withLastGroup()
   for (const length of [start, start + 1, start + 600, end - 1]) {
     const torn = disk.copy(new SeededRandom(2))
@@ -143,7 +143,7 @@ void test('a file that ends early is a write that ended early', () => {
   }
 })
 
-void test('a flipped bit anywhere is refused, or lay where nothing is', () => {
+void test('a flipped bit anywhere is refused, or is in an unused part', () => {
   const disk = smallLog()
   const whole = stateOf(openTinyWal(disk.copy(new SeededRandom(2))))
   const random = new SeededRandom(7)
@@ -170,7 +170,7 @@ void test('a flipped bit anywhere is refused, or lay where nothing is', () => {
   assert.ok(refused > 2_000)
 })
 
-void test('a flipped bit in a last write that has sectors of zeros is no interrupted write', () => {
+void test('a flipped bit in a last write with zero sectors is not an interrupted write', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = Wal.open({ disk, random: new SeededRandom(4) })
   wal.append([write(commands(1, 3, 1))])
@@ -191,7 +191,7 @@ void test('a flipped bit in a last write that has sectors of zeros is no interru
   }
 })
 
-void test('a zeroed sector under a later write is damage, not an interrupted write, and is left as found', () => {
+void test('a zeroed sector before a later write is damage, not an interrupted write, and nothing is changed', () => {
   const disk = smallLog()
   const names = segmentsOf(disk)
   for (const name of [names[0] ?? '', names.at(-1) ?? '']) {
@@ -213,7 +213,7 @@ function groupStarts(bytes: Uint8Array): readonly number[] {
   return sectors.filter((at) => view.getUint32(at, true) === groupMagic)
 }
 
-void test('a write of a copy of this log that went another way is refused', () => {
+void test('a write of a diverged copy of this log is refused', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = Wal.open({ disk, random: new SeededRandom(4) })
   wal.append([write(commands(1, 3, 1))])
@@ -237,7 +237,7 @@ void test('a write of a copy of this log that went another way is refused', () =
   )
 })
 
-void test('writes that changed places are refused, though each is intact', () => {
+void test('exchanged writes are refused, although each is intact', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = Wal.open({ disk, random: new SeededRandom(4) })
   for (let index = 1; index <= 3; index++) wal.append([write([command(index, 1, 'same size')])])
@@ -255,7 +255,7 @@ void test('writes that changed places are refused, though each is intact', () =>
   )
 })
 
-void test('a later group in the place of the head is refused, though it is intact', () => {
+void test('a later group in the place of the head is refused, although it is intact', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openTinyWal(disk)
   wal.append([write(commands(1, 3, 1), hard(1, 2, 3))])
@@ -265,7 +265,7 @@ void test('a later group in the place of the head is refused, though it is intac
   const name = lastSegment(disk)
   const groups = groupsIn(disk.contents(name))
   assert.equal(groups.length, 4)
-  // Head, entries, cut, entries: from the cut on it would be a log without a vote.
+  // Head, entries, compaction, entries: from the compaction on it would be a log without a vote.
   const misplaced = spoiled(disk, name, (bytes) => {
     const moved = bytes.slice(groups[2])
     bytes.fill(0, sectorBytes)
@@ -274,7 +274,7 @@ void test('a later group in the place of the head is refused, though it is intac
   refuses(misplaced, 'damaged', name, 'head')
 })
 
-/** Where each group of a segment begins. */
+/** Returns the offsets of the groups of a segment. */
 function groupsIn(bytes: Uint8Array): readonly number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const found: number[] = []
@@ -284,7 +284,7 @@ function groupsIn(bytes: Uint8Array): readonly number[] {
   return found
 }
 
-void test('rot under a running log is seen by the read', () => {
+void test('corruption of an open log is detected on read', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = Wal.open({ disk, random: new SeededRandom(4) })
   wal.append([write(commands(1, 3, 1))])
@@ -309,7 +309,7 @@ void test('a missing segment is named, wherever it is', () => {
   }
 })
 
-void test('segments a cut had removed may come back', () => {
+void test('segments that a compaction had removed may reappear', () => {
   const disk = smallLog()
   const names = segmentsOf(disk)
   const copy = disk.copy(new SeededRandom(2))
@@ -324,7 +324,7 @@ void test('segments a cut had removed may come back', () => {
   assert.ok(!copy.list().includes(first))
 })
 
-void test("somebody else's file, another log's segment and a later format are refused by name", () => {
+void test('a foreign file, a segment of another log and a later format are refused by name', () => {
   const disk = smallLog()
   const names = segmentsOf(disk)
   const [, second = ''] = names

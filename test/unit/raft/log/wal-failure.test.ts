@@ -1,6 +1,6 @@
 /*
- * Goal: a log that failed once promises nothing any more, even on a disk that is well again.
- * Method: one sync or write of the simulated disk fails; then the disk heals.
+ * Goal: a log that failed once acknowledges nothing afterwards, even on a disk that works again.
+ * Method: one sync or write of the simulated disk fails; then the disk works again.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,14 +21,14 @@ function write(index: number): LogWrite {
 }
 
 for (const operation of ['sync', 'write'] as const) {
-  void test(`behind a ${operation} that failed nothing more is written`, () => {
+  void test(`after a failed ${operation} nothing more is written`, () => {
     const disk = new SimulatedDisk(new SeededRandom(1))
     const log = Wal.open({ disk, random: new SeededRandom(2) })
     log.append([write(1)])
     disk.fail(operation, 'io')
     assert.throws(() => log.append([write(2)]), { code: 'io' })
-    // The kernel may have dropped the page and called it clean: the next sync would succeed and
-    // mean nothing.
+    // The kernel may have dropped the page and marked it clean: the next sync would succeed without
+    // effect.
     disk.heal()
     assert.throws(() => log.append([write(2)]), { code: 'dead' })
     assert.throws(() => log.compact({ ...log.recovered.base, index: logIndex(1), term: term(1) }), {
@@ -37,7 +37,7 @@ for (const operation of ['sync', 'write'] as const) {
   })
 }
 
-void test('a disk without room for zeros ahead ends nothing, and a cut makes room for them', () => {
+void test('a full disk is no error for zeros written ahead, and a compaction frees space for them', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const log = Wal.open({ disk, random: new SeededRandom(2), aheadBytes: 4096 })
   log.append([write(1)])
@@ -56,7 +56,7 @@ void test('a disk without room for zeros ahead ends nothing, and a cut makes roo
   assert.deepEqual([again.recovered.base.index, again.recovered.lastIndex], [1, 2])
 })
 
-void test('zeros ahead that the disk refuses for any other reason end the log', () => {
+void test('other errors of zeros written ahead are fatal', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const log = Wal.open({ disk, random: new SeededRandom(2), aheadBytes: 4096 })
   disk.fail('write', 'io')

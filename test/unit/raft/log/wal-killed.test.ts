@@ -1,6 +1,6 @@
 /*
- * Goal: a log whose process was killed, so that nothing tells where it ended, still tells damage
- * from an interrupted write.
+ * Goal: a log of a killed process, without an end mark, still distinguishes damage from an
+ * interrupted write.
  * Method: every sector of an earlier write is zeroed, and bytes of the last one are changed, one at
  * a time.
  */
@@ -49,7 +49,7 @@ function isRefused(disk: SimulatedDisk, name: string, change: (bytes: Uint8Array
   }
 }
 
-void test('a sector that vanished under later writes is damage: more is gone than a power cut takes', () => {
+void test('a lost sector before later writes is damage: a power failure does not cause it', () => {
   const { disk, name, groups } = killedLog()
   const last = groups.at(-1) ?? 0
   assert.ok(groups.length >= 4)
@@ -60,7 +60,7 @@ void test('a sector that vanished under later writes is damage: more is gone tha
   assert.deepEqual(taken, [])
 })
 
-void test('a byte that changed in the last write is damage: no power cut changes bytes', () => {
+void test('a changed byte in the last write is damage: a power failure does not cause it', () => {
   const { disk, name, groups } = killedLog()
   const start = groups.at(-1) ?? 0
   const taken: number[] = []

@@ -1,9 +1,9 @@
 /*
  * Goal: a damaged log is opened as it was, repaired to what it held, or refused; a vote or an entry
- * is never forgotten.
+ * is never lost silently.
  * Method: one small log of several segments on a simulated disk, bytes changed one at a time; each
- * opened with nothing given, with what a database holds, and with the entries of a peer; a repair
- * is ended at every step of it.
+ * opened without further data, with the metadata of a database, and with the entries of a peer;
+ * repairs are interrupted at every step.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,12 +18,12 @@ import { command, commands, configurationOf, contents, hard, write } from '../..
 import { SimulatedCrash, SimulatedDisk } from '../../../simulation/disk.ts'
 import { openSmallWal, smallLog, smallWalOptions, spoiled } from './small-log.ts'
 
-/** What may be given to a repair. */
+/** Data that is available for a repair. */
 type Help = { readonly covered: SnapshotMeta | null; readonly peer: readonly Entry[] }
 
 type Verdict = 'whole' | 'repaired' | 'refused'
 
-/** Everything a log promises, above the base it may begin with. */
+/** Returns everything that a log has to keep above the base that it may begin with. */
 function promisesOf(wal: Wal, above: LogIndex): unknown {
   const { hardState, lastIndex, lastTerm, termRuns, configurations } = wal.recovered
   const entries = contents(wal).filter(({ index }) => index > above)
@@ -47,7 +47,7 @@ function judge(disk: SimulatedDisk, help: Help, whole: Wal, what: string): Verdi
   } catch (cause) {
     assert.ok(cause instanceof LogError, `${what}: ${String(cause)}`)
     assert.doesNotMatch(cause.message, /\n/)
-    assert.equal(disk.steps, steps, `${what}: written to`)
+    assert.equal(disk.steps, steps, `${what}: can be written to`)
     return 'refused'
   }
   const { base, repaired } = wal.recovered
@@ -55,7 +55,7 @@ function judge(disk: SimulatedDisk, help: Help, whole: Wal, what: string): Verdi
   assert.ok(base.index <= expectedBase, `${what}: begins at ${base.index}`)
   assert.deepEqual(promisesOf(wal, base.index), promisesOf(whole, base.index), what)
   wal.close()
-  // A repaired log is a log as any other.
+  // A repaired log is an ordinary log.
   const again = openSmallWal(disk)
   assert.equal(again.recovered.repaired, null, what)
   assert.deepEqual(promisesOf(again, base.index), promisesOf(whole, base.index), what)
@@ -84,7 +84,7 @@ const helpers: Readonly<Record<string, (whole: Wal) => Help>> = {
   both: (whole) => ({ covered: metaAt(4, 1), peer: contents(whole) }),
 }
 
-/** @param every one of so many bytes is changed */
+/** @param every one of this many bytes is changed */
 function* changedBytes(disk: SimulatedDisk, every: number, seed: number): Generator<Damage> {
   const random = new SeededRandom(seed)
   for (const name of disk.list()) {
@@ -112,9 +112,9 @@ for (const end of ['closed', 'killed'] as const) {
   const disk = smallLog(end)
   const whole = wholeOf(disk)
 
-  void test(`${end}: a log with any byte changed is whole, repaired or refused`, () => {
+  void test(`${end}: a log with any byte changed is intact, repaired or refused`, () => {
     const all = Object.values(helpers)
-    // Half of the bytes of the one, some of the other, helped by one after the other.
+    // Half of the bytes with one kind of help, some with each of the others.
     const counts = tallyOf(
       changedBytes(disk, end === 'closed' ? 2 : 17, 5),
       (_, at) => (all[at % all.length] ?? assert.fail())(whole),
@@ -131,12 +131,12 @@ for (const end of ['closed', 'killed'] as const) {
     for (const helper of ['database', 'peer', 'both']) assert.ok((refused[helper] ?? most) < most / 3, helper)
   })
 
-  void test(`${end}: a log with zeroed, doubled or exchanged sectors is whole, repaired or refused`, () => {
+  void test(`${end}: a log with zeroed, duplicated or exchanged sectors is intact, repaired or refused`, () => {
     const random = new SeededRandom(9)
     const counts = { whole: 0, repaired: 0, refused: 0 }
     for (let round = 0; round < 250; round++) {
       const name = random.pick(segmentsOf(disk))
-      // What was in the place of the newest group of a killed log cannot be known.
+      // The original content of the newest group of a killed log cannot be known.
       const bytes = disk.contents(name)
       const used = bytes.findLastIndex((byte) => byte !== 0) + 1
       const sectors = used / sectorBytes - (name === segmentsOf(disk).at(-1) ? 4 : 0)
@@ -177,7 +177,7 @@ function damagedInTheMiddle(): SimulatedDisk {
   return spoiled(disk, name, (bytes) => bytes.fill(0xee, 1100, 1200))
 }
 
-void test('a repair that ends at any step leaves the damaged log or the repaired one', () => {
+void test('a repair that is interrupted at any step leaves the damaged log or the repaired one', () => {
   const whole = wholeOf(smallLog('closed'))
   const help = { covered: metaAt(6, 1), peer: contents(whole) }
   let repairedAtOnce = 0
@@ -210,14 +210,14 @@ void test('a repair that ends at any step leaves the damaged log or the repaired
       const { base } = wal.recovered
       assert.deepEqual(promisesOf(wal, base.index), promisesOf(whole, base.index), `step ${step}, ${end}`)
       wal.close()
-      assert.ok(!disk.list().some((name) => name.endsWith('.new')), 'nothing is left behind')
-      assert.equal(segmentsOf(disk).length, 1, 'the old segments are gone')
+      assert.ok(!disk.list().some((name) => name.endsWith('.new')), 'no temporary file is left')
+      assert.equal(segmentsOf(disk).length, 1, 'the old segments are removed')
     }
     assert.ok(step < 100 || repairedAtOnce > 0)
   }
 })
 
-void test('a log whose last vote is damaged is refused, whoever helps', () => {
+void test('a log whose last vote is damaged is refused, whatever data is available', () => {
   const disk = smallLog('killed')
   const name = segmentsOf(disk).at(-1) ?? ''
   const end = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
@@ -229,7 +229,7 @@ void test('a log whose last vote is damaged is refused, whoever helps', () => {
   }
 })
 
-void test('entries that may have been replaced within the damage are not taken from this disk', () => {
+void test('entries that the damage may have replaced are not used from this disk', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openSmallWal(disk)
   wal.append([write(commands(1, 5, 1), hard(1, 2, 2))])
@@ -246,7 +246,7 @@ void test('entries that may have been replaced within the damage are not taken f
   assert.ok(opened instanceof RepairableLog)
   const plan = opened.plan(null)
   assert.ok(plan.kind === 'fetch')
-  assert.equal(plan.first, 3, 'only what was committed is known')
+  assert.equal(plan.first, 3, 'only committed entries are known')
   assert.deepEqual(opened.plan(metaAt(5, 2)), { ...plan, base: metaAt(5, 2), first: 6 })
   assert.equal(opened.plan(metaAt(6, 2)).kind, 'rewrite')
   assert.equal(opened.plan(metaAt(8, 2)).kind, 'refuse')
@@ -267,19 +267,19 @@ void test('a copy of an older vote in the place of the newest one is refused', (
   for (const help of Object.values(helpers)) assert.equal(judge(rotten, help(wal), wal, 'a copy'), 'refused')
 })
 
-void test('a write that a client put into its data is not taken for one of the log', () => {
+void test('a log write in the data of a client is not mistaken for one of the log', () => {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openSmallWal(disk)
   wal.append([write([command(1, 1)], hard(1, 2, 0))])
-  // A write of another future of this log, with a vote that was never cast, lies in the data of the
-  // next entry.
+  // A write of a diverged copy of this log, with a vote that was never cast, is contained in the
+  // data of the next entry.
   const forger = disk.copy(new SeededRandom(2))
   const forged = openSmallWal(forger)
   forged.append([write([command(2, 1)], hard(1, 2, 1))])
   forged.append([write([], hard(9, 9, 1))])
   const name = segmentsOf(disk)[0] ?? ''
   const start = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
-  // As far into its group as puts the copy on a sector.
+  // The offset in its group that aligns the copy with a sector.
   const lead = sectorBytes - 48 - 12 - 16
   const data = new Uint8Array(lead + 3 * sectorBytes)
   const used = forger.contents(name).findLastIndex((byte) => byte !== 0) + 1
@@ -289,7 +289,7 @@ void test('a write that a client put into its data is not taken for one of the l
   assert.throws(() => Wal.openOrSalvage(smallWalOptions(rotten)), LogError)
 })
 
-void test('entries of a peer that are not those of this log are refused', () => {
+void test('entries of a peer that do not belong to this log are refused', () => {
   const disk = damagedInTheMiddle()
   const opened = Wal.openOrSalvage(smallWalOptions(disk))
   assert.ok(opened instanceof RepairableLog)

@@ -1,9 +1,9 @@
 /*
- * Goal: rot in the log of a stopped or killed member never loses or changes what was promised
- * durable: the log is found as it was, or is refused by name. What is taken for an interrupted
- * write was never promised.
+ * Goal: corruption in the log of a stopped or killed member never loses or changes acknowledged
+ * writes: the log is intact, or is refused by name. Data treated as an interrupted write was never
+ * acknowledged.
  * Method: one small log of several segments on a simulated disk; every byte changed alone, every
- * length cut to, every sector zeroed, copied over another, exchanged with another; each opened and
+ * truncation, every sector zeroed, copied over another, exchanged with another; each opened and
  * compared.
  */
 import assert from 'node:assert/strict'
@@ -27,12 +27,12 @@ import { stateOf } from './random-log.ts'
 import { openSmallWal as open, ours, smallLog, spoiled } from './small-log.ts'
 
 /**
- * `shortened`: it lost its end and says so. `silent`: it lost its end, and what is left looks like
- * a whole log.
+ * `shortened`: it lost its end and reports it. `silent`: it lost its end, and the rest looks like
+ * an intact log.
  */
 type Verdict = 'whole' | 'refused' | 'shortened' | 'silent'
 
-/** Opens it; a refusal must be one line, and leave the disk as it was found. */
+/** Opens it; a refusal must be one line, and leave the disk unchanged. */
 function judge(disk: SimulatedDisk, whole: unknown, what: string): Verdict {
   const steps = disk.steps
   let wal: Wal
@@ -40,15 +40,15 @@ function judge(disk: SimulatedDisk, whole: unknown, what: string): Verdict {
     wal = open(disk)
   } catch (cause) {
     assert.ok(cause instanceof LogError, `${what}: ${String(cause)}`)
-    assert.match(cause.message, /log (\d{12}\.log|end) .*[;:] /, `${what} names the file and what to do`)
+    assert.match(cause.message, /log (\d{12}\.log|end) .*[;:] /, `${what} names the file and the remedy`)
     assert.doesNotMatch(cause.message, /\n/)
-    assert.equal(disk.steps, steps, `${what}: written to`)
+    assert.equal(disk.steps, steps, `${what}: can be written to`)
     return 'refused'
   }
   const found = stateOf(wal)
   if (isDeepStrictEqual(found, whole)) return 'whole'
   const isSilent = wal.recovered.repaired === null
-  // What was found goes on being a log.
+  // The opened log can be written to.
   wal.append([write([], hard(9, null, 0))])
   wal.close()
   open(disk).close()
@@ -71,10 +71,10 @@ for (const end of ['closed', 'killed'] as const) {
   const disk = smallLog(end)
   const whole = stateOf(open(disk.copy(new SeededRandom(3))))
 
-  void test(`${end}: one byte changed anywhere is refused, or changes nothing`, () => {
+  void test(`${end}: one changed byte anywhere is refused, or changes nothing`, () => {
     const random = new SeededRandom(5)
     const counts = tally()
-    // Without its last word a log differs in its last segment only.
+    // Without an end mark the logs differ in the last segment only.
     const names = end === 'closed' ? disk.list() : segmentsOf(disk).slice(-1)
     for (const name of names) {
       for (let at = 0; at < disk.contents(name).length; at++) {
@@ -106,9 +106,9 @@ for (const end of ['closed', 'killed'] as const) {
         const verdict = judge(rotten, whole, what)
         counts[verdict]++
         if (verdict !== 'shortened' && verdict !== 'silent') continue
-        // Only here a lost end looks like a power cut: what was applied is missed by the database
-        // all the same.
-        assert.ok(end === 'killed' && isLast, `${what}: a log that was closed knows its length`)
+        // Only here a lost end looks like a power failure: the database still detects that applied
+        // entries are missing.
+        assert.ok(end === 'killed' && isLast, `${what}: a closed log knows its length`)
         const border = bodies.some(([from, to]) => length >= from && length <= to)
         assert.equal(verdict, border ? 'silent' : 'shortened', what)
       }
@@ -117,7 +117,7 @@ for (const end of ['closed', 'killed'] as const) {
     assert.ok(counts.refused > 1_000)
   })
 
-  void test(`${end}: a zeroed, doubled, moved or exchanged sector is refused, or is no promise`, () => {
+  void test(`${end}: a zeroed, duplicated, moved or exchanged sector is refused, or affects no acknowledged write`, () => {
     const counts = tally()
     for (const name of segmentsOf(disk)) {
       const bytes = disk.contents(name)
@@ -132,7 +132,7 @@ for (const end of ['closed', 'killed'] as const) {
             counts[verdict]++
             assert.notEqual(verdict, 'silent', what)
             if (verdict !== 'shortened') continue
-            assert.equal(end, 'killed', `${what}: a log that was closed knows its length`)
+            assert.equal(end, 'killed', `${what}: a closed log knows its length`)
             assert.ok(isLast && to * sectorBytes >= lastGroup, `${what}: only of the last write`)
           }
         }
@@ -159,7 +159,7 @@ function misplaced(
   })
 }
 
-/** From where on a group is whole, to where the next begins. */
+/** Returns the end of each group's content and the start of the next group. */
 function bodyEnds(bytes: Uint8Array): readonly (readonly [number, number])[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return groupStarts(bytes).map((start) => {
@@ -177,7 +177,7 @@ function groupStarts(bytes: Uint8Array): readonly number[] {
   return starts
 }
 
-void test('the files of another member, and those of a log that is gone, are refused by name', () => {
+void test('the files of another member, and those of a lost log, are refused by name', () => {
   const disk = smallLog('closed')
   const code = (spoil: (disk: SimulatedDisk) => void, owner = ours): string => {
     const copy = disk.copy(new SeededRandom(2))
@@ -212,7 +212,7 @@ void test('the files of another member, and those of a log that is gone, are ref
   )
 })
 
-void test('a killed member may lose what it wrote since, and nothing from before it was last closed', () => {
+void test('a killed member may lose later writes, and nothing from before its last close', () => {
   const disk = smallLog('closed')
   const closed = disk.copy(new SeededRandom(2))
   const wal = open(disk)

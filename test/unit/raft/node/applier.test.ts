@@ -1,7 +1,7 @@
 /*
- * Goal: the state machine gets every committed entry once and in order, whether it was sent, has to
- * be read from the log, or is covered by a snapshot; and others get their turn in between.
- * Method: the raft and log threads are the test's.
+ * Goal: the state machine gets every committed entry once and in order, whether it is streamed,
+ * read from the log, or covered by a snapshot; and other work gets its turn in between.
+ * Method: the test plays the raft and log threads.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ function entries(from: number, to: number): Entry[] {
   return Array.from({ length: to - from + 1 }, (_, at) => entry(from + at))
 }
 
-/** Room only as the test says. */
+/** A machine with capacity controlled by the test. */
 class NarrowMachine extends ListMachine {
   override room = 1
   wake: () => void = () => undefined
@@ -64,7 +64,7 @@ function bench(sliceEntriesMax = 100) {
   return { clock, machine, reads, resumes, granted, applier, committed, cut }
 }
 
-void test('entries that are sent are applied at once, and their credit comes back', async () => {
+void test('streamed entries are applied at once, and their credit is returned', async () => {
   const { clock, machine, applier, committed, granted, reads } = bench()
   committed(entries(1, 3), 3)
   assert.equal(applier.applied, 3)
@@ -83,7 +83,7 @@ void test('many entries are applied in slices, one each turn', async () => {
   assert.equal(applier.applied, 25)
 })
 
-void test('what was only told of is read from the log, until it can be sent entries again', async () => {
+void test('entries without credit are read from the log, until they can be streamed again', async () => {
   const { clock, applier, committed, reads, resumes, granted } = bench()
   committed([], 7)
   await clock.advance(0)
@@ -91,21 +91,21 @@ void test('what was only told of is read from the log, until it can be sent entr
   assert.equal(applier.applied, 7)
   assert.deepEqual(resumes, [8])
   await clock.advance(20)
-  assert.deepEqual(granted, [0], 'what was read was not on credit')
+  assert.deepEqual(granted, [0], 'entries read from the log use no credit')
 })
 
-void test('only what is on its own disk is asked of the log', async () => {
+void test('only durable entries are read from the log', async () => {
   const { clock, applier, committed, reads, resumes } = bench()
   committed([], 7, 2)
   await clock.advance(0)
   assert.deepEqual(reads, ['1-2'])
   assert.equal(applier.applied, 2)
-  assert.deepEqual(resumes, [3], 'the rest only the raft thread has')
+  assert.deepEqual(resumes, [3], 'only the raft thread has the rest')
   committed(entries(3, 7), 7, 2)
   assert.equal(applier.applied, 7)
 })
 
-void test('entries that come twice, by log and by message, are applied once', async () => {
+void test('entries that arrive twice, streamed and from the log, are applied once', async () => {
   const { clock, applier, machine, committed, granted } = bench()
   committed([], 3)
   committed(entries(1, 4), 4)
@@ -113,10 +113,10 @@ void test('entries that come twice, by log and by message, are applied once', as
   await clock.advance(20)
   assert.equal(applier.applied, 4)
   assert.equal(machine.lines.length, 4)
-  assert.deepEqual(granted, [8 * entryBytes(entry(1))], 'all credit comes back')
+  assert.deepEqual(granted, [8 * entryBytes(entry(1))], 'all credit is returned')
 })
 
-void test('without room nothing is applied until there is some', async () => {
+void test('nothing is applied while the machine has no capacity', async () => {
   const { clock, applier, machine, committed } = bench()
   machine.room = 0
   committed(entries(1, 3), 3)
@@ -127,7 +127,7 @@ void test('without room nothing is applied until there is some', async () => {
   assert.equal(applier.applied, 3)
 })
 
-void test('after an installation it reads on from the log what nobody will send', async () => {
+void test('after an installation the applier continues with entries from the log', async () => {
   const { clock, applier, machine, committed, reads, resumes, cut } = bench()
   const source = new ListMachine()
   source.apply(entries(1, 10), 5)
@@ -139,7 +139,7 @@ void test('after an installation it reads on from the log what nobody will send'
   cut(10)
   committed([], 12, 12)
   await clock.advance(0)
-  assert.equal(applier.applied, 0, 'cut: it waits for the snapshot')
+  assert.equal(applier.applied, 0, 'compacted: it waits for the snapshot')
   await applier.install(snapshot)
   assert.equal(applier.applied, 10)
   applier.resume()
@@ -150,7 +150,7 @@ void test('after an installation it reads on from the log what nobody will send'
   assert.equal(machine.lines.length, 12)
 })
 
-void test('entries held back for want of credit come once it is back, whatever the own disk does', async () => {
+void test('entries held back for lack of credit arrive once it is returned, whatever the own disk does', async () => {
   const { clock, applier, granted, resumes } = bench()
   const deliveries: (() => void)[] = []
   const feed = new CommittedEntryStream(
@@ -164,7 +164,7 @@ void test('entries held back for want of credit come once it is back, whatever t
     },
     noIndex,
   )
-  // What both threads tell each other, in order.
+  // Delivers the messages of both threads, in order.
   const exchange = (): void => {
     for (let more = true; more;) {
       more = deliveries.length + granted.length + resumes.length > 0
@@ -175,7 +175,7 @@ void test('entries held back for want of credit come once it is back, whatever t
   }
   feed.resume(logIndex(1))
   feed.writing(1, null, entries(1, 3))
-  // Committed by the others; the write of this member never ends.
+  // Committed by the others; the write of this member never completes.
   feed.move(logIndex(3))
   exchange()
   assert.equal(applier.applied, 2)

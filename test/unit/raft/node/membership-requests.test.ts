@@ -1,7 +1,6 @@
 /*
- * Goal: a change of the members is asked for until somebody answers, and its caller is told what
- * came of it.
- * Method: a clock by hand, and what is sent.
+ * Goal: a membership change is requested until it is answered, and its caller gets the outcome.
+ * Method: a manual clock, and the sent requests.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +21,7 @@ function bench() {
   return { clock, sent, requests, ask }
 }
 
-void test('what is lost is asked again under its own number, and answered once', async () => {
+void test('a lost request is repeated with the same number, and answered once', async () => {
   const { clock, sent, requests, ask } = bench()
   const asked = ask()
   await clock.advance(1000)
@@ -37,7 +36,7 @@ void test('what is lost is asked again under its own number, and answered once',
   assert.equal(clock.pending, 0)
 })
 
-void test('where nobody could say yet it is asked again soon', async () => {
+void test('a request answered with later is repeated soon', async () => {
   const { clock, sent, requests, ask } = bench()
   const asked = ask()
   requests.answered(1, { kind: 'later' })
@@ -47,7 +46,7 @@ void test('where nobody could say yet it is asked again soon', async () => {
   await assert.rejects(asked, { name: 'MembershipError', code: 'last-voter', message: 'no: so' })
 })
 
-void test('the deadline ends it, as does stopping, and nothing is left behind', async () => {
+void test('a request ends at its deadline or at stop, and leaves nothing pending', async () => {
   const { clock, sent, requests, ask } = bench()
   const late = assert.rejects(ask(700), { code: 'timed-out' })
   await clock.advance(700)
@@ -61,7 +60,7 @@ void test('the deadline ends it, as does stopping, and nothing is left behind', 
   assert.equal(clock.pending, 0)
 })
 
-void test('too many at once are turned away', async () => {
+void test('requests above the limit are refused', async () => {
   const { requests, ask } = bench()
   const asked = Array.from({ length: 32 }, () => ask())
   await assert.rejects(ask(), { code: 'overloaded' })
@@ -70,7 +69,7 @@ void test('too many at once are turned away', async () => {
   await all
 })
 
-void test('who asked for its own removal is answered by being removed', async () => {
+void test("a member's request for its own removal succeeds by the removal", async () => {
   const { requests, ask } = bench()
   const asked = ask()
   requests.removed(nodeId(3), configuration, logIndex(9))

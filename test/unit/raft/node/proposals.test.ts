@@ -1,7 +1,7 @@
 /*
- * Goal: every proposal gets exactly one fate, a true one, and is tried again only while that is
+ * Goal: every proposal gets exactly one outcome, a correct one, and is retried only while that is
  * safe.
- * Method: the raft thread is played by the test; time stands still until told.
+ * Method: the test plays the raft thread, with a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 type Bench = {
   readonly clock: ManualClock
   readonly proposals: Proposals<string>
-  /** What was sent, oldest first. */
+  /** The sent envelopes, oldest first. */
   readonly sent: Envelope[]
   readonly propose: (text: string, timeoutMs?: number) => Promise<ProposalResult<string>>
   readonly applied: (sequence: number, outcome: string) => void
@@ -54,21 +54,21 @@ void test('a proposal waits for a leader, is sent with its term, and settled whe
   assert.equal(proposals.bytes, 0)
 })
 
-void test('everything below the oldest waiting proposal is acknowledged', async () => {
+void test('everything below the oldest pending proposal is acknowledged', async () => {
   const { proposals, sent, propose, applied } = bench()
   proposals.leaderIs(term(1))
   const [first, second] = [propose('a'), propose('b')]
   applied(2, 'b')
   await second
   void propose('c')
-  assert.equal(sent[2]?.acknowledgedBelow, 1, 'the first still waits')
+  assert.equal(sent[2]?.acknowledgedBelow, 1, 'the first is pending')
   applied(1, 'a')
   await first
   void propose('d')
   assert.equal(sent[3]?.acknowledgedBelow, 3, 'the third is the oldest now')
 })
 
-void test('a try of a term that is over is made again once a later term was applied', () => {
+void test('a try of an earlier term is repeated once a later term was applied', () => {
   const { proposals, sent, propose } = bench()
   proposals.leaderIs(term(1))
   void propose('a')
@@ -85,17 +85,17 @@ void test('a try of a term that is over is made again once a later term was appl
   )
 })
 
-void test('a try of the term that is applied now may still take effect', async () => {
+void test('a try of the applied term may still take effect', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(2))
   const fate = propose('a', 50)
   proposals.termApplied(term(2))
-  assert.equal(sent.length, 1, 'it is under way')
+  assert.equal(sent.length, 1, 'it is pending')
   await clock.advance(60)
   assert.deepEqual(await fate, { kind: 'unknown' })
 })
 
-void test('a dropped try is made again, under another leader at once, else a little later', async () => {
+void test('a dropped try is repeated, at once under another leader, otherwise a little later', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
   void propose('a')
@@ -109,7 +109,7 @@ void test('a dropped try is made again, under another leader at once, else a lit
   assert.equal(sent[2]?.expectedTerm, 2)
 })
 
-void test('a try nobody heard of is sent again under its sequence, a bounded number of times', async () => {
+void test('a try without an outcome is sent again with its sequence, a limited number of times', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
   void propose('a', 100_000)
@@ -122,11 +122,11 @@ void test('a try nobody heard of is sent again under its sequence, a bounded num
   assert.deepEqual(new Set(sent.map(({ sequence }) => sequence)), new Set([1]))
 })
 
-void test('at its deadline a proposal is unknown, unless all its tries are certainly over', async () => {
+void test('at its deadline a proposal is unknown, unless all its tries certainly have no effect', async () => {
   const { proposals, propose, clock } = bench()
   const never = propose('never sent', 50)
   proposals.leaderIs(term(1))
-  const maybe = propose('may be under way', 200)
+  const maybe = propose('may be in progress', 200)
   const refused = propose('refused', 200)
   proposals.dropped(term(1), [1], 'too-many-uncommitted')
   proposals.leaderIs(null)
@@ -137,7 +137,7 @@ void test('at its deadline a proposal is unknown, unless all its tries are certa
   assert.deepEqual(await refused, { kind: 'not-applied', reason: 'overloaded' })
 })
 
-void test('a process that slept past a deadline sends nothing of it to the leader it wakes up to', async () => {
+void test('a process that was stalled past a deadline does not send the expired proposal', async () => {
   const { clock, proposals, sent, propose } = bench()
   const fate = propose('a', 500)
   const sleptUntil = clock.monotonicMs() + 600
@@ -149,7 +149,7 @@ void test('a process that slept past a deadline sends nothing of it to the leade
   assert.deepEqual(await fate, { kind: 'not-applied', reason: 'no-leader' })
 })
 
-void test('two copies under way: the refusal of one says nothing about the other', async () => {
+void test('of two copies in progress, the refusal of one proves nothing about the other', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
   const fate = propose('a', 150)
@@ -160,7 +160,7 @@ void test('two copies under way: the refusal of one says nothing about the other
   assert.deepEqual(await fate, { kind: 'unknown' })
 })
 
-void test('after entries were skipped by a snapshot nobody claims that a try had no effect', async () => {
+void test('after a snapshot skipped entries, no try is reported as without effect', async () => {
   const { proposals, sent, propose, clock, applied } = bench()
   proposals.leaderIs(term(1))
   const [first, second] = [propose('a', 300), propose('b', 300)]
@@ -168,16 +168,16 @@ void test('after entries were skipped by a snapshot nobody claims that a try had
   proposals.termApplied(term(2))
   proposals.leaderIs(term(2))
   assert.equal(sent.length, 4, 'they may be tried again: the machine knows their sequences')
-  // Without a leader nothing is sent again, so every try that is left is certainly over.
+  // Without a leader nothing is sent again, so every remaining try certainly has no effect.
   proposals.leaderIs(null)
   proposals.dropped(term(2), [1, 2], 'transferring')
-  applied(2, 'known all along')
+  applied(2, 'known before')
   await clock.advance(400)
   assert.deepEqual(await first, { kind: 'unknown' })
-  assert.deepEqual(await second, { kind: 'applied', index: 9, outcome: 'known all along' })
+  assert.deepEqual(await second, { kind: 'applied', index: 9, outcome: 'known before' })
 })
 
-void test('what is over a bound is turned away at once', async () => {
+void test('proposals above a limit are refused at once', async () => {
   const { proposals, propose } = bench({ countMax: 2, bytesMax: 100, entryBytesMax: 80 })
   assert.deepEqual(await propose('x'.repeat(45)), { kind: 'not-applied', reason: 'too-large' })
   void propose('x'.repeat(44))
@@ -186,7 +186,7 @@ void test('what is over a bound is turned away at once', async () => {
   assert.equal(proposals.count, 2)
 })
 
-void test('stopping settles all: without effect what was never sent, unknown what was', async () => {
+void test('stop settles all proposals: unsent ones as not applied, the others as unknown', async () => {
   const { proposals, propose } = bench()
   proposals.leaderIs(term(1))
   const sent = propose('sent')
@@ -198,7 +198,7 @@ void test('stopping settles all: without effect what was never sent, unknown wha
   assert.deepEqual(await propose('late'), { kind: 'not-applied', reason: 'stopped' })
 })
 
-void test('a command that the leader cannot decode is not tried again', async () => {
+void test('a command that the leader cannot decode is not retried', async () => {
   const { proposals, sent, propose } = bench()
   proposals.leaderIs(term(1))
   const fate = propose('a')

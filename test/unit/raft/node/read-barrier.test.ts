@@ -1,6 +1,6 @@
 /*
- * Goal: one round serves all that wait when it is sent, and nobody is served by a round sent
- * before.
+ * Goal: one round serves all callers that wait when it is sent, and no caller is served by a round
+ * sent before.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +40,7 @@ void test('callers of one turn share a round and resolve once its index is appli
   assert.equal(barrier.waiting, 0)
 })
 
-void test('whoever comes after a round was sent waits for the next one', async () => {
+void test('a caller after a round was sent waits for the next one', async () => {
   const { clock, sent, barrier, wait } = bench()
   barrier.appliedUpTo(logIndex(9))
   const early = wait()
@@ -57,7 +57,7 @@ void test('whoever comes after a round was sent waits for the next one', async (
   assert.equal(await late, 9)
 })
 
-void test('a refused, a lost and an orphaned round are asked again under a new number', async () => {
+void test('a refused, a lost and an orphaned round are repeated with a new number', async () => {
   const { clock, sent, barrier, wait } = bench()
   const waiting = wait(10_000)
   await clock.advance(0)
@@ -71,12 +71,12 @@ void test('a refused, a lost and an orphaned round are asked again under a new n
   assert.deepEqual(sent, [1, 2, 3, 4])
   barrier.appliedUpTo(logIndex(3))
   barrier.answered(2, logIndex(1))
-  assert.equal(await isSettled(waiting), false, 'a late answer finds nobody')
+  assert.equal(await isSettled(waiting), false, 'a late response is ignored')
   barrier.answered(4, logIndex(3))
   assert.equal(await waiting, 3)
 })
 
-void test('where answers take longer than the retry, they are waited for', async () => {
+void test('the retry interval grows with the response time', async () => {
   const { clock, sent, barrier, wait } = bench()
   const answerMs = 350
   const asked = new Map<number, number>()
@@ -96,7 +96,7 @@ void test('where answers take longer than the retry, they are waited for', async
   assert.ok(sent.length < 12, `${sent.length} rounds for four reads`)
 })
 
-void test('a caller whose time is over is told so, wherever it waits', async () => {
+void test('an expired caller fails with timed-out, in whatever state its round is', async () => {
   const { clock, barrier, wait } = bench()
   const asked = wait(50)
   await clock.advance(0)
@@ -113,7 +113,7 @@ void test('a caller whose time is over is told so, wherever it waits', async () 
   assert.equal(barrier.waiting, 0)
 })
 
-void test('above the bound reads are turned away; stopping ends all', async () => {
+void test('reads above the limit are refused; stop fails all', async () => {
   const { barrier, wait } = bench({ waitersMax: 1 })
   const waiting = wait()
   await assert.rejects(wait(), { code: 'overloaded' })
@@ -122,7 +122,7 @@ void test('above the bound reads are turned away; stopping ends all', async () =
   await assert.rejects(wait(), { code: 'stopped' })
 })
 
-void test('memory is as new as the moment when the latest applied round was sent, not when it was answered', async () => {
+void test('freshness is the send time of the latest applied round, not the time of its response', async () => {
   const { clock, barrier, wait } = bench({ roundsMax: 2 })
   const freshness = () => barrier.freshness
   assert.equal(freshness(), null)
@@ -146,10 +146,10 @@ void test('memory is as new as the moment when the latest applied round was sent
   await Promise.all([second, third])
   assert.equal(freshness()?.asOfMs, later, 'of two the later')
   barrier.appliedUpTo(logIndex(3))
-  assert.equal(freshness(), null, 'another state took its place')
+  assert.equal(freshness(), null, 'another state replaced it')
 })
 
-void test('a probe is a round that nobody waits for, one at a time, and a lost one is asked again', async () => {
+void test('a probe is a round without a caller, one at a time, and a lost one is repeated', async () => {
   const { clock, sent, barrier, wait } = bench()
   barrier.appliedUpTo(logIndex(5))
   barrier.probe()
@@ -177,7 +177,7 @@ void test('a probe is a round that nobody waits for, one at a time, and a lost o
   await waits
 })
 
-void test('who waits for an index is served once it is applied, and told when time is over', async () => {
+void test('a caller that waits for an index resolves once it is applied, and fails at its deadline', async () => {
   const { clock, sent, barrier } = bench({ waitersMax: 1 })
   barrier.appliedUpTo(logIndex(5))
   await barrier.reached(logIndex(5), 0)
@@ -188,7 +188,7 @@ void test('who waits for an index is served once it is applied, and told when ti
   const late = assert.rejects(barrier.reached(logIndex(7), clock.monotonicMs() + 100), { code: 'timed-out' })
   await clock.advance(200)
   await late
-  assert.deepEqual(sent, [], 'nobody was asked')
+  assert.deepEqual(sent, [], 'no round was sent')
   barrier.stop()
   await assert.rejects(barrier.reached(logIndex(9), clock.monotonicMs() + 100), { code: 'stopped' })
 })

@@ -1,7 +1,7 @@
 /*
- * Goal: a member whose state is set aside keeps its log bounded for however long nobody sends it
- * another, and comes back once somebody does.
- * Method: three members over memory whose leader refuses to give its state for as long as the test
+ * Goal: a member with a quarantined state keeps its log bounded for however long no snapshot
+ * arrives, and recovers once one does.
+ * Method: three members over memory whose leader refuses to send its state for as long as the test
  * wants.
  */
 import assert from 'node:assert/strict'
@@ -33,25 +33,28 @@ async function write(member: FleetMember, count: number): Promise<void> {
   }
 }
 
-void test('a state that is set aside while nobody sends another: the log stays bounded, and a later state fits it', async (t) => {
+void test('the log of a quarantined state stays bounded while no snapshot arrives, and a later snapshot fits it', async (t) => {
   const { fleet, leader, other } = await fleetOf(t)
   await write(leader, 5)
-  await until('the other is there', () => other.machine.appliedMemory === leader.machine.appliedMemory)
+  await until('the other has connected', () => other.machine.appliedMemory === leader.machine.appliedMemory)
   const setAsideAt = other.machine.appliedMemory
   other.machine.quarantineState('test', setAsideAt)
-  // As while a repair waits for its turn: no state is asked for.
+  // As while a repair backs off: no snapshot is requested.
   other.machine.wanted = null
   await write(leader, 300)
-  // As the next start would find it.
+  // Returns what the next start would recover.
   const found = (): MemoryLog['recovered'] => new MemoryLog(fleet.logs.get(other.info.id)).recovered
   const length = (): number => found().lastIndex - found().base.index
-  await until('the log is cut', () => found().base.index > setAsideAt && length() <= 4 * retentionEntries)
+  await until(
+    'the log is compacted',
+    () => found().base.index > setAsideAt && length() <= 4 * retentionEntries,
+  )
   const { commit } = leader.node.status
-  await until('and ends where it should', () => found().lastIndex >= commit)
+  await until('and ends at the right index', () => found().lastIndex >= commit)
   assert.equal(other.machine.appliedMemory, setAsideAt)
   other.machine.wanted = setAsideAt
-  await until('another state is here', () => other.machine.room > 0)
+  await until('another state is installed', () => other.machine.room > 0)
   await write(leader, 10)
-  await until('it applies on', () => other.machine.appliedMemory === leader.machine.appliedMemory)
+  await until('it applies entries again', () => other.machine.appliedMemory === leader.machine.appliedMemory)
   assert.deepEqual(other.machine.lines, leader.machine.lines)
 })

@@ -1,6 +1,6 @@
 /*
- * Goal: whatever streams break and begin anew, the state machine stages one snapshot at a time, and
- * each of its sinks and sources is ended once.
+ * Goal: whatever streams break and begin again, the state machine stages one snapshot at a time,
+ * and each of its sinks and sources is ended once.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ function at(index: number): SnapshotMeta {
   return { index: logIndex(index), term: term(1), configuration: emptyConfiguration }
 }
 
-/** Opens a sink when the test says so, and writes down what happens. */
+/** Opens a sink when the test allows it, and records the calls. */
 class SlowMachine extends ListMachine {
   readonly log: string[] = []
   readonly opening: Deferred<void>[] = []
@@ -45,7 +45,7 @@ function bench(): { machine: SlowMachine; desk: SnapshotStreams; posted: ApiToRa
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-void test('a stage given up while it opens has ended before the next one begins', async () => {
+void test('an aborted stage ends before the next one begins', async () => {
   const { machine, desk, posted } = bench()
   desk.take({ kind: 'sink-open', stream: 1, snapshot: at(36) })
   await settled()
@@ -83,7 +83,7 @@ void test('a failing chunk ends the stream once, and what follows is ignored', a
   )
 })
 
-void test('a source answers each pull in order, and is closed when it is given up', async () => {
+void test('a source answers each pull in order, and is closed on abort', async () => {
   const { machine, desk, posted } = bench()
   let closed = 0
   const produce = machine.produceSnapshot.bind(machine)
@@ -106,7 +106,7 @@ void test('a source answers each pull in order, and is closed when it is given u
   assert.equal(closed, 1)
 })
 
-void test('a state that is wanted is asked for again, but not at every word of the raft thread', () => {
+void test('a wanted snapshot is requested repeatedly, but not with every message of the raft thread', () => {
   const { machine, desk, posted } = bench()
   desk.wantState(0)
   assert.deepEqual(posted, [])

@@ -18,7 +18,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 const [one, two, three] = [nodeId(1), nodeId(2), nodeId(3)]
 const electionMs = 300
 
-/** The api thread of a member that follows member 1, and what it asks of its raft thread. */
+/** The api thread of a member that follows member 1, and its requests to its raft thread. */
 function bench() {
   const clock = new ManualClock()
   const asked: number[] = []
@@ -58,12 +58,12 @@ for (const [reason, pattern] of [
     transfers.refused(1, reason)
     await refused
     await clock.advance(10_000)
-    assert.deepEqual(asked, [1], 'nobody is asked again')
+    assert.deepEqual(asked, [1], 'the request is not repeated')
     assert.equal(clock.pending, 0)
   })
 }
 
-void test('a request that was lost is asked again, one that succeeded is not', async () => {
+void test('a lost request is repeated, a successful one is not', async () => {
   const { clock, asked, transfers, status, begin } = bench()
   const done = begin(three)
   await clock.advance(2 * electionMs)
@@ -74,14 +74,14 @@ void test('a request that was lost is asked again, one that succeeded is not', a
   assert.equal(asked.length, 3)
 })
 
-void test('a request that nobody answers ends at its deadline', async () => {
+void test('a request without a response ends at its deadline', async () => {
   const { clock, begin } = bench()
   const late = assert.rejects(begin(three, 1000), { code: 'timed-out' })
   await clock.advance(1000)
   await late
 })
 
-void test('a request that came through a follower is refused with the reason of the leader', () => {
+void test('a request through a follower is refused with the reason of the leader', () => {
   const [leader, follower] = [relay(one, { kind: 'refused', reason: 'target-silent' }), relay(two)]
   follower.transfers.local(7, three)
   const wanted = follower.sent[0]
@@ -94,13 +94,13 @@ void test('a request that came through a follower is refused with the reason of 
   assert.deepEqual(follower.refusals, [[7, 'target-silent']])
 })
 
-void test('a refusal is believed of the leader alone', () => {
+void test('only the leader can refuse a transfer', () => {
   const { transfers, refusals } = relay(two)
   transfers.refused({ kind: 'transfer-refused', from: three, to: two, round: 1, reason: 'target-silent' })
   assert.deepEqual(refusals, [])
 })
 
-void test('a leader that lost its office meanwhile says nothing', () => {
+void test('a leader that was deposed in between sends no refusal', () => {
   const { transfers, sent, refusals } = relay(one, { kind: 'refused', reason: 'not-leader' })
   transfers.local(1, three)
   transfers.requested({ kind: 'transfer-wanted', from: two, to: one, round: 1, target: three })

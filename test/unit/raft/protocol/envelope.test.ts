@@ -1,6 +1,5 @@
 /*
- * Goal: the envelope of a command keeps its numbers and payload, and strangers' bytes are
- * recognized.
+ * Goal: the envelope of a command keeps its numbers and payload, and untrusted bytes are detected.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +16,7 @@ import {
 
 const largest = Number.MAX_SAFE_INTEGER
 
-void test('an envelope comes back as it was, up to the largest numbers', () => {
+void test('an envelope survives encoding, up to the largest numbers', () => {
   const random = new SeededRandom(1)
   for (const number of [0, 1, 255, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 7, largest]) {
     const envelope = {
@@ -43,7 +42,7 @@ void test('the payload is a view, not a copy', () => {
   assert.equal(decodeEnvelope(bytes).payload.buffer, bytes.buffer)
 })
 
-void test('bytes that are no envelope, or not what was proposed, are recognized before they are decoded', () => {
+void test('bytes that are not an intact envelope are detected before they are decoded', () => {
   assert.ok(!isEnvelope(new Uint8Array(envelopeBytes - 1)))
   const bytes = encodeEnvelope({
     ...{ session: 1, sequence: 2, acknowledgedBelow: 3, expectedTerm: term(4) },
@@ -59,7 +58,7 @@ void test('bytes that are no envelope, or not what was proposed, are recognized 
   }
 })
 
-void test('a number of 2^53 is none, though its checksum is right', () => {
+void test('a number of 2^53 is invalid, although its checksum is right', () => {
   for (const at of [4, 12, 20, 28]) {
     const bytes = new Uint8Array(envelopeBytes)
     bytes[at + 6] = 0x20

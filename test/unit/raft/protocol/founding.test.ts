@@ -1,9 +1,9 @@
 /*
  * Goal: all initial members found one cluster, once, however messages are lost, repeated, delayed
- * and reordered and whoever restarts; when members come back without their directories, no quorum
- * of them founds another cluster beside a founded one.
+ * and reordered and whichever members restart; when members return without their directories, no
+ * quorum of them founds another cluster next to a founded one.
  * Method: the state machine by hand; then random schedules of founders that lose messages, restart,
- * and lose their directories. A failing run names its seed.
+ * and lose their directories. A failing run prints its seed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,19 +24,19 @@ function founder(id: number, logId = `log${id}`, record: ClusterRecord | null = 
 
 function recorded(founding: Founding): ClusterRecord {
   const record = founding.next()
-  assert.ok(record !== null, 'something is to be recorded')
+  assert.ok(record !== null, 'there is a record to write')
   founding.recorded(record)
   return record
 }
 
-/** Everybody hears everybody. */
+/** All members receive the identities of all others. */
 function exchange(...all: readonly Founding[]): void {
   all.forEach((from, at) => {
     for (const to of all) if (to !== from) to.receive(nodeId(at + 1), from.identity)
   })
 }
 
-void test('founders gather, agree once all see the same logs, and begin once all agreed', () => {
+void test('founders gather, agree once all see the same logs, and are founded once all agreed', () => {
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b)
   assert.equal(a.next(), null)
@@ -47,7 +47,7 @@ void test('founders gather, agree once all see the same logs, and begin once all
     ),
   )
   exchange(a, b, c)
-  assert.equal(a.next(), null, 'it knows all logs, and not yet that the others do')
+  assert.equal(a.next(), null, 'it knows all logs, but not yet that the others do')
   exchange(a, b, c)
   const agreement = recorded(a)
   assert.deepEqual([agreement.founded, a.identity.phase, a.isFounded], [false, 'agreed', false])
@@ -66,19 +66,19 @@ void test('founders gather, agree once all see the same logs, and begin once all
   }
 })
 
-void test('a founder that begins again with another log before anything was agreed takes part with that', () => {
+void test('a founder that restarts with another log before the agreement takes part with that log', () => {
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b, c)
   const again = founder(2, 'another')
   a.receive(nodeId(2), again.identity)
-  assert.equal(a.next(), null, 'what the others saw is out of date')
+  assert.equal(a.next(), null, 'the others saw the old log')
   exchange(a, again, c)
   exchange(a, again, c)
   exchange(a, again, c)
   assert.ok(recorded(a).founders.some(({ logId }) => logId === 'another'))
 })
 
-void test('members that begin with a restored state found their cluster in the same steps, with that state in its id', () => {
+void test('members with a restored state found their cluster in the same steps, with that state in its id', () => {
   const restored = (id: number, logId = `log${id}`): Founding =>
     founder(id, logId, { clusterId: '', founded: false, founders: [], restored: 'state' })
   const [a, b, c] = [restored(1), restored(2), restored(3)]
@@ -103,7 +103,7 @@ void test('members that begin with a restored state found their cluster in the s
   assert.equal(again.next(), null)
 })
 
-void test('what was agreed never changes, whatever is heard later', () => {
+void test('an agreed record never changes, whatever is received later', () => {
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b, c)
   exchange(a, b, c)
@@ -114,7 +114,7 @@ void test('what was agreed never changes, whatever is heard later', () => {
   assert.deepEqual([a.next(), a.record], [null, record])
 })
 
-void test('a founder that agreed and was away is told by any founded member', () => {
+void test('a founder that agreed and was away learns of the founding from any founded member', () => {
   const [a, b, c] = [founder(1), founder(2), founder(3)]
   exchange(a, b, c)
   exchange(a, b, c)
@@ -127,7 +127,7 @@ void test('a founder that agreed and was away is told by any founded member', ()
   assert.equal(misled.next(), null)
 })
 
-void test('a member that founds alone does so at once', () => {
+void test('a single member founds its cluster at once', () => {
   const [only] = members
   assert.ok(only)
   const founding = new Founding({ self: only.id, logId: 'log1', members: [only], record: null })
@@ -152,16 +152,16 @@ void test('the id of a cluster depends on each log, name and address, and not on
   assert.notEqual(clusterIdOf(members, [{ peer: first.id, logId: 'x' }, ...logs.slice(1)]), id)
 })
 
-/** Founders that live in one random schedule. */
+/** The founders of one random schedule. */
 class Schedule {
   readonly #random: SeededRandom
   readonly #members: readonly MemberInfo[]
   readonly #disks = new Map<NodeId, { logId: string; record: ClusterRecord | null }>()
   readonly #running = new Map<NodeId, Founding>()
   readonly #waiting: { readonly from: NodeId; readonly to: NodeId; readonly identity: PeerIdentity }[] = []
-  /** Ids of clusters in which some member was founded, and on how many disks that ever was so. */
+  /** Ids of clusters in which some member was founded, with the disks on which that happened. */
   readonly founded = new Map<string, Set<string>>()
-  /** Something was founded, and some founder kept its directory ever since. */
+  /** Some member was founded, and some founder has kept its directory since. */
   #logs = 0
   wipes = 0
 
@@ -176,7 +176,7 @@ class Schedule {
     for (let step = 0; step < steps; step++) await this.#step()
   }
 
-  /** Everybody is up and heard. */
+  /** All members are running and connected. */
   async settle(): Promise<void> {
     for (const { id } of this.#members) this.#start(id)
     for (let round = 0; round < 20; round++) {
@@ -224,7 +224,7 @@ class Schedule {
     }
   }
 
-  /** Of those under way, in any order; sometimes it comes again. */
+  /** Delivers one of the messages in transit, in any order; sometimes twice. */
   async #deliver(at: number): Promise<void> {
     const message = this.#waiting[at]
     if (message === undefined) return
@@ -232,12 +232,12 @@ class Schedule {
     const to = this.#running.get(message.to)
     if (to === undefined) return
     const logIds = new PeerLogIds({ known: [], cluster: () => to.record, record: () => undefined })
-    // All are founders, whose logs a record has: nothing is to be recorded.
+    // All are founders with logs in the record: nothing needs to be recorded.
     const verdict = await logIds.verify(message.from, message.identity)
     if (verdict === 'ok') to.receive(message.from, message.identity)
   }
 
-  /** The record is durable, and the process may have ended before it knows. */
+  /** The record is durable, but the process may have crashed before it knows. */
   #record(id: NodeId): void {
     const founding = this.#running.get(id)
     const disk = this.#disks.get(id)
@@ -252,7 +252,7 @@ class Schedule {
     this.founded.set(record.clusterId, disks)
   }
 
-  /** The directory is gone. The last one that holds a founded cluster stays. */
+  /** Removes the directory, except the last one with a founded cluster. */
   #wipe(id: NodeId): void {
     const keeps = [...this.#disks].some(([other, { record }]) => other !== id && record !== null)
     if (this.founded.size > 0 && !keeps) return
@@ -276,11 +276,10 @@ void test('no schedule founds two clusters while one founder keeps its directory
     founded += schedule.founded.size
     wipes += schedule.wipes
     if (schedule.allFounded) whole++
-    // Only a directory that was lost in the middle of an agreement keeps a cluster from being
-    // founded.
+    // Only a directory that was lost during an agreement can block the founding.
     if (schedule.wipes === 0) assert.ok(schedule.allFounded, `seed ${seed}: all are founded`)
     if (schedule.founded.size === 0)
-      assert.ok(schedule.agreedOnly, `seed ${seed}: nobody agreed, so nothing is in the way`)
+      assert.ok(schedule.agreedOnly, `seed ${seed}: no member agreed, so the founding is not blocked`)
   }
   assert.ok(founded > 100 && wipes > 400 && whole > 20, `${founded} founded, ${wipes} wiped, ${whole} whole`)
 })

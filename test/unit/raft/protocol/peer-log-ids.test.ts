@@ -1,7 +1,7 @@
 /*
- * Goal: a peer is known by one log for good, not before that is durable, and only in the cluster
- * that this member was founded with.
- * Method: identities in every phase, with the recording done by hand.
+ * Goal: a peer is accepted with one log for good, not before that is durable, and only in the
+ * cluster that this member was founded with.
+ * Method: identities in every phase; the test completes the recordings.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -43,7 +43,7 @@ void test('a new peer waits until its log is recorded', async () => {
   assert.equal(answer, 'ok')
 })
 
-void test('a peer with another log than the known one is refused, the known one is accepted again', async () => {
+void test('a peer with another log than the recorded one is refused, the recorded one is accepted again', async () => {
   const { logIds, asked } = bench(cluster, [{ peer, logId: 'a1' }])
   assert.equal(await logIds.verify(peer, of('b2')), 'lost-log')
   assert.equal(await logIds.verify(peer, of('a1')), 'ok')
@@ -52,7 +52,7 @@ void test('a peer with another log than the known one is refused, the known one 
   assert.deepEqual(asked, [])
 })
 
-void test('of two callers that come at once under one id the first counts', async () => {
+void test('of two concurrent callers with one id the first counts', async () => {
   const { logIds, asked } = bench(cluster)
   const [first, second] = [logIds.verify(peer, of('a1')), logIds.verify(peer, of('b2'))]
   assert.equal(asked.length, 1)
@@ -60,7 +60,7 @@ void test('of two callers that come at once under one id the first counts', asyn
   assert.deepEqual([await first, await second], ['ok', 'lost-log'])
 })
 
-void test('a peer of a cluster that was founded apart is refused, and its log is not recorded', async () => {
+void test('a peer of a separately founded cluster is refused, and its log is not recorded', async () => {
   for (const own of [cluster, agreed]) {
     const { logIds, asked } = bench(own)
     for (const one of [peer, founder]) {
@@ -73,7 +73,7 @@ void test('a peer of a cluster that was founded apart is refused, and its log is
   }
 })
 
-void test('a peer that is not founded has no place in a founded cluster, whether its log is known or not', async () => {
+void test('a gathering peer is refused by a founded cluster, whether its log is known or not', async () => {
   const { logIds, asked } = bench(cluster)
   for (const logId of ['f1', 'f2', 'a1']) {
     for (const one of [peer, founder]) {
@@ -84,7 +84,7 @@ void test('a peer that is not founded has no place in a founded cluster, whether
   assert.deepEqual(asked, [])
 })
 
-void test('a member that agreed waits for founders with the logs it agreed to, and no others', async () => {
+void test('a member that agreed accepts only founders with the agreed logs', async () => {
   const { logIds } = bench(agreed)
   for (const phase of ['gathering', 'agreed', 'founded'] as const) {
     assert.equal(await logIds.verify(founder, of('f1', 'c1', phase)), 'ok', phase)
@@ -93,7 +93,7 @@ void test('a member that agreed waits for founders with the logs it agreed to, a
   assert.equal(await logIds.verify(founder, of('f1', '', 'gathering')), 'ok')
 })
 
-void test('a member that gathers talks to others that do, not to a cluster that was founded without it', async () => {
+void test('a gathering member accepts other gathering members, not a cluster founded without it', async () => {
   const { logIds, asked } = bench(null)
   assert.equal(await logIds.verify(founder, of('f1', '', 'gathering')), 'ok')
   assert.equal(await logIds.verify(founder, of('f2', 'c1', 'gathering')), 'ok')
@@ -102,7 +102,7 @@ void test('a member that gathers talks to others that do, not to a cluster that 
   assert.deepEqual(asked, [])
 })
 
-void test('a book remembers the logs of current members only', () => {
+void test('a peer book keeps the logs of current members only', () => {
   const book = new MemoryPeerBook()
   book.record({ peer, logId: 'a1' }, new Set([peer]))
   assert.deepEqual(book.known(), [{ peer, logId: 'a1' }])
@@ -110,7 +110,7 @@ void test('a book remembers the logs of current members only', () => {
   assert.deepEqual(book.known(), [{ peer: founder, logId: 'f1' }])
 })
 
-void test('a log keeps its name over restarts, and a new one has another', () => {
+void test('a log keeps its id over restarts, and a new one has another', () => {
   const random = new SeededRandom(3)
   const disk = new SimulatedDisk(random.fork())
   const wal = Wal.open({ disk, random })

@@ -1,7 +1,6 @@
 /*
- * Goal: what the raft thread says of its lease reaches a reader with another clock, is never later
- * there than it is here, and a read by it is good only when the lease held to its end, in one
- * reign.
+ * Goal: the lease that the raft thread publishes reaches a reader with another clock, never ends
+ * later there than here, and a read is valid only if the lease held to its end, in one term.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,13 +27,13 @@ function core() {
   }
 }
 
-test('the deadline is told on the clock of the reader, by the quickest of its words', () => {
+test('the end of the lease is converted to the clock of the reader, by the fastest of its messages', () => {
   const board = new SharedLease()
   const raft = core()
   const keeper = new LeaseKeeper(raft, board)
   keeper.publish()
-  assert.equal(board.untilMs, 0, 'nobody wants one')
-  // The reader's clock is 500 behind; its first word took 30 ms, the next 2, the one after 10.
+  assert.equal(board.untilMs, 0, 'no lease is wanted')
+  // The reader's clock is 500 behind; its first message took 30 ms, the next 2, the one after 10.
   keeper.update(true, 1000, 1530)
   raft.leaseUntilMs = 1600
   keeper.publish()
@@ -47,7 +46,7 @@ test('the deadline is told on the clock of the reader, by the quickest of its wo
   assert.equal(board.untilMs, 1098)
 })
 
-test('no lease any more is told at once, and when nobody wants it or this member stops', () => {
+test('a lease is revoked at once when it is lost, not wanted, or this member stops', () => {
   const board = new SharedLease()
   const raft = core()
   const keeper = new LeaseKeeper(raft, board)
@@ -69,14 +68,14 @@ test('no lease any more is told at once, and when nobody wants it or this member
   assert.equal(board.untilMs, 0)
 })
 
-test('both threads see one board', () => {
+test('both threads share one lease', () => {
   const mine = new SharedLease()
   const theirs = new SharedLease(mine.buffer)
   mine.publish(term(4), logIndex(9), 12.3456)
   assert.deepEqual([theirs.term, theirs.commit, theirs.untilMs], [4, 9, 12.345])
 })
 
-void test('a read is good when the lease holds once its value is fixed, in the same reign', async () => {
+void test('a lease read is valid if the lease holds in the same term after its value is fixed', async () => {
   const clock = new ManualClock()
   const board = new SharedLease()
   assert.equal(beginLeaseRead(board, clock), null)
@@ -85,21 +84,21 @@ void test('a read is good when the lease holds once its value is fixed, in the s
   assert.equal(read?.index, 9)
   assert.equal(read.holds(), true)
   await clock.advance(10)
-  assert.equal(read.holds(), false, 'this process stood still for too long')
+  assert.equal(read.holds(), false, 'this process was stalled for too long')
   board.publish(term(4), logIndex(9), clock.monotonicMs() + 10)
-  assert.equal(read.holds(), true, 'prolonged in the same reign: nobody led meanwhile')
+  assert.equal(read.holds(), true, 'extended in the same term: no other member led in between')
   board.publish(term(6), logIndex(9), clock.monotonicMs() + 10)
-  assert.equal(read.holds(), false, 'somebody may have led between the two reigns')
+  assert.equal(read.holds(), false, 'another member may have led between the two terms')
 })
 
-/** What a reader that was interrupted between any two looks can have seen. */
-test('who sees a term sees no commit index from before it', () => {
+/** The values that a reader can see that is interrupted between any two loads. */
+test('a reader that sees a term sees no commit index from before it', () => {
   const board = new SharedLease()
   board.publish(term(4), logIndex(9), 100)
   const seen: { readonly term: number; readonly commit: LogIndex; readonly untilMs: number }[] = []
   const { buffer } = board
   const store = Atomics.store
-  // Between each write and the next, somebody looks.
+  // A reader loads the fields between any two writes.
   const observed = (fields: BigInt64Array, at: number, value: bigint): bigint => {
     const stored = store(fields, at, value)
     const other = new SharedLease(buffer)

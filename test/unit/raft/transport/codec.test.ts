@@ -1,8 +1,8 @@
 /*
- * Goal: our bytes are what proto/*.proto says, both ways, and no bytes of a stranger do more than
+ * Goal: encoded bytes follow proto/*.proto in both directions, and no untrusted bytes do more than
  * fail.
  * Method: random messages of every kind, an independent protobuf library that reads the proto
- * files, and random damage. A failing round names its seed.
+ * files, and random damage. A failing round prints its seed.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ const LinkFrame = root.lookupType('orch.raft.v1.LinkFrame')
 const SnapshotFrameType = root.lookupType('orch.raft.v1.SnapshotFrame')
 const Welcome = root.lookupType('orch.raft.v1.Welcome')
 
-/** Read by the other library, written again by it, read by us. */
+/** Decoded by the other library, encoded by it again, decoded by this program. */
 function throughOracle(type: protobuf.Type, bytes: Uint8Array): Uint8Array {
   const plain = type.toObject(type.decode(bytes), { longs: String, enums: String })
   assert.equal(type.verify(type.fromObject(plain)), null)
@@ -48,7 +48,7 @@ function framesOf(seed: number): readonly (readonly PeerMessage[])[] {
   return sampleKinds.map((kind) => [sampleMessage(kind, random), sampleMessage(kind, random)])
 }
 
-test('a refusal longer than a line is cut, not a reason to end', () => {
+test('the message of a long refusal is truncated', () => {
   for (const letter of ['a', 'é', '‘', '😀']) {
     const message = letter.repeat(refusalBytesMax)
     const answer = { kind: 'refused', reason: 'below-live-quorum', message } as const
@@ -62,7 +62,7 @@ test('a refusal longer than a line is cut, not a reason to end', () => {
   }
 })
 
-test('a follower reads every text of a member that a leader takes', () => {
+test('a follower decodes every text of a member that a leader accepts', () => {
   const three = cluster([1, 2, 3])
   const [first, ...others] = three.members
   assert.ok(first !== undefined)
@@ -84,7 +84,7 @@ test('a follower reads every text of a member that a leader takes', () => {
   }
 })
 
-test('every kind of message comes back as it went, also by way of another protobuf library', () => {
+test('every kind of message survives encoding, also through another protobuf library', () => {
   const writer = new BinaryWriter()
   for (let seed = 1; seed <= 60; seed++) {
     for (const messages of framesOf(seed)) {
@@ -96,7 +96,7 @@ test('every kind of message comes back as it went, also by way of another protob
   }
 })
 
-test('another protobuf library reads in our bytes what we meant', () => {
+test('another protobuf library decodes our bytes to the same content', () => {
   const message: PeerMessage = {
     kind: 'core',
     message: {
@@ -122,7 +122,7 @@ test('another protobuf library reads in our bytes what we meant', () => {
   })
 })
 
-test('greetings and snapshot frames come back as they went, also by way of another protobuf library', () => {
+test('hello and snapshot frames survive encoding, also through another protobuf library', () => {
   const random = new SeededRandom(5)
   const hello = {
     protocol: 1,
@@ -178,7 +178,7 @@ test('data of entries and proposals are views into the frame, not copies', () =>
   assert.equal(message?.kind === 'forward' && message.proposals[0]?.buffer === bytes.buffer, true)
 })
 
-test('damaged frames are malformed or another valid frame, and never anything else', () => {
+test('damaged frames are malformed or another valid frame, and nothing else', () => {
   const writer = new BinaryWriter()
   const counts = { malformed: 0, valid: 0 }
   for (let seed = 1; seed <= 120; seed++) {
@@ -200,7 +200,7 @@ test('damaged frames are malformed or another valid frame, and never anything el
   assert.ok(counts.malformed > 1000 && counts.valid > 100, JSON.stringify(counts))
 })
 
-/** Bits flipped, bytes inserted, removed or cut off. */
+/** Returns the bytes with flipped bits, or with bytes inserted, removed or cut off. */
 function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   const list = [...bytes]
   for (let blows = 1 + random.below(4); blows > 0; blows--) {
@@ -214,7 +214,7 @@ function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   return Uint8Array.from(list)
 }
 
-test('what the core would call a broken promise is refused at the door', () => {
+test('messages that would violate assertions of the core are malformed', () => {
   const address = { from: nodeId(1), to: nodeId(2), term: term(5) }
   const append = (entries: readonly [index: number, term: number][]): Uint8Array =>
     encodeMessagesFrame(new BinaryWriter(), [
@@ -253,8 +253,8 @@ test('what the core would call a broken promise is refused at the door', () => {
   }
 })
 
-test('lists of a million tiny items are refused instead of being built', () => {
-  // 60,000 times a message that is 2 bytes long, then 70,000 proposals of no bytes.
+test('lists of a million tiny items are refused instead of being allocated', () => {
+  // A message of 2 bytes 60,000 times, then 70,000 empty proposals.
   const empty = new Uint8Array(120_000).map((_, at) => (at % 2 === 0 ? 0x12 : 0))
   assert.throws(() => decodeLinkFrame(empty), TransportError)
   const address = { from: nodeId(1), to: nodeId(2), term: term(1) }

@@ -1,8 +1,7 @@
 /*
- * Goal: nobody but the right member gets in or is called, and a peer that does not keep up costs
- * bounded memory.
- * Method: real transports over loopback with certificates made for the case, and callers that break
- * the rules.
+ * Goal: only the right member is accepted or called, and a slow peer uses bounded memory.
+ * Method: real transports over loopback with certificates made for the case, and callers that
+ * violate the protocol.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -61,14 +60,14 @@ async function pair(harness: TransportHarness): Promise<[TestMember, TestMember]
   return [a, b]
 }
 
-test('an address that is none ends nothing: it is as one where nobody answers', async () => {
+test('an invalid address is treated like an unreachable one', async () => {
   await withHarness(ours, async (harness, events) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const odd = ['', '\n', 'x:65536'].map((address, at) =>
       memberInfo({ id: nodeId(7 + at), name: `odd${at}` }, address),
     )
     a.transport.setPeers([a.info, ...odd])
-    await until('each of them is told to be unreachable', () =>
+    await until('both are reported unreachable', () =>
       odd.every(({ name }) => events.some(({ event }) => isDown(event, name))),
     )
     const b = await startMember(harness, { name: 'n2', id: 2 })
@@ -81,7 +80,7 @@ function isDown(event: TransportEvent, name: string): boolean {
   return event.kind === 'link-down' && event.name === name && event.code === 'unreachable'
 }
 
-/** Calls as nobody of ours would. @returns the status the stream ended with */
+/** Calls with arbitrary frames. @returns the status that the stream ended with */
 async function callMessages(
   to: TestMember,
   caller: PeerCredentials | null,
@@ -107,7 +106,7 @@ async function callMessages(
   }
 }
 
-/** Opens a snapshot stream. @returns the status it ended with */
+/** Opens a snapshot stream. @returns the status that it ended with */
 async function callSnapshot(
   to: TestMember,
   caller: PeerCredentials,
@@ -127,7 +126,7 @@ async function callSnapshot(
   return error
 }
 
-/** Greets as that caller. @returns the version it is answered in */
+/** Sends the hello of that caller. @returns the version of the response */
 async function welcomeFrom(to: TestMember, caller: PeerCredentials, greeting: Hello): Promise<number> {
   const [authority, key, certificate] = [caller.authorityPem, caller.keyPem, caller.certificatePem]
   const secure = credentials.createSsl(Buffer.from(authority), Buffer.from(key), Buffer.from(certificate))
@@ -158,13 +157,13 @@ const hello = {
   process: 0,
 }
 
-void test('a peer whose certificate is from another authority is neither heard nor called', async () => {
+void test('a peer with a certificate of another authority is neither accepted nor called', async () => {
   const otherAuthority = peerAuthority()
   const credentialsOf = (name: string): PeerCredentials =>
     name === 'n1' ? peerCredentials(otherAuthority, name) : ours(name)
   await withHarness(credentialsOf, async (harness, events) => {
     const [a, b] = await pair(harness)
-    await until('both see that the other cannot be reached', () => {
+    await until('both report the other unreachable', () => {
       a.transport.send(probe(a, b, 1))
       b.transport.send(probe(b, a, 1))
       const down = events.filter(({ event }) => event.kind === 'link-down').map(({ name }) => name)
@@ -174,7 +173,7 @@ void test('a peer whose certificate is from another authority is neither heard n
   })
 })
 
-/** What TLS shows to whoever connects there. */
+/** Returns the serial number of the certificate that the member presents. */
 async function serialAt(member: TestMember): Promise<string> {
   const { authorityPem: ca, certificatePem: cert, keyPem: key } = ours('n2')
   const socket = connectTls({
@@ -187,7 +186,7 @@ async function serialAt(member: TestMember): Promise<string> {
   return serialNumber
 }
 
-void test('renewed keys are shown to callers and to whom is called; links that are up stay; unfit ones change nothing', async () => {
+void test('renewed keys are used for new connections in both directions; open links stay; invalid keys change nothing', async () => {
   const seen: string[] = []
   const { certificatePem: cert, keyPem: key, authorityPem: ca } = ours('n3')
   const other = createTlsServer({ cert, key, ca, requestCert: true, ALPNProtocols: ['h2'] }, (socket) => {
@@ -204,7 +203,7 @@ void test('renewed keys are shown to callers and to whom is called; links that a
       const third = memberInfo({ id: nodeId(3), name: 'n3' }, `127.0.0.1:${port}`)
       a.transport.setPeers([a.info, b.info, third])
       const before = await serialAt(a)
-      await until('n3 is called', () => seen.includes(before))
+      await until('n3 is connected', () => seen.includes(before))
       const renewed = ours('n1')
       const { serialNumber } = new X509Certificate(renewed.certificatePem)
       const { transport } = a
@@ -215,9 +214,9 @@ void test('renewed keys are shown to callers and to whom is called; links that a
       assert.equal(await serialAt(a), before)
       transport.renew(renewed)
       assert.equal(await serialAt(a), serialNumber)
-      await until('n3 is called with the new one', () => seen.includes(serialNumber))
+      await until('n3 is connected with the new key', () => seen.includes(serialNumber))
       a.transport.send(probe(a, b, 7))
-      await until('the old link carries on', () => b.receiver.messages.length > received)
+      await until('the old link continues', () => b.receiver.messages.length > received)
       const broken = events.filter(({ event }) => event.kind === 'link-down' && event.name !== 'n3')
       assert.deepEqual(broken, [])
       const kinds = events.map(({ event }) => event.kind).filter((kind) => kind.startsWith('keys'))
@@ -228,7 +227,7 @@ void test('renewed keys are shown to callers and to whom is called; links that a
   }
 })
 
-void test('an authority that is taken out lets nobody in who is in: those of the ones that stay come again', async () => {
+void test('removing an authority closes all links; peers of the remaining authorities connect again', async () => {
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
@@ -239,32 +238,32 @@ void test('an authority that is taken out lets nobody in who is in: those of the
     transport.renew({ ...ours('n2'), authorityPem: both })
     a.transport.renew({ ...ours('n1'), authorityPem: both })
     a.transport.send(probe(a, b, 1))
-    await until('the link carries on', () => b.receiver.messages.length > 0)
-    assert.equal(downs(), 0, 'an authority more disturbs nobody')
-    // n2 is of the next authority already, and believes it alone; n1 still shows what the old one
-    // vouched for.
+    await until('the link continues', () => b.receiver.messages.length > 0)
+    assert.equal(downs(), 0, 'adding an authority closes no link')
+    // n2 has a certificate of the next authority already, and trusts only that one; n1 still
+    // presents one of the old authority.
     transport.renew(peerCredentials(next, 'n2'))
-    await until('n1 is cut off', () => downs() > 0)
+    await until('n1 is disconnected', () => downs() > 0)
     const received = b.receiver.messages.length
     const error = await callMessages(b, { ...ours('n1'), authorityPem: both }, [encodeHelloFrame(hello)])
     assert.equal(error.code, status.UNAVAILABLE, error.details)
     a.transport.send(probe(a, b, 2))
     assert.equal(b.receiver.messages.length, received)
     a.transport.renew({ ...peerCredentials(next, 'n1'), authorityPem: both })
-    await until('n1 is back', () => {
+    await until('n1 is connected again', () => {
       a.transport.send(probe(a, b, 3))
       return b.receiver.messages.length > received
     })
   })
 })
 
-void test('a member is not mistaken for another one that has its address', async () => {
+void test('a member is not confused with another one at its address', async () => {
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
-    // What used to be n3's address is n2's now.
+    // The former address of n3 belongs to n2 now.
     const moved = { ...memberInfo({ id: nodeId(3), name: 'n3' }, b.info.peerAddress) }
     a.transport.setPeers([a.info, moved])
-    await until('it is told', () =>
+    await until('it is reported', () =>
       events.some(
         ({ event }) => event.kind === 'link-down' && /names member "n2", not "n3"/.test(event.cause),
       ),
@@ -273,7 +272,7 @@ void test('a member is not mistaken for another one that has its address', async
   })
 })
 
-void test('a caller is refused with one clear line whatever it gets wrong', async () => {
+void test('a caller is refused with one clear line for each kind of mistake', async () => {
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
@@ -332,7 +331,7 @@ void test('a caller is refused with one clear line whatever it gets wrong', asyn
   })
 })
 
-void test('a member that comes with another log than it is known by is turned away for good', async () => {
+void test('a member with another log than the recorded one is refused for good', async () => {
   await withHarness(ours, async (harness, events) => {
     const [, b] = await pair(harness)
     b.receiver.known.set(nodeId(1), 'the log it lost')
@@ -344,7 +343,7 @@ void test('a member that comes with another log than it is known by is turned aw
   })
 })
 
-void test('a member of a cluster that was founded apart is refused in one line, which names both', async () => {
+void test('a member of a separately founded cluster is refused in one line, which names both', async () => {
   await withHarness(ours, async (harness, events) => {
     const [, b] = await pair(harness)
     const apart = { ...hello, identity: { ...hello.identity, clusterId: 'c2' } }
@@ -354,7 +353,7 @@ void test('a member of a cluster that was founded apart is refused in one line, 
       error.details,
       /member "n1" belongs to cluster c2, this member to cluster c1, which was founded separately/,
     )
-    // Nor is it told that it is no member: that would be evidence of a removal.
+    // Nor is it refused as a non-member: that would be evidence of a removal.
     const unknown = await callMessages(b, ours('n3'), [encodeHelloFrame({ ...apart, from: nodeId(3) })])
     assert.equal(unknown.code, status.FAILED_PRECONDITION)
     const { term: sent, snapshot } = headerOf(b, b)
@@ -368,7 +367,7 @@ void test('a member of a cluster that was founded apart is refused in one line, 
   })
 })
 
-void test('a caller refuses a receiver that was founded apart and does not notice it', async () => {
+void test('a caller refuses a receiver of a separately founded cluster, even if the receiver accepts it', async () => {
   const { certificatePem, keyPem } = ours('n2')
   const pairs = [{ private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certificatePem) }]
   const server = new Server()
@@ -397,7 +396,7 @@ void test('a caller refuses a receiver that was founded apart and does not notic
   await withHarness(ours, async (harness, events) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     a.transport.setPeers([a.info, memberInfo({ id: nodeId(2), name: 'n2' }, `127.0.0.1:${port}`)])
-    await until('it is told', () =>
+    await until('it is reported', () =>
       events.some(
         ({ event }) =>
           event.kind === 'link-down' && /"n2" belongs to cluster c2, this member/.test(event.cause),
@@ -408,7 +407,7 @@ void test('a caller refuses a receiver that was founded apart and does not notic
   server.forceShutdown()
 })
 
-void test('of two processes that speak as one member the newer is turned away, until the older has ended', async () => {
+void test('of two processes of one member the newer is refused, until the older has ended', async () => {
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
@@ -418,8 +417,8 @@ void test('of two processes that speak as one member the newer is turned away, u
     assert.equal(error.details, 'another process is connected as this member ("n1"): stop one of the two')
     assert.ok(events.some(({ event }) => event.kind === 'refused' && event.reason === 'other-process'))
     a.transport.send(probe(a, b, 5))
-    await until('the older one is still heard', () => b.receiver.messages.length > 0)
-    // One of before there were names of processes is not told apart.
+    await until('the older one is still connected', () => b.receiver.messages.length > 0)
+    // A caller from before process numbers is not distinguished.
     const old = await callMessages(b, ours('n1'), [
       encodeHelloFrame({ ...hello, process: 0 }),
       new Uint8Array([1]),
@@ -433,7 +432,7 @@ void test('of two processes that speak as one member the newer is turned away, u
   })
 })
 
-void test('a caller of the version before is answered in it, and one of a later version in ours', async () => {
+void test('a caller of the previous version is answered in that version, and one of a later version in ours', async () => {
   await withHarness(ours, async (harness) => {
     const [, b] = await pair(harness)
     for (const [greeting, answer] of [
@@ -447,11 +446,11 @@ void test('a caller of the version before is answered in it, and one of a later 
   })
 })
 
-void test('a member cannot speak in the name of another', async () => {
+void test('a member cannot send messages as another member', async () => {
   await withHarness(ours, async (harness) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
-    // 7 tells b something as if it were 7; the stream is n1's.
+    // A message of 7 to b as if from 7; the stream belongs to n1.
     const forged = Buffer.from('1a160a140a12090700000000000000110200000000000000', 'hex')
     const frame = Buffer.concat([Buffer.of(0x12, forged.length), forged])
     const error = await callMessages(b, ours('n1'), [encodeHelloFrame(hello), frame])
@@ -460,7 +459,7 @@ void test('a member cannot speak in the name of another', async () => {
   })
 })
 
-void test('a caller without a certificate, or without TLS, gets nowhere', async () => {
+void test('a caller without a certificate, or without TLS, is not accepted', async () => {
   await withHarness(ours, async (harness) => {
     const [, b] = await pair(harness)
     const error = await callMessages(b, null, [encodeHelloFrame(hello)])
@@ -484,7 +483,7 @@ void test('a caller without a certificate, or without TLS, gets nowhere', async 
   })
 })
 
-void test('a snapshot that does not match its checksum, or ends before it, is aborted, never finished', async () => {
+void test('a snapshot with a wrong checksum, or without a trailer, is aborted, never finished', async () => {
   await withHarness(ours, async (harness) => {
     const [a, b] = await pair(harness)
     const { authorityPem, keyPem, certificatePem } = ours('n1')
@@ -523,7 +522,7 @@ void test('a snapshot that does not match its checksum, or ends before it, is ab
   })
 })
 
-void test('a peer that stops reading is told as unreachable and costs no more than its queue', async () => {
+void test('a peer that stops reading is reported unreachable and uses at most the memory of its queue', async () => {
   const { certificatePem, keyPem } = ours('n2')
   const pairs = [{ private_key: Buffer.from(keyPem), cert_chain: Buffer.from(certificatePem) }]
   const server = new Server()
@@ -576,8 +575,7 @@ void test('a peer that stops reading is told as unreachable and costs no more th
       return counters.messagesDropped > 1000
     })
     assert.ok(a.receiver.unreachables.length > 0)
-    // The write window here, and the sixteen frames of a mebibyte that a stream of the library
-    // holds there.
+    // The write window here, and the sixteen frames of a mebibyte that a gRPC stream buffers.
     assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were handed over`)
     const before = counters.bytesSent
     await new Promise((resolve) => setImmediate(resolve))
@@ -588,7 +586,7 @@ void test('a peer that stops reading is told as unreachable and costs no more th
   }
 })
 
-void test('dialing addresses raises no warnings of the runtime', async () => {
+void test('dialing addresses causes no runtime warnings', async () => {
   const warnings: string[] = []
   const onWarning = (warning: Error): void => void warnings.push(`${warning.name} ${warning.message}`)
   process.on('warning', onWarning)
@@ -602,7 +600,7 @@ void test('dialing addresses raises no warnings of the runtime', async () => {
   assert.deepEqual(warnings, [])
 })
 
-void test('a member whose certificate is not its own, or whose port is taken, does not start', async () => {
+void test('a member with a wrong certificate, or with a used port, does not start', async () => {
   const base = { cluster: 'test', self: { id: nodeId(1), name: 'n1' }, clock, random: new SeededRandom(1) }
   const common = { ...base, limits: testLimits, onEvent: () => undefined }
   const refused = (pattern: RegExp) => (cause: unknown) =>

@@ -1,8 +1,8 @@
 /*
- * Goal: a peer that runs the program of before version 3 of the protocol is spoken to in its own
- * version, so that members can be upgraded one after the other.
- * Method: a gRPC server that greets as such a program does, refusing any other greeting, and keeps
- * what it is told.
+ * Goal: a peer with a program from before version 3 of the protocol is served in its own version,
+ * so that members can be upgraded one after the other.
+ * Method: a gRPC server that responds like such a program, refuses any other hello, and records the
+ * messages.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ type ServerStream = {
   emit(event: 'error', error: { readonly code: status; readonly details: string }): void
 }
 
-/** @returns its port, and the kinds of messages it was sent */
+/** @returns its port, and the kinds of messages that it received */
 async function olderPeer(): Promise<{
   readonly server: Server
   readonly port: number
@@ -53,7 +53,7 @@ async function olderPeer(): Promise<{
                 ),
               )
             else
-              stream.emit('error', { code: status.FAILED_PRECONDITION, details: 'speaks another protocol' })
+              stream.emit('error', { code: status.FAILED_PRECONDITION, details: 'supports another protocol' })
           } else {
             for (const message of frame.messages) {
               received.push(message.kind === 'core' ? message.message.kind : message.kind)
@@ -73,7 +73,7 @@ async function olderPeer(): Promise<{
   return { server, port, received }
 }
 
-void test('a peer of the version before gets all it knows, and nothing else', async () => {
+void test('a peer of the previous version receives all messages that it knows, and no others', async () => {
   const { server, port, received } = await olderPeer()
   const harness = grpcHarness()
   try {
@@ -93,7 +93,7 @@ void test('a peer of the version before gets all it knows, and nothing else', as
       ...['members-wanted', 'members', 'transfer-refused'],
     ]
     const known = sampleKinds.filter((kind) => !late.includes(kind))
-    await until('all it knows has arrived', () => known.every((kind) => received.includes(kind)))
+    await until('all known kinds have arrived', () => known.every((kind) => received.includes(kind)))
     for (const kind of late) assert.ok(!received.includes(kind), kind)
   } finally {
     await harness.close()

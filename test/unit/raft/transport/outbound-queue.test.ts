@@ -1,6 +1,6 @@
 /*
- * Goal: what waits for one peer is bounded in number and in bytes, keeps its order, and leaves in
- * frames of a bounded size.
+ * Goal: messages waiting for one peer are limited in number and in bytes, keep their order, and are
+ * sent in frames of a limited size.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { OutboundQueue } from '../../../../raft/transport/outbound-queue.ts'
 
 const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
 
-/** @param bytes of its one entry, which counts for a little more */
+/** @param bytes size of its one entry, which counts for a little more */
 function append(index: number, bytes: number): PeerMessage {
   const entry = {
     index: logIndex(index),
@@ -39,7 +39,7 @@ function queue(limits: {
   return new OutboundQueue({ ...defaultTransportLimits, ...limits })
 }
 
-void test('no more bytes wait than the limit says, and there is room again for what left', () => {
+void test('the queue holds at most its limit of bytes, and accepts messages again after some were taken', () => {
   const waiting = queue({ queueMessagesMax: 100, queueBytesMax: 5000, frameBytesMax: 2500 })
   const taken = [1, 2, 3, 4, 5, 6].filter((index) => waiting.offer(append(index, 1000)))
   assert.deepEqual(taken, [1, 2, 3, 4])
@@ -51,24 +51,24 @@ void test('no more bytes wait than the limit says, and there is room again for w
   assert.deepEqual([waiting.size, waiting.bytes], [0, 0])
 })
 
-void test('nor more messages, however small', () => {
+void test('the queue holds at most its limit of messages, however small they are', () => {
   const waiting = queue({ queueMessagesMax: 3, queueBytesMax: 1e6, frameBytesMax: 1e5 })
   const taken = [1, 2, 3, 4].filter((index) => waiting.offer(append(index, 1)))
   assert.deepEqual(taken, [1, 2, 3])
 })
 
-void test('one message finds its way however large it is, alone', () => {
+void test('a message of any size is accepted by an empty queue, in a frame of its own', () => {
   const waiting = queue({ queueMessagesMax: 100, queueBytesMax: 5000, frameBytesMax: 2500 })
   assert.equal(waiting.offer(append(1, 9000)), true)
   assert.equal(waiting.offer(append(2, 1)), false)
   assert.deepEqual(indexesOf(waiting.takeFrame()), [1])
   assert.equal(waiting.offer(append(2, 1)), true)
   assert.equal(waiting.offer(append(3, 4000)), true)
-  assert.deepEqual(indexesOf(waiting.takeFrame()), [2], 'the large one does not fit behind it')
+  assert.deepEqual(indexesOf(waiting.takeFrame()), [2], 'the large one does not fit after it')
   assert.deepEqual(indexesOf(waiting.takeFrame()), [3])
 })
 
-void test('what is given up counts for nothing', () => {
+void test('cleared messages do not count', () => {
   const waiting = queue({ queueMessagesMax: 100, queueBytesMax: 5000, frameBytesMax: 2500 })
   waiting.offer(append(1, 4000))
   waiting.clear()

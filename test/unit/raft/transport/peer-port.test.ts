@@ -1,7 +1,7 @@
 /*
- * Goal: the port of peers says why it cannot be had, holds no more connections than it may, and
- * lets all go in one moment.
- * Method: real sockets on the loopback address that say nothing, as in the middle of a handshake.
+ * Goal: the peer port reports why it cannot listen, limits its connections, and closes all of them
+ * at once.
+ * Method: real sockets on the loopback address that send nothing, as during a handshake.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -38,12 +38,12 @@ async function dial(port: number, host = '127.0.0.1'): Promise<Socket> {
 
 async function until(is: () => boolean): Promise<void> {
   for (let wait = 0; !is(); wait++) {
-    assert.ok(wait < 3000, 'it comes to be')
+    assert.ok(wait < 3000, 'the condition becomes true')
     await sleep(10)
   }
 }
 
-void test('connections are given away as they come, and known until they end', async (t) => {
+void test('connections are passed on at once, and tracked until they end', async (t) => {
   const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
     all?.some(({ address }) => address === '::1'),
   )
@@ -58,7 +58,7 @@ void test('connections are given away as they come, and known until they end', a
   }
 })
 
-void test('what cannot be listened on is told in a few words', async (t) => {
+void test('an address that cannot be listened on is reported in a few words', async (t) => {
   const { port } = await open(t)
   for (const [address, pattern] of [
     [`127.0.0.1:${port}`, 'the port is taken'],
@@ -73,7 +73,7 @@ void test('what cannot be listened on is told in a few words', async (t) => {
   }
 })
 
-void test('who comes when it is full is hung up on, and there is room again when somebody leaves', async (t) => {
+void test('a connection above the limit is closed, and a closed one frees its place', async (t) => {
   const { peers, port, taken, refused } = await open(t, 2)
   const first = await dial(port)
   await dial(port)
@@ -92,7 +92,7 @@ void test('who comes when it is full is hung up on, and there is room again when
   await until(() => taken.length === 3)
 })
 
-void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
+void test('close stops accepting, disconnect closes all connections', async (t) => {
   const { peers, port } = await open(t)
   const sockets = [await dial(port), await dial(port)]
   for (const socket of sockets) socket.on('error', () => undefined)
@@ -109,7 +109,7 @@ void test('closed, it takes nobody; hung up, it keeps nobody', async (t) => {
   await until(() => peers.size === 0)
 })
 
-void test('closed before it listens, it says so', async () => {
+void test('a port that is closed before it listens fails with closed', async () => {
   const nothing = (): void => undefined
   const peers = new PeerPort({
     ...{ clock, connectionsMax: 10, handshakeMs: 2000, take: nothing, refused: nothing },
@@ -119,7 +119,7 @@ void test('closed before it listens, it says so', async () => {
   await assert.rejects(listening, (cause) => cause instanceof TransportError && cause.code === 'closed')
 })
 
-void test('a connection whose handshake was not accepted in time is closed, whatever it is doing', async (t) => {
+void test('a connection without an accepted handshake is closed at its deadline, whatever it is doing', async (t) => {
   const { peers, port, taken, refused } = await open(t)
   const [silent, member] = [await dial(port), await dial(port)]
   await until(() => taken.length === 2)
@@ -129,7 +129,7 @@ void test('a connection whose handshake was not accepted in time is closed, what
   await clock.advance(1999)
   assert.equal(peers.size, 2)
   await clock.advance(1)
-  // Looked at, not waited for: a port that lets it stay would have this test wait for ever.
+  // Checked, not awaited: with a port that keeps it open this test would wait for ever.
   assert.equal(held?.destroyed, true)
   const detail = 'no member of the cluster within 2000 ms of connecting'
   assert.deepEqual(refused, [{ reason: 'no-handshake', remote: `127.0.0.1:${silent.localPort}`, detail }])
@@ -155,8 +155,8 @@ void test('one address has a share of the connections, and addresses without mem
   await until(() => peers.size === 9)
   const unknownCaller = await silent('127.0.0.4')
   await once(unknownCaller, 'close')
-  // Two were beyond the share of 127.0.0.2, two beyond that of 127.0.0.3, and the last one beyond
-  // that of all strangers.
+  // Two exceeded the share of 127.0.0.2, two that of 127.0.0.3, and the last one that of all
+  // unknown addresses.
   assert.deepEqual(
     refused.map(({ detail }) => /^its address|^addresses/.exec(detail)?.[0]),
     ['its address', 'its address', 'its address', 'its address', 'addresses'],

@@ -1,7 +1,7 @@
 /*
- * Goal: every refusal is counted, a caller that is refused again and again does not fill the log,
- * the first refusals of each reason and caller are logged, and a later line says how many were not.
- * Method: a clock that is moved by hand.
+ * Goal: every refusal is counted, a repeatedly refused caller does not fill the log, the first
+ * refusals of each reason and caller are logged, and a later line has the number of the others.
+ * Method: a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ function opened() {
     if (event.kind === 'refused') lines.push(event)
   }
   const log = new RefusalLog({ clock, counters, onEvent })
-  /** Returns the lines that these refusals made. */
+  /** Returns the lines that these refusals logged. */
   const add = (reason: RefusalReason, certified: string | null, times = 1, detail = 'x'): readonly Line[] => {
     const from = lines.length
     for (let time = 0; time < times; time++) log.add({ reason, certified, remote: '10.0.0.1:1', detail })
@@ -61,14 +61,14 @@ void test('ever new names fill neither the log nor memory', async () => {
     return lines
   }
   assert.equal(logged(), 64 + 5)
-  for (let round = 2; round <= 5; round++) assert.equal(logged(), 64, 'each that has a window of its own')
+  for (let round = 2; round <= 5; round++) assert.equal(logged(), 64, 'each one with its own window')
   assert.equal(logged(), 0)
   await clock.advance(10_000)
-  assert.equal(add('lost-log', 'n2').length, 1, 'windows that are over make room')
+  assert.equal(add('lost-log', 'n2').length, 1, 'expired windows are reused')
   assert.equal(logged(), 63 + 5)
 })
 
-void test('a refusal for what a caller sent names the caller', () => {
+void test('the refusal of an invalid message names its caller', () => {
   const { add } = opened()
   const detail = (reason: RefusalReason, certified: string | null, text: string): string | undefined =>
     add(reason, certified, 1, text)[0]?.detail

@@ -7,7 +7,7 @@ import type { Configuration, Entry, MemberInfo, NodeId } from '../../../../raft/
 import { reportBytesMax } from '../../../../raft/ports.ts'
 import type { MembershipAnswer, PeerIdentity, PeerMessage } from '../../../../raft/ports.ts'
 
-/** Every kind of message there is; the compiler keeps the list whole. */
+/** All kinds of messages; the compiler keeps the list complete. */
 const kinds = {
   forward: true,
   'forward-refused': true,
@@ -41,7 +41,7 @@ export const sampleKinds = Object.keys(kinds) as readonly (keyof typeof kinds)[]
 
 export type Ends = { readonly from: NodeId; readonly to: NodeId }
 
-/** A message of that kind with values of all sizes in it. */
+/** Returns a message of that kind with values of all sizes. */
 export function sampleMessage(
   kind: keyof typeof kinds,
   random: SeededRandom,
@@ -244,7 +244,7 @@ const refusals: readonly ChangeRefusal[] = [
   'impossible',
 ]
 
-/** From one bit to 53, each length as likely. */
+/** One to 53 bits, each length equally likely. */
 export function sampleWhole(random: SeededRandom): number {
   const bits = random.below(54)
   const value = random.next() * 2 ** 21 + random.below(2 ** 21)
@@ -263,7 +263,7 @@ function many<T>(count: number, make: (at: number) => T): T[] {
   return Array.from({ length: count }, (_, at) => make(at))
 }
 
-/** Buffers and arrays compare by their bytes. */
+/** Makes buffers and arrays comparable by their bytes. */
 export function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
   if (Array.isArray(value)) return value.map(plain)

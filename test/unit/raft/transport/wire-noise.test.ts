@@ -1,7 +1,6 @@
 /*
- * Goal: a member gone mad, which sends noise, frames too large, or frames that say the impossible,
- * is turned away: nobody ends, others are heard all the while, and the log of who is called does
- * not fill.
+ * Goal: a faulty member that sends noise, too large frames, or impossible messages is refused: no
+ * process ends, other members stay connected, and the log of refusals does not fill.
  * Method: real transports; a caller with a real member's certificate sends bytes drawn from seeds.
  */
 import assert from 'node:assert/strict'
@@ -27,7 +26,7 @@ import { grpcHarness, testLimits } from './fixtures.ts'
 
 const pem = (text: string): Buffer => Buffer.from(text)
 
-/** One call in the name of n1. @returns what the stream ended with */
+/** One call as n1. @returns the status that the stream ended with */
 async function call(to: TestMember, path: string, frames: readonly Uint8Array[]): Promise<ServiceError> {
   const { authorityPem, keyPem, certificatePem } = peerCredentials(testAuthority, 'n1')
   const client = new Client(
@@ -48,7 +47,7 @@ async function call(to: TestMember, path: string, frames: readonly Uint8Array[])
   }
 }
 
-void test('noise on the wire disturbs nobody, and a few lines name who sends it', async () => {
+void test('noise on the wire disturbs no other link, and a few lines name its sender', async () => {
   const events: TransportEvent[] = []
   const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && events.push(event)) })
   try {
@@ -77,7 +76,7 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
       const errors = await Promise.all(
         Array.from({ length: 12 }, (_, at) => {
           const random = new SeededRandom(seed + at)
-          // Field 15 is no message of ours, and its length is a lie.
+          // Field 15 is not defined, and its length is wrong.
           const noise = Uint8Array.from([0x7a, 0xff, ...random.bytes(1 + random.below(2000))])
           const frames = at === 0 ? [tooLarge] : at % 2 === 0 ? [noise] : [hello, noise]
           return call(called, at % 5 === 4 ? method.snapshot : method.messages, frames)
@@ -86,14 +85,14 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
       for (const error of errors)
         assert.ok(isTurnedAway(error), `seed ${seed}: ${error.code} ${error.details}`)
     }
-    await until('all of the quiet member was heard', () => {
+    await until('all messages of the quiet member arrived', () => {
       return (
         called.receiver.messages.filter((message) => 'round' in message && message.round > 100).length === 10
       )
     })
     const lines = events.filter((event) => event.kind === 'refused')
     assert.ok(lines.length > 0 && lines.length < calls / 2, `${lines.length} lines`)
-    // A connection that a refused caller leaves open is closed later, and has no name then.
+    // A connection that a refused caller leaves open is closed later, without a name.
     for (const { reason, detail } of lines)
       assert.match(detail, reason === 'no-handshake' ? /within/ : /"n1"/)
     assert.equal(called.receiver.snapshots.length, 0)
@@ -103,12 +102,15 @@ void test('noise on the wire disturbs nobody, and a few lines name who sends it'
   }
 })
 
-/** Refused in words, over a bound, or overtaken by a newer stream of the same member. */
+/**
+ * Returns whether the call was refused with a reason, above a limit, or replaced by a newer stream
+ * of the same member.
+ */
 function isTurnedAway({ code }: ServiceError): boolean {
   return [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED, status.CANCELLED].includes(code)
 }
 
-void test('a member that sends what cannot be true loses its link, is counted and reported in a few lines, and may come again', async () => {
+void test('a member that sends impossible messages loses its link, is counted and reported in a few lines, and may connect again', async () => {
   const events: TransportEvent[] = []
   const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && events.push(event)) })
   try {
@@ -121,7 +123,7 @@ void test('a member that sends what cannot be true loses its link, is counted an
       transport.refuse(nodeId(1), 'it accepts entry 9, but the log ends at 3')
       assert.equal(transport.counters.violations, time)
     }
-    transport.refuse(nodeId(3), 'nobody speaks as that member')
+    transport.refuse(nodeId(3), 'no process is connected as that member')
     await connect(liar, called)
     const lines = events.filter((event) => event.kind === 'refused' && event.reason === 'violation')
     assert.ok(lines.length > 0 && lines.length < 20, `${lines.length} lines`)
@@ -151,7 +153,7 @@ void test('1,024 silent connections keep no member out for longer than the deadl
     )
     for (const { transport } of [a, b]) transport.setPeers([a.info, b.info])
     await connect(a, b)
-    await until('the silent ones were hung up on', () => silent.every(({ destroyed }) => destroyed))
+    await until('the silent connections were closed', () => silent.every(({ destroyed }) => destroyed))
     await connect(a, b)
   } finally {
     for (const socket of silent) socket.destroy()
