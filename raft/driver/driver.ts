@@ -95,13 +95,10 @@ export class Driver {
       install: (snapshot) => this.#relays.inbox.install(snapshot),
     })
     this.#membership = new SelfMembership({
-      ...{
-        self: this.#id,
-        joining: node.joining,
-        currentMembers: node.currentMembers,
-        core: this.#core,
-        transport: options.transport,
-      },
+      self: this.#id,
+      joining: node.joining,
+      core: this.#core,
+      transport: options.transport,
       removed: (cause, index) => post({ kind: 'removed', cause, index }),
       send: (message) => this.#send(message),
     })

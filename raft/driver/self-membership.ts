@@ -10,8 +10,6 @@ import { isProof } from './refusals.ts'
 export type SelfMembershipOptions = {
   readonly self: NodeId
   readonly joining: Joining | undefined
-  /** See `NodeOptions`. */
-  readonly currentMembers?: MemberList | undefined
   readonly core: Pick<Raft, 'configuration' | 'decided'>
   readonly transport: Pick<Transport, 'setPeers'>
   readonly send: (message: PeerMessage) => void
@@ -28,8 +26,8 @@ export class SelfMembership {
   readonly #options: SelfMembershipOptions
   /** Peers that refused this member because of a committed configuration, with its index. */
   readonly #refusals = new Map<NodeId, LogIndex>()
-  /** Members given by the operator, or by a peer later; null: only the log is used. */
-  #current: MemberList | null
+  /** A newer configuration that a peer reported; null: none beside the log. */
+  #current: MemberList | null = null
   /** Monotonic ms since when no leader is known. */
   #leaderlessMs: number | null = null
   #askedMs = 0
@@ -39,7 +37,6 @@ export class SelfMembership {
 
   constructor(options: SelfMembershipOptions) {
     this.#options = options
-    this.#current = options.currentMembers ?? null
   }
 
   /**

@@ -331,9 +331,7 @@ export class RaftNode<Outcome> implements Consensus<Outcome> {
   #currentIds(): ReadonlySet<NodeId> {
     const { configuration, decided } = this.status
     const { members, joining } = this.#options.node
-    const { currentMembers } = this.#options.node
-    const given = [joining?.members ?? [], currentMembers?.members ?? []]
-    const lists = [configuration.members, decided.members, members, ...given]
+    const lists = [configuration.members, decided.members, members, joining?.members ?? []]
     return new Set(lists.flatMap((list) => list.map(({ id }) => id)))
   }
 

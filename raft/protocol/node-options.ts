@@ -141,11 +141,6 @@ export type NodeOptions = {
    * is empty.
    */
   readonly joining?: Joining
-  /**
-   * Members given by the operator of a member that was away while all peers that it knows were
-   * replaced. It connects to these too until its own log contains a configuration as late.
-   */
-  readonly currentMembers?: MemberList
 }
 
 /** The members of a cluster, from another source than the log. */

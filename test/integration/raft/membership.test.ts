@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits, memberTextBytesMax, nodeId } from '../../../raft/index.ts'
-import type { MemberChange, MemberList } from '../../../raft/index.ts'
+import type { MemberChange } from '../../../raft/index.ts'
 import { endsWith } from '../../support/tools/stop-after-test.ts'
 import { clock, RaftFleet, soon, until } from '../../support/drivers/raft-cluster.ts'
 import type { FleetMember } from '../../support/drivers/raft-cluster.ts'
@@ -135,44 +135,6 @@ void test('a member away beyond the log retention catches up by snapshot', async
     const { machine } = await fleet.join(2, { by: 1 })
     await untilVoters(fleet, [1, 2])
     await until('it has all lines', () => machine.lines.length === fleet.member(1).machine.lines.length)
-  } finally {
-    await fleet.close()
-  }
-})
-
-void test('members that were away while all peers they know were replaced come back once they are given the current members', async () => {
-  const fleet = new RaftFleet('threads')
-  try {
-    await fleet.found(1, 2, 3)
-    await fleet.leader()
-    const away = fleet.member(3).info
-    const six = await fleet.infoOf(6)
-    const joining = fleet.joining(await fleet.changed(2, await fleet.addition({ by: 2 }, six)))
-    await fleet.stop(3)
-    await fleet.join(4, { by: 2, replaces: 1 })
-    await until('4 votes', () => String(votersAt(fleet.member(4))) === '2,3,4')
-    await fleet.stop(1)
-    await fleet.join(5, { by: 4, replaces: 2 })
-    await until('5 votes', () => String(votersAt(fleet.member(5))) === '3,4,5')
-    await fleet.stop(2)
-    // One that was let in before all that and is started only now, and one whose own log names the
-    // former ones.
-    await fleet.start(six, joining)
-    await fleet.start(away)
-    const current = async (): Promise<MemberList> => {
-      const asIs = { kind: 'set-role', id: nodeId(5), role: 'voter' } as const
-      const { configuration, index } = await fleet.changed(5, asIs)
-      return { members: configuration.members, configurationIndex: index }
-    }
-    // Members reject unknown callers, and these know no remaining member.
-    assert.equal(votersAt(fleet.member(6)).length, 0)
-    await fleet.stop(6)
-    await fleet.stop(3)
-    await fleet.start(away, undefined, await current())
-    await fleet.leader()
-    await fleet.start(six, joining, await current())
-    await until('6 votes', () => String(votersAt(fleet.member(6))) === '3,4,5,6')
-    await untilVoters(fleet, [3, 4, 5, 6])
   } finally {
     await fleet.close()
   }

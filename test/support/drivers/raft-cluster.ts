@@ -24,7 +24,6 @@ import type {
   Joining,
   MemberChange,
   MemberInfo,
-  MemberList,
   MembersChanged,
   NodeLimits,
   NodeOptions,
@@ -93,12 +92,11 @@ export class RaftFleet {
   }
 
   /** @param joining unset: a founder */
-  async start(info: MemberInfo, joining?: Joining, currentMembers?: MemberList): Promise<FleetMember> {
+  async start(info: MemberInfo, joining?: Joining): Promise<FleetMember> {
     const members = joining === undefined ? this.#founders : []
     const node: NodeOptions = {
       ...{ id: info.id, members, timing: defaultTiming, limits: this.#limits },
       ...(joining === undefined ? {} : { joining }),
-      ...(currentMembers === undefined ? {} : { currentMembers }),
     }
     const removed: string[] = []
     const logNotices: string[] = []

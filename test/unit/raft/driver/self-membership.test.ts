@@ -9,22 +9,16 @@ import { emptyConfiguration, logIndex, nodeId } from '../../../../raft/core/type
 import type { Configuration } from '../../../../raft/core/types.ts'
 import type { PeerMessage } from '../../../../raft/ports.ts'
 import { SelfMembership } from '../../../../raft/driver/self-membership.ts'
-import type { Joining, MemberList } from '../../../../raft/protocol/node-options.ts'
+import type { Joining } from '../../../../raft/protocol/node-options.ts'
 import { cluster } from '../../../scenario/people.ts'
 
-function bench(
-  self: number,
-  configuration: Configuration,
-  index: number,
-  joining?: Joining,
-  currentMembers?: MemberList,
-) {
+function bench(self: number, configuration: Configuration, index: number, joining?: Joining) {
   const core = { configuration, decided: { index: logIndex(index), configuration } }
   const peerCalls: [string, number][] = []
   const removed: [string, number][] = []
   const sent: PeerMessage[] = []
   const membership = new SelfMembership({
-    ...{ self: nodeId(self), joining, currentMembers, core },
+    ...{ self: nodeId(self), joining, core },
     transport: {
       setPeers: (peers, decided) => void peerCalls.push([peers.map(({ id }) => id).join(), decided ?? -1]),
     },
@@ -140,21 +134,7 @@ void test('a joining member connects to the members it was given until its log h
   assert.equal(removed.length, 1)
 })
 
-void test('members given by the operator are peers until the log contains a configuration as late', () => {
-  const current = { members: cluster([3, 4, 5]).members, configurationIndex: logIndex(20) }
-  const { core, peerCalls, membership } = bench(3, cluster([1, 2, 3]), 5, undefined, current)
-  assert.deepEqual(peerCalls, [['3,4,5,1,2', 5]])
-  core.configuration = cluster([2, 3, 4])
-  core.decided = { index: logIndex(19), configuration: core.configuration }
-  membership.refresh()
-  assert.deepEqual(peerCalls.at(-1), ['3,4,5,2', 19])
-  core.configuration = cluster([3, 4, 5])
-  core.decided = { index: logIndex(20), configuration: core.configuration }
-  membership.refresh()
-  assert.deepEqual(peerCalls.at(-1), ['3,4,5', 20])
-})
-
-void test('a member without a configuration keeps its peers', () => {
+void test('who knows of no configuration keeps the peers it had', () => {
   const { core, peerCalls, removed, membership } = bench(1, cluster([1, 2, 3]), 5)
   core.configuration = emptyConfiguration
   core.decided = { index: logIndex(9), configuration: emptyConfiguration }
