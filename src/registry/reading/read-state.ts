@@ -29,8 +29,9 @@ export async function readState<T>(
   parts: VerbDependencies,
   context: RequestContext,
   wanted: WantedRevision | ReadMode,
-  { take, drop }: ReadAction<T>,
+  action: ReadAction<T>,
 ): Promise<T> {
+  const { take, drop } = action
   const { store, clock } = parts
   const read = new ProofRecorder(parts, context)
   switch (wanted.kind) {
@@ -46,19 +47,8 @@ export async function readState<T>(
     case 'log':
       await logRead(parts, context)
       return read.prove('log', take())
-    case 'bounded': {
-      const { boundMs } = wanted
-      if (ageMs(parts) > boundMs) await oneBarrier(parts, context, boundMs)
-      const value = take()
-      const age = ageMs(parts)
-      if (age > boundMs) {
-        drop?.(value)
-        throw boundNotMet(boundMs, `memory is proven to be at most ${Math.ceil(age)} ms behind`)
-      }
-      // Refresh early, so that the next reads need not wait.
-      if (2 * age > boundMs) store.reads.probe()
-      return read.prove('bounded', value)
-    }
+    case 'bounded':
+      return read.prove('bounded', await withinBound(parts, context, wanted.boundMs, action))
     case 'lease': {
       await requireLeases(parts, context)
       const lease = store.reads.lease()
@@ -134,10 +124,42 @@ function ageMs({ store, clock }: VerbDependencies): number {
   return freshness === null ? Infinity : clock.monotonicMs() - freshness.asOfMs
 }
 
-async function oneBarrier(parts: VerbDependencies, context: RequestContext, boundMs: number): Promise<void> {
+/**
+ * Takes a value that is at most `boundMs` stale. A pause of the process can make even a barrier too
+ * old, so there are several attempts; a bound shorter than a round with the quorum is never met.
+ */
+async function withinBound<T>(
+  parts: VerbDependencies,
+  context: RequestContext,
+  boundMs: number,
+  { take, drop }: ReadAction<T>,
+): Promise<T> {
   const { store, clock, limits } = parts
+  const deadlineMs = Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs)
+  for (let barriers = 0; ; barriers++) {
+    if (ageMs(parts) <= boundMs) {
+      const value = take()
+      const age = ageMs(parts)
+      if (age <= boundMs) {
+        // Refresh early, so that the next reads need not wait.
+        if (2 * age > boundMs) store.reads.probe()
+        return value
+      }
+      drop?.(value)
+    }
+    if (barriers === boundedReadBarriersMax) {
+      throw boundNotMet(boundMs, `memory is proven to be at most ${Math.ceil(ageMs(parts))} ms behind`)
+    }
+    await oneBarrier(parts, boundMs, deadlineMs)
+  }
+}
+
+/** Barriers of one bounded read. */
+const boundedReadBarriersMax = 3
+
+async function oneBarrier(parts: VerbDependencies, boundMs: number, deadlineMs: number): Promise<void> {
   try {
-    await store.barrier(Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs))
+    await parts.store.barrier(deadlineMs)
   } catch (cause) {
     const isLate = cause instanceof StoreError && cause.code === 'timed-out'
     throw isLate ? boundNotMet(boundMs, 'no quorum answered in time') : readErrorOf(cause)

@@ -108,7 +108,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     id: 'bound-not-looked-at-again',
     file: 'src/registry/reading/read-state.ts',
-    edits: [{ find: 'if (age > boundMs) {', replace: 'if (age === Infinity) {' }],
+    edits: [{ find: 'if (age <= boundMs) {', replace: 'if (age < Infinity) {' }],
     breaks: 'an answer is given that is older than the bound that was asked for',
     standsFor: 'bounded reads without clocks',
     invariant: 'I21',

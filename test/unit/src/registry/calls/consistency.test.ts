@@ -27,6 +27,8 @@ type Kit = {
     reached: number[]
     /** Runs within a barrier. */
     onBarrier: () => unknown
+    /** Runs when the value is taken. */
+    onTake: () => unknown
   }
   /** The value of the header, and the response. */
   readonly get: (mode: string | null, more?: Call) => Promise<Said>
@@ -39,7 +41,7 @@ type Said = { readonly proof: ReadProof | null; readonly shown: string }
 async function kit(t: TestContext): Promise<Kit> {
   const proofs: Kit['proofs'] = {
     ...{ freshness: null, lease: null, barriers: 0, probes: 0, entries: 0, reached: [] },
-    onBarrier: () => undefined,
+    ...{ onBarrier: () => undefined, onTake: () => undefined },
   }
   let clock: ManualClock | null = null
   const wrap = (real: ObjectStore): ObjectStore =>
@@ -63,6 +65,7 @@ async function kit(t: TestContext): Promise<Kit> {
           }
         }
         if (name === 'write') proofs.entries++
+        if (name === 'view') proofs.onTake()
         const value: unknown = Reflect.get(target, name, target)
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
@@ -160,10 +163,31 @@ void test('bounded is served from memory within the bound, measured when the val
   assert.equal(proofs.barriers, 2)
 })
 
-void test('a bound that one barrier does not meet is 504 with Retry-After', async (t) => {
+void test('a bounded read whose bound passes while the value is taken sends a barrier', async (t) => {
+  const { api, proofs, get } = await kit(t)
+  await get('bounded=100')
+  api.clock.advance(100)
+  proofs.onTake = () => {
+    if (proofs.barriers === 1) api.clock.advance(1)
+  }
+  assert.equal((await get('bounded=100')).proof?.boundMs, 0)
+  assert.equal(proofs.barriers, 2)
+})
+
+void test('a bounded read that was paused during its barrier sends another one', async (t) => {
+  const { api, proofs, get } = await kit(t)
+  proofs.onBarrier = () => {
+    if (proofs.barriers < 3) api.clock.advance(101)
+  }
+  assert.equal((await get('bounded=100')).proof?.boundMs, 0)
+  assert.equal(proofs.barriers, 3)
+})
+
+void test('a bound that three barriers do not meet is 504 with Retry-After', async (t) => {
   const { api, proofs, get, watch } = await kit(t)
   proofs.onBarrier = () => api.clock.advance(30)
   const late = await refused(get('bounded=29'))
+  assert.equal(proofs.barriers, 3)
   assert.deepEqual([late.code, late.reason], [504, 'Timeout'])
   assert.equal(
     late.message,
