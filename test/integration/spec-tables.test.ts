@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultColumns } from '../../src/registry/kinds/columns.ts'
 import { KINDS, SpecServer, objectOf } from '../support/fixtures/spec-server.ts'
 import type { Doc } from '../support/fixtures/spec-server.ts'
 
@@ -146,14 +145,4 @@ test('spec 4.7: what has no rows is a Status, and another version of tables is a
   // A delete may answer with the object.
   assert.equal((await api.ask('DELETE', `${CM}/none`, { headers: { accept: TABLE } })).status, 404)
   assert.equal((await api.ask('DELETE', `${CM}/none`, { headers: { accept: TABLE_OR_JSON } })).status, 404)
-})
-
-test('spec 2.12: a kind without columns of its own shows name and time of creation', () => {
-  assert.deepEqual(
-    defaultColumns.map(({ name, type }) => [name, type]),
-    [
-      ['Name', 'string'],
-      ['Created At', 'date'],
-    ],
-  )
 })

@@ -56,12 +56,11 @@ type Report = {
   readonly result: readonly { readonly url: string; readonly functions: readonly FunctionCoverage[] }[]
 }
 
-/** Each process and thread wrote one report. */
+/** Each process wrote one report. */
 function rangesIn(directory: string, copy: Copy): Recorded['ranges'] {
   const byFile: Record<string, readonly Range[]> = {}
   for (const name of readdirSync(directory)) {
-    const { result } = JSON.parse(readFileSync(join(directory, name), 'utf8')) as Report
-    for (const { url, functions } of result) {
+    for (const { url, functions } of reportIn(join(directory, name)).result) {
       if (!url.startsWith('file:')) continue
       const file = relative(join(copy.directory, 'dist'), fileURLToPath(url)).replace(/\.js$/, '.ts')
       if (!/^(base|raft|src)\//.test(file)) continue
@@ -69,6 +68,16 @@ function rangesIn(directory: string, copy: Copy): Recorded['ranges'] {
     }
   }
   return byFile
+}
+
+/** Returns an empty report for a process that was killed while it wrote its own. */
+function reportIn(path: string): Report {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Report
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return { result: [] }
+    throw cause
+  }
 }
 
 /** Returns a hash over the compiled texts that a program loads, itself included. */

@@ -27,7 +27,10 @@ test('thesis 6.4: step 1, no round is sent or confirmed before an entry of the t
   const context = open(solo)
   solo.take()
   solo.tick(1)
-  assert.ok(solo.takeAll('heartbeat').every((heartbeat) => heartbeat.context === null))
+  assert.deepEqual(
+    solo.takeAll('heartbeat').map(({ context: sent }) => sent),
+    [null, null],
+  )
   for (const from of [2, 3]) confirm(solo, from, context)
   assert.deepEqual(solo.confirmed, [])
 })

@@ -29,7 +29,13 @@ test('thesis 3.10: a member campaigns at once on timeout-now, and voters do not 
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
   assert.equal(solo.raft.status().role, 'candidate')
-  assert.ok(solo.takeAll('vote-request').every((message) => message.transfer))
+  assert.deepEqual(
+    solo.takeAll('vote-request').map(({ to, transfer }) => [to, transfer]),
+    [
+      [2, true],
+      [3, true],
+    ],
+  )
 
   const voter = new Solo()
   voter.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
@@ -306,7 +312,13 @@ test('thesis 9.6: a pre-vote raises no term, not even its own', () => {
   solo.tick(20)
   const asked = solo.takeAll('pre-vote-request')
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['pre-candidate', 4])
-  assert.ok(asked.every((message) => message.term === 5))
+  assert.deepEqual(
+    asked.map((message) => [message.to, message.term]),
+    [
+      [2, 5],
+      [3, 5],
+    ],
+  )
 
   const other = new Solo({ log: [1], term: 4 })
   other.receive({

@@ -23,6 +23,7 @@ import {
   decodeWelcome,
 } from '../../../../raft/transport/frame-codec.ts'
 import { encodeHelloFrame, encodeMessagesFrame } from '../../../../raft/transport/frame-codec.ts'
+import { itemsMax } from '../../../../raft/transport/message-codec.ts'
 import { encodeSnapshotFrame, encodeWelcome } from '../../../../raft/transport/frame-codec.ts'
 import type { SnapshotFrame } from '../../../../raft/transport/frame-codec.ts'
 import { cluster } from '../../../scenario/people.ts'
@@ -254,10 +255,30 @@ test('messages that would violate assertions of the core are malformed', () => {
 })
 
 test('lists of a million tiny items are refused instead of being allocated', () => {
-  // A message of 2 bytes 60,000 times, then 70,000 empty proposals.
-  const empty = new Uint8Array(120_000).map((_, at) => (at % 2 === 0 ? 0x12 : 0))
-  assert.throws(() => decodeLinkFrame(empty), TransportError)
   const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
+  const message = encodeMessagesFrame(new BinaryWriter(), [
+    { kind: 'core', message: { kind: 'timeout-now', ...address } },
+  ])
+  const messages = Buffer.concat(new Array<Uint8Array>(60_000).fill(message))
+  assert.throws(() => decodeLinkFrame(messages), {
+    code: 'malformed',
+    message: 'too many messages in one frame',
+  })
+  const frameOf = (count: number): Uint8Array => {
+    const forward = {
+      address: { from: 1, to: 2, term: 1 },
+      proposals: new Array(count).fill(Buffer.alloc(0)),
+    }
+    return LinkFrame.encode(LinkFrame.fromObject({ messages: [{ forward }] })).finish()
+  }
+  assert.equal(decodeLinkFrame(frameOf(itemsMax)).kind, 'messages')
+  assert.throws(() => decodeLinkFrame(frameOf(itemsMax + 1)), {
+    code: 'malformed',
+    message: 'too many items in one message',
+  })
   const proposals = new Array<Uint8Array>(70_000).fill(new Uint8Array())
-  assert.throws(() => encodeMessagesFrame(new BinaryWriter(), [{ kind: 'forward', ...address, proposals }]))
+  assert.throws(
+    () => encodeMessagesFrame(new BinaryWriter(), [{ kind: 'forward', ...address, proposals }]),
+    /a forward holds a bounded number of proposals/,
+  )
 })

@@ -129,7 +129,7 @@ void test('a view that is used after a write refuses to mix revisions', async ()
   const view = store.view()
   await store.write(command, 0)
   assert.throws(() => view.get(configMapKey('a')), /in the turn it was taken in/)
-  assert.throws(() => view.list(allConfigMaps, { after: null, limit: null }))
+  assert.throws(() => view.list(allConfigMaps, { after: null, limit: null }), /in the turn it was taken in/)
   await close()
 })
 

@@ -231,11 +231,17 @@ void test('parsing objects for lists and initial events yields', async (t) => {
   const api = await open(t, { readTurnBytes: 10_000 })
   for (let at = 0; at < 20; at++) await api.configMap(`m${at}`, { data: { text: 'x'.repeat(5000) } })
   let turns = 0
+  let waiting = 0
   const { clock } = api
   const soon = clock.soon.bind(clock)
   clock.soon = (action) => {
     turns++
-    soon(action)
+    waiting++
+    assert.equal(waiting, 1, 'nothing is parsed until the other turns have ended')
+    soon(() => {
+      waiting--
+      action()
+    })
   }
   for (const form of FORMS) {
     turns = 0

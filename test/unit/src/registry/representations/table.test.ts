@@ -7,7 +7,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
-import { columnsOf, defaultColumns } from '../../../../../src/registry/kinds/columns.ts'
 import { defaultRegistryLimits } from '../../../../../src/registry/shared/registry-limits.ts'
 import { rowOf, rowText } from '../../../../../src/registry/representations/table.ts'
 import { jsonTable, textPieces } from '../../../../../src/registry/reading/text-pieces.ts'
@@ -113,7 +112,28 @@ void test('a row is cached without its age, which is computed when it is read', 
   assert.equal(rowText(rowOf(definition, shape, nameless), now), '{"cells":["",0,"<unknown>"],"object":null}')
 })
 
-void test('spec 2.12: a kind without columns of its own has the default ones', () => {
+void test('spec 2.12: a kind without columns of its own has the default ones', async (t) => {
+  const fixture = await Fixture.open()
+  t.after(() => fixture.close())
+  const { object } = await fixture.configMap('a')
   const { columns, ...plain } = definition
-  assert.deepEqual([columnsOf(definition), columnsOf(plain)], [columns, defaultColumns])
+  assert.notEqual(columns?.length, 2)
+  const request = { ...fixture.request({ name: 'a' }), definition: plain }
+  const answer = await fixture.registry.get({
+    ...request,
+    representation: { as: 'table', encoding: 'json', shape },
+  })
+  assert.ok(answer.kind === 'document')
+  const table = JSON.parse(Buffer.from(answer.bytes).toString()) as {
+    readonly columnDefinitions: readonly { readonly name: string; readonly type: string }[]
+    readonly rows: readonly { readonly cells: readonly unknown[] }[]
+  }
+  assert.deepEqual(
+    table.columnDefinitions.map(({ name, type }) => [name, type]),
+    [
+      ['Name', 'string'],
+      ['Created At', 'date'],
+    ],
+  )
+  assert.deepEqual(table.rows[0]?.cells, ['a', object.metadata.creationTimestamp])
 })
