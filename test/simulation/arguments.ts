@@ -22,10 +22,10 @@ export type Asked =
   | { readonly kind: 'one'; readonly job: SeedJob; readonly trace: boolean; readonly shrink: boolean }
   | {
       readonly kind: 'many'
-      /** Both are run. */
+      /** Both ends are run. */
       readonly first: number
       readonly last: number
-      /** Processes at once; null: one for each core. */
+      /** Concurrent processes; null: one for each core. */
       readonly jobs: number | null
     }
 
@@ -34,8 +34,8 @@ const jobsMax = 256
 const ofOneSeed = ['seed', 'trace', 'shrink', 'actions', 'quiet', 'faults-ms'] as const
 
 /**
- * @throws NotUnderstood, or what `parseArgs` throws: whatever would run nothing, or not what was
- *   asked for
+ * @throws NotUnderstood, or what `parseArgs` throws, for arguments that would run nothing, or
+ *   something else than requested
  */
 export function readArguments(args: readonly string[]): Asked {
   const { values } = parseArgs({

@@ -18,7 +18,7 @@ const unknownMember = nodeId(2 ** 50)
 
 type Ends = { readonly from: NodeId; readonly to: NodeId; readonly term: Term }
 
-/** @param ends in the term that the sender really is in */
+/** @param ends addresses, with the sender's real term */
 export function impossibleMessage(random: SeededRandom, ends: Ends): PeerMessage {
   const make = random.pick(makers)
   return make(random, ends)
@@ -90,7 +90,7 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
   },
 ]
 
-/** A command as its envelope wants it, of which no machine can read what is in it. */
+/** A command with a valid envelope and a payload that no machine can decode. */
 function poison(random: SeededRandom, expectedTerm: Term): Uint8Array {
   const payload = Uint8Array.from([0xff, ...random.bytes(random.below(200))])
   const session = 1 + random.below(2 ** 31)

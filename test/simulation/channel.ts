@@ -2,24 +2,24 @@ import type { Channel } from '../../raft/ports.ts'
 import type { Owner, World } from './world.ts'
 
 export type ChannelDelays = {
-  /** Drawn for each slab. */
+  /** Drawn for each buffer. */
   readonly delayMsMax: number
-  /** Now and then a slab takes up to this long: a thread that was busy. */
+  /** Sometimes a buffer takes up to this long: a busy thread. */
   readonly stallMsMax: number
   readonly stallChance: number
 }
 
-/** Watches what passes. */
+/** Observes the messages of a channel. */
 export type Tap<M> = {
-  /** About to be posted, or handled. @returns whether the process ends here */
+  /** A message is about to be posted, or was handled. @returns whether the process crashes here */
   readonly step: (message: M, side: 'before' | 'after') => boolean
-  /** For checkers: as it is posted. */
+  /** For checkers, at the time of the post. */
   readonly observe: (message: M) => void
 }
 
 /**
- * A channel between two actors of one process: ordered and lossless, with delays drawn from the
- * seed.
+ * Returns a channel between two actors of one process: ordered and lossless, with delays drawn from
+ * the seed.
  */
 export function simChannel<A, B>(options: {
   readonly world: World
@@ -29,7 +29,7 @@ export function simChannel<A, B>(options: {
   readonly delays: ChannelDelays
   readonly tapAtoB?: Tap<A>
   readonly tapBtoA?: Tap<B>
-  /** One slab is to be held up for long. @returns whether it is */
+  /** A buffer may be delayed for long. @returns whether it is */
   readonly stalls?: () => boolean
 }): { readonly a: Channel<A, B>; readonly b: Channel<B, A> } {
   const { world, delays, ownerA, ownerB, label, stalls } = options
@@ -80,7 +80,7 @@ class End<Out, In> implements Channel<Out, In> {
     const slow = random.chance(this.#delays.stallChance) && this.#stalls?.() !== false
     const bound = slow ? this.#delays.stallMsMax : this.#delays.delayMsMax
     const delay = (random.below(1000) / 1000) * bound
-    // The slab is filled until the turn ends; it is taken when it arrives, so order is kept.
+    // The buffer is filled until the turn ends and taken when it arrives, so order is kept.
     const arrival = Math.max(now + delay, this.#lastArrival)
     this.#lastArrival = arrival
     this.#world.schedule(0, `${this.#label} post`, this.#owner, () => {

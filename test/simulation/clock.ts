@@ -25,8 +25,8 @@ export class MachineTime {
 }
 
 /**
- * The clock of one actor. Each has a zero of its own, as threads have: a moment taken from one
- * clock and read on another is nonsense here too.
+ * The clock of one actor. Each has its own origin, as in real threads: times of different clocks
+ * must not be compared.
  */
 export class SimClock implements Clock {
   readonly #world: World
@@ -73,7 +73,7 @@ export class SimClock implements Clock {
   }
 
   soon(action: () => void): void {
-    // A turn takes a moment, and never the same.
+    // A turn takes a short, varying time.
     this.#world.schedule(this.#world.random.below(50) / 1000, `${this.#label} soon`, this.#owner, action)
   }
 

@@ -24,11 +24,11 @@ import { World } from './world.ts'
 export type RunOptions = {
   readonly seed: number
   readonly trace: ((line: string) => void) | null
-  /** Virtual ms of faults; then a majority heals and has to come together. */
+  /** Virtual ms of faults; then a majority is healed and has to converge. */
   readonly faultsMs?: number
   /** Fewer faults than the seed draws, to find the relevant ones. */
   readonly reduction?: Reduction
-  /** Deliberate mistakes, each of which some checker has to find. */
+  /** Deliberate bugs, each of which some checker has to find. */
   readonly barrier?: 'used' | 'skipped'
   readonly disk?: 'honest' | 'forgets-syncs'
   readonly sabotage?: Sabotage
@@ -37,7 +37,7 @@ export type RunOptions = {
 }
 
 export type Reduction = {
-  /** Places in the plan; the other actions are left out. null: all are done. */
+  /** Indexes of actions in the plan; the others are left out. null: all are executed. */
   readonly actions: readonly number[] | null
   readonly quiet: readonly Noise[]
 }
@@ -50,7 +50,7 @@ export type RunReport = OracleReport & {
   readonly traceHash: string
   readonly events: number
   readonly virtualMs: number
-  /** null: no member that is well has a right state. */
+  /** null: no healthy member has a right state. */
   readonly liveness: LivenessReport | null
   readonly coverage: Counts
 }
@@ -60,7 +60,7 @@ export class SeedFailure extends Error {
   override readonly name = 'SeedFailure'
   readonly seed: number
   readonly plan: readonly ScheduledFault[]
-  /** The end of the trace, as far as it concerns the members the failure names. */
+  /** The end of the trace, limited to the members that the failure names. */
   readonly lastLines: readonly string[]
 
   constructor(seed: number, cause: unknown, plan: readonly ScheduledFault[], lastLines: readonly string[]) {
@@ -76,9 +76,9 @@ export const defaultFaultsMs = 12_000
 const lastLinesMax = 60
 
 /**
- * One cluster, one seed: faultRates and load together, then a majority that is well, which has to
+ * Runs one cluster with one seed: faults and load together, then a healthy majority that has to
  * reach one state and serve again.
- * @throws SeedFailure with what a checker found
+ * @throws SeedFailure with the finding of a checker
  */
 export async function runSeed(options: RunOptions): Promise<RunReport> {
   const cluster = new Cluster(options)
@@ -98,7 +98,7 @@ class Cluster {
   readonly #coverage = new Coverage()
   readonly #allCrashPoints = new CrashPoints()
   readonly #network: Network
-  /** All there ever were. */
+  /** All members, present and former. */
   readonly #members: Member[] = []
   readonly #membership: MembershipActions
   readonly #nemesis: Nemesis
@@ -189,7 +189,7 @@ class Cluster {
     }
   }
 
-  /** A member more, that does not run yet. */
+  /** Creates another member, which does not run yet. */
   #admit(node: Pick<NodeOptions, 'id' | 'members' | 'joining'>): Member {
     const { timing, limits } = this.#swarm
     const coverage = this.#coverage
@@ -212,7 +212,9 @@ class Cluster {
     return member
   }
 
-  /** Under the name of a member, from an earlier founding. It is not judged; the others are. */
+  /**
+   * A member of an earlier founding under the name of this one. It is not checked; the others are.
+   */
   #earlierMember({ id }: Member, founders: readonly MemberInfo[]): Member {
     const { timing, limits } = this.#swarm
     const earlierMember = new Member({

@@ -30,7 +30,7 @@ const divergenceFaults = [
   ...(['right-suspected', 'right-repaired', 'nobody-right'] as const),
 ] as const
 
-/** Events that need membership changes, besides the committed ones. */
+/** Events that need membership changes, in addition to the committed ones. */
 const memberFaults = [
   ...([
     'member-joined',
@@ -54,7 +54,7 @@ const storageEvents: readonly StorageEvent[] = [
   ] as const),
 ]
 
-/** How an answer was proven that a client result, and how a watch began. */
+/** How the responses to clients, and the beginnings of watches, were proven. */
 const provenReads: readonly ProvenMode[] = [
   ...(['linearizable', 'lease', 'bounded', 'any', 'log', 'not-older-than', 'exact'] as const),
 ]
@@ -73,7 +73,7 @@ export type MetFault =
   | MembershipEvent
 export type CoverageItem = `fault ${FaultKind}` | `met ${MetFault}` | `crash ${Side} ${CrashStep}` | Proven
 
-/** Everything that has to happen somewhere in the seeds of a suite, but for what is `seldom`. */
+/** Everything that has to occur in some seed of a suite, except the items in `seldom`. */
 export const coverageItems: readonly CoverageItem[] = [
   ...faultKinds.map((kind) => `fault ${kind}` as const),
   ...[...metFaults, ...divergenceFaults, ...memberFaults].map((fault) => `met ${fault}` as const),
@@ -84,7 +84,7 @@ export const coverageItems: readonly CoverageItem[] = [
   ...crashSteps.flatMap((step) => [`crash before ${step}`, `crash after ${step}`] as const),
 ]
 
-/** Counted, but too seldom to be asked for of a few hundred seeds. */
+/** Counted, but too rare to be required of a few hundred seeds. */
 const seldom: ReadonlySet<CoverageItem> = new Set<CoverageItem>([
   ...([
     'met nobody-right',
@@ -119,7 +119,7 @@ export class Coverage {
     return coverageItems.filter((item) => this.#counts[item] === undefined && !seldom.has(item))
   }
 
-  /** For people: what was done, how often. */
+  /** A table of what occurred, and how often, for people. */
   table(): string {
     const width = Math.max(...coverageItems.map((item) => item.length))
     return coverageItems.map((item) => `${item.padEnd(width)}  ${this.#counts[item] ?? 0}`).join('\n')

@@ -4,8 +4,8 @@ import type { ApiToRaft, RaftToApi } from '../../raft/protocol/thread-messages.t
 import type { DiskOperation } from './disk.ts'
 
 /*
- * The steps before or after which a process may crash. A message is a step from its post until its
- * receiver handled it; each disk operation of a thread is a step of its own.
+ * The steps before or after which a process may crash. A message is a step from its post until it
+ * is handled; each disk operation of a thread is a separate step.
  */
 
 export const crashSteps = [
@@ -28,7 +28,7 @@ export type CrashStep = (typeof crashSteps)[number]
 
 export type Side = 'before' | 'after'
 
-/** The raft thread to the log. One write may be several steps. */
+/** Messages of the raft thread to the log. One write may be several steps. */
 export function stepsToLog(message: RaftToLog): readonly CrashStep[] {
   switch (message.kind) {
     case 'write': {
@@ -100,7 +100,7 @@ export function stepsFromApi(message: ApiToRaft): readonly CrashStep[] {
   }
 }
 
-/** The log thread on its disk. */
+/** Operations of the log thread on its disk. */
 export const stepsOfDisk: Readonly<Partial<Record<DiskOperation, readonly CrashStep[]>>> = {
   write: ['log-write'],
   sync: ['log-sync'],
@@ -110,18 +110,18 @@ export const stepsOfDisk: Readonly<Partial<Record<DiskOperation, readonly CrashS
   'sync-directory': ['log-sync-directory'],
 }
 
-/** The power goes, or only the process. */
+/** A power failure, or a crash of the process only. */
 export type CrashKind = 'power' | 'process'
 
 export type CrashPoint = {
   readonly step: CrashStep
   readonly side: Side
-  /** How many of these steps go well first. */
+  /** Number of these steps to skip first. */
   readonly skip: number
   readonly end: CrashKind
 }
 
-/** Where a process is to end: all that are armed wait until they are reached, each once. */
+/** The armed crash points of a process; each waits until it is reached, and is used once. */
 export class CrashPoints {
   #armed: { readonly point: CrashPoint; left: number }[] = []
 
@@ -133,7 +133,7 @@ export class CrashPoints {
     this.#armed = []
   }
 
-  /** @returns what was waited for, when the process ends here */
+  /** @returns the crash point that was reached, when the process crashes here */
   reached(steps: readonly CrashStep[], side: Side): CrashPoint | null {
     if (this.#armed.length === 0) return null
     for (const [at, armed] of this.#armed.entries()) {

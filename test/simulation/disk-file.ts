@@ -8,7 +8,7 @@ type Pending =
   | { readonly kind: 'write'; readonly position: number; readonly bytes: Uint8Array }
   | { readonly kind: 'truncate'; readonly length: number }
 
-/** One file: what processes see of it, and what would be left of it if the power went now. */
+/** One file: its content as processes see it, and the durable part. */
 export class SimulatedFile {
   readonly #seen = new Bytes()
   readonly #durable = new Bytes()
@@ -39,7 +39,7 @@ export class SimulatedFile {
     return this.#pending.length === 0
   }
 
-  /** Returns the content of a file without unsynced changes. */
+  /** Corrupts a file that has no unsynced changes. */
   corrupt(change: (bytes: Uint8Array) => void): void {
     assert(this.#pending.length === 0, 'only what is durable rots')
     change(this.#seen.view)
@@ -60,7 +60,7 @@ export class SimulatedFile {
   }
 }
 
-/** Bytes that grow; beyond the end lie zeros. */
+/** A growing byte array; beyond its end are zeros. */
 class Bytes {
   #buffer = new Uint8Array(1024)
   #length = 0
@@ -101,7 +101,7 @@ function apply(bytes: Bytes, change: Pending): void {
 type Moment = {
   /** The content before this change, as processes saw it. */
   readonly before: Uint8Array
-  /** Nothing was changed since. */
+  /** It is the latest change. */
   readonly isLast: boolean
 }
 
@@ -130,9 +130,9 @@ function survive(bytes: Bytes, change: Pending, moment: Moment, random: SeededRa
 }
 
 /**
- * Only the last write of all can end in the midst of a sector: what came later went the same way
- * through memory, where the earlier one was whole. The rest of that sector has what it had there
- * until then, also what was not on the disk.
+ * Only the very last write can end within a sector: later writes went through memory in which this
+ * one was complete. The rest of that sector has its previous visible content, even if that was not
+ * on the disk.
  */
 function writeCut(bytes: Bytes, position: number, cut: Uint8Array, { before, isLast }: Moment): void {
   const fresh = isLast

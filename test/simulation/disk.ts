@@ -4,7 +4,7 @@ import { LogError } from '../../raft/log/errors.ts'
 import type { LogDisk, LogFile } from '../../raft/ports.ts'
 import { SimulatedFile } from './disk-file.ts'
 
-/** The process ends here: nothing after this line of it happens. */
+/** The process crashes here: nothing after this line happens. */
 export class SimulatedCrash extends Error {
   override readonly name = 'SimulatedCrash'
 }
@@ -14,7 +14,7 @@ export type DiskOperation =
 
 export type DiskCounters = Readonly<Record<DiskOperation, number>> & { readonly bytesWritten: number }
 
-/** The call under way never returns: its thread waits until the process ends. */
+/** The call never returns: its thread waits until the process ends. */
 export class SimulatedStall extends Error {
   override readonly name = 'SimulatedStall'
 }
@@ -23,18 +23,18 @@ export type DiskFaultCode = 'disk-full' | 'io'
 
 /** Callbacks of a disk to the process that uses it. */
 export interface DiskUser {
-  /** About to do it, or done. @returns whether the process ends here */
+  /** The operation is about to start, or is done. @returns whether the process crashes here */
   step(operation: DiskOperation, side: 'before' | 'after'): boolean
-  /** The thread waits in this call for so long; Infinity: for ever. */
+  /** The thread waits in this call for this long; Infinity: for ever. */
   waits(ms: number): void
-  /** A fault was met. */
+  /** A fault took effect. */
   met(fault: `disk-${DiskOperation}-${DiskFaultCode}`): void
 }
 
 /**
- * A disk that forgets. What was written and not synced may, in a crash, each on its own, be kept,
- * be lost, or arrive in part: whole sectors, or everything up to some byte. Creations, renames and
- * removals that were not synced survive up to some point, in order.
+ * A disk that loses unsynced data. In a crash each unsynced write is independently kept, lost, or
+ * kept in part: whole sectors, or everything up to some byte. Unsynced creations, renames and
+ * removals survive up to some point, in order.
  */
 export class SimulatedDisk implements LogDisk {
   readonly #random: SeededRandom
@@ -58,7 +58,7 @@ export class SimulatedDisk implements LogDisk {
     return { ...this.#counters }
   }
 
-  /** Operations that change something, so far: each is a place where a process may end. */
+  /** Number of modifying operations so far: each is a possible crash point. */
   get steps(): number {
     const { read, open, bytesWritten, ...changing } = this.#counters
     assert(read + open + bytesWritten >= 0, 'counters only grow')
@@ -107,15 +107,16 @@ export class SimulatedDisk implements LogDisk {
   }
 
   /**
-   * The next `operation` after `after` more of its kind fails, and so do all after it until `heal`.
+   * After `after` more operations of this kind the next one fails, and so do all later ones until
+   * `heal`.
    */
   fail(operation: DiskOperation, code: DiskFaultCode, after = 0): void {
     this.#faults.push({ operation, after, code })
   }
 
   /**
-   * The next sync takes this long, in virtual ms; Infinity: it ends with the process, whatever it
-   * wrote.
+   * The next sync takes this long, in virtual ms; Infinity: it ends with the process, whatever was
+   * written.
    */
   stall(ms: number): void {
     this.#stallMs = ms
@@ -128,21 +129,20 @@ export class SimulatedDisk implements LogDisk {
   }
 
   /**
-   * The process ends just before the step after `steps` more; the step's write may still have
-   * begun.
+   * The process crashes just before the step after `steps` more; that step's write may have begun.
    */
   crashAfter(steps: number): void {
     this.#operationsLeft = steps
   }
 
-  /** The process ends, the machine lives on: the cache survives. Files it had open are closed. */
+  /** The process crashes, the machine does not: the cache survives. Open files are closed. */
   kill(): void {
     this.heal()
     this.user = null
     this.#generation++
   }
 
-  /** The power goes. */
+  /** A power failure. */
   crash(): void {
     this.kill()
     const kept = this.#random.below(this.#changes.length + 1)
@@ -157,7 +157,7 @@ export class SimulatedDisk implements LogDisk {
     return present(this.#now.get(name), `${name} is there`).now
   }
 
-  /** While the power is off: what was written there is not what will be read. */
+  /** To be called while the power is off: changes the content that will be read. */
   corrupt(name: string, change: (bytes: Uint8Array) => void): void {
     present(this.#durable.get(name), `${name} is durable`).corrupt(change)
   }
@@ -168,13 +168,13 @@ export class SimulatedDisk implements LogDisk {
     return file !== undefined && file === this.#durable.get(name) && file.settled
   }
 
-  /** While the power is off: a file is gone. */
+  /** To be called while the power is off: removes a file. */
   drop(name: string): void {
     this.#now.delete(name)
     this.#durable.delete(name)
   }
 
-  /** Not even the machine knows it any more: as if the directory had been removed. */
+  /** Removes everything durably, as if the directory had been removed. */
   wipe(): void {
     this.#now.clear()
     this.#durable.clear()
@@ -188,7 +188,7 @@ export class SimulatedDisk implements LogDisk {
     return other
   }
 
-  /** Puts a file there, durable. */
+  /** Creates a durable file. */
   put(name: string, bytes: Uint8Array): void {
     const file = new SimulatedFile()
     file.write(0, bytes)
@@ -211,7 +211,7 @@ export class SimulatedDisk implements LogDisk {
         return file.now.slice(position, position + length)
       },
       write: (position, bytes) => {
-        // A process that ends within a write leaves some of it; so does a disk that fills up.
+        // A process that crashes within a write leaves a part of it; so does a full disk.
         try {
           check('write')
         } catch (cause) {

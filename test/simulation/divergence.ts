@@ -5,7 +5,7 @@ import type { Operation } from '../../src/store/command.ts'
 
 /**
  * How one member applies a command differently from the others, undetected by any checksum: with a
- * bit of an object flipped, or not at all. The resulting state is consistent with its own digest.
+ * flipped bit of an object, or not at all. The resulting state is consistent with its own digest.
  */
 export type Divergence = 'bit-flip' | 'skipped'
 export const divergences: readonly Divergence[] = ['bit-flip', 'skipped']
@@ -16,20 +16,20 @@ export const divergences: readonly Divergence[] = ['bit-flip', 'skipped']
  */
 export class StateCondition {
   #pending: Divergence | null = null
-  /** Since this state took the place of another, or was read from disk. */
+  /** Since this state replaced another, or was read from disk. */
   #isNew = true
   #injected = false
   #isWrong = false
   #wasWrong = false
 
-  /** Whether the state differs from the result of the log. */
+  /** Returns whether the state differs from the result of the log. */
   get isWrong(): boolean {
     return this.#isWrong
   }
 
   /**
-   * Whether the state is wrong, or was until its error was overwritten: earlier samples still show
-   * it.
+   * Returns whether the state is wrong, or was until its error was overwritten: earlier samples
+   * still contain it.
    */
   get mayBeDistrusted(): boolean {
     return this.#isWrong || this.#wasWrong
@@ -40,7 +40,7 @@ export class StateCondition {
     return this.#isWrong || this.#pending !== null
   }
 
-  /** From the next command on that it can be done to. */
+  /** Diverges with the next command that allows it. */
   corrupt(divergence: Divergence): void {
     this.#pending = divergence
   }
@@ -50,7 +50,7 @@ export class StateCondition {
     this.#pending = null
   }
 
-  /** Another state is here from now on: of another member, or what the disk of this one holds. */
+  /** Another state begins: that of another member, or the content of the own disk. */
   begins(): void {
     this.#isNew = true
   }
@@ -72,11 +72,10 @@ export class StateCondition {
   /**
    * Records a comparison with the reference state.
    *
-   * @param reportsRight so was it at each index of which it tells others: between two looks it may
-   *   apply much, and what was
-   *   wrong of it may have been forgotten by the second
+   * @param reportsRight whether it was right at each index whose digest it reports: between two
+   *   comparisons it may apply many entries, and overwrite an error
    * @param someWrong another member's state is or was wrong, and may have been sent here
-   * @returns whether it can be what it is
+   * @returns whether the state is plausible
    */
   looked(isRight: boolean, reportsRight: boolean, someWrong: boolean): boolean {
     const harmed = this.#isWrong || this.#wasWrong || this.#injected
@@ -89,7 +88,7 @@ export class StateCondition {
   }
 }
 
-/** @returns null for what is no write of a client's object */
+/** @returns null for an entry that is not a write of a client's object */
 function changed(entry: Entry): Entry | null {
   if (entry.kind !== 'command') return null
   const envelope = decodeEnvelope(entry.data)
@@ -103,7 +102,7 @@ function changed(entry: Entry): Entry | null {
   return { ...entry, data: encodeEnvelope({ ...envelope, payload }) }
 }
 
-/** The lowest bit of the first digit of its token. */
+/** Flips the lowest bit of the first digit of its token. */
 function flipped(operation: Operation): Operation | null {
   if (operation.kind !== 'put') return null
   const { object } = operation

@@ -5,12 +5,12 @@ import type { LogDisk, MemberInfo } from '../../raft/index.ts'
 import type { MemoryClusterRecord } from '../../raft/protocol/founding.ts'
 import type { MemoryPeerBook } from '../../raft/protocol/peer-log-ids.ts'
 
-/** In a later term, and further, than most runs get. */
+/** A later term and index than most runs reach. */
 const [lastTerm, lastIndex] = [term(9), 400]
 
 /**
- * Fills what a member keeps with an earlier founding under the same names, in which much was
- * committed.
+ * Replaces the data of a member by that of an earlier founding under the same names, in which much
+ * was committed.
  */
 export function writeEarlierCluster(
   members: readonly MemberInfo[],

@@ -18,16 +18,16 @@ export type KeyValueOperation = 'open' | 'write' | 'destroy' | 'read'
 
 /** Callbacks of the databases to the process that uses them. */
 export interface KeyValueUser {
-  /** About to do it, or done and durable. @returns whether the process ends here */
+  /** The operation is about to start, or is durable. @returns whether the process crashes here */
   step(operation: KeyValueOperation, side: 'before' | 'after'): boolean
-  /** A fault was met. */
+  /** A fault took effect. */
   met(fault: 'database-stall' | 'database-write-io' | 'lost-batch'): void
   /** A finding of the process about the whole database. */
   report(event: DatabaseReport): void
 }
 
 export type DatabaseReport =
-  /** Looked through since it was opened. null: the only one there is. */
+  /** Verified since it was opened. null: the only database. */
   | { readonly kind: 'whole'; readonly name: string | null }
   | { readonly kind: 'quarantined'; readonly cause: QuarantineCause; readonly reason: string }
 
@@ -46,8 +46,8 @@ type Database = {
 }
 
 /**
- * The databases of one member, which outlive its process. A batch takes a while to become durable;
- * a crash loses any of those under way, not only the last.
+ * The databases of one member, which survive its process. A batch takes time to become durable; a
+ * crash loses any of those in progress, not only the last.
  */
 export class SimKeyValueDisk {
   readonly #world: World
@@ -102,12 +102,12 @@ export class SimKeyValueDisk {
     }
   }
 
-  /** Nothing that begins before this moment of virtual time ends before it. */
+  /** Delays all operations until this virtual time. */
   stall(untilMs: number): void {
     this.#stalledUntil = Math.max(this.#stalledUntil, untilMs)
   }
 
-  /** Every write is refused until `heal`. */
+  /** Every write fails until `heal`. */
   fail(): void {
     this.#failing = true
   }
@@ -117,13 +117,13 @@ export class SimKeyValueDisk {
     this.#stalledUntil = 0
   }
 
-  /** From now on as fast as a disk that is well, so that what remains to be written gets done. */
+  /** From now on as fast as a healthy disk, so that pending writes complete. */
   calm(): void {
     const { writeMsMax, readMsMax } = this.#delays
     this.#delays = { writeMsMax: Math.min(writeMsMax, 5), readMsMax: Math.min(readMsMax, 1) }
   }
 
-  /** Power is gone: each batch under way is there as a whole, or not at all. */
+  /** A power failure: each batch in progress is completely there, or not at all. */
   crash(): void {
     for (const database of this.databases.values()) {
       for (const changes of database.underWay) {
@@ -140,7 +140,7 @@ export class SimKeyValueDisk {
     this.condemned.clear()
   }
 
-  /** @returns what was done, in words; null when there is nothing that could rot */
+  /** @returns a description of the damage; null when there was nothing to damage */
   rot(kind: KeyValueRot, random: SeededRandom): string | null {
     const filled = [...this.databases.entries()].filter(([, { durable }]) => durable.size > 0)
     if (filled.length === 0) return null

@@ -4,7 +4,7 @@ export type NetworkOptions = {
   readonly delayMsMin: number
   readonly delayMsMax: number
   /**
-   * `even`: anything between the two; `heavy`: mostly near the lower, now and then many times the
+   * `even`: anything between the two; `heavy`: mostly near the lower, sometimes many times the
    * upper.
    */
   readonly tail: 'even' | 'heavy'
@@ -39,17 +39,17 @@ export type LinkFault =
   | 'slow-link'
   | 'clog-drop'
 
-/** The fate of one message: its arrivals, and the error of its sender. */
+/** The result for one message: its arrivals, and the error of its sender. */
 export type Passage = {
-  /** Moments of virtual time; none: lost. */
+  /** Virtual times; empty: lost. */
   readonly arrivals: readonly number[]
   readonly reportedUnreachable: boolean
 }
 
-/** A pareto tail with this exponent has a mean, and hardly a variance. */
+/** A Pareto tail with this exponent has a mean, but no finite variance. */
 const tailExponent = 1.5
 const tailMsMax = 5_000
-/** The minimum interval between send errors: a transport reports them occasionally. */
+/** Probability that a send error is reported: a transport reports them occasionally. */
 const reportChance = 0.2
 
 /** One direction between two members. */
@@ -59,7 +59,7 @@ export class Link {
   readonly #met: (fault: LinkFault) => void
   readonly #conditions = new Set<Condition>()
   #lastArrival = 0
-  /** When the messages that wait in a clogged link have left it. */
+  /** Times at which the messages waiting in a clogged link leave it. */
   #clogged: number[] = []
   #silentSince: number | null = null
 
@@ -74,12 +74,12 @@ export class Link {
     return true
   }
 
-  /** A stream over it hangs instead of breaking. */
+  /** A stream on it hangs instead of breaking. */
   get isSilent(): boolean {
     return this.#found('half-open') !== null && this.#found('cut') === null
   }
 
-  /** @returns ends it */
+  /** @returns a function that ends it */
   impose(condition: Condition): () => void {
     this.#conditions.add(condition)
     return () => this.#conditions.delete(condition)

@@ -17,7 +17,7 @@ const words: Readonly<Record<Kind, string>> = {
   watchedMs: 'L6 watches told everything',
 }
 
-/** How long healthy members took to keep their promises, over many runs, in virtual ms. */
+/** How long healthy members took to satisfy the claims, over many runs, in virtual ms. */
 export class LivenessTimes {
   readonly #times: Record<Kind, number[]> = {
     settledMs: [],
@@ -30,15 +30,15 @@ export class LivenessTimes {
     watchedMs: [],
   }
 
-  /** @param report null: of a run that could not keep them */
+  /** @param report null: of a run that could not satisfy them */
   add(report: LivenessReport | null): void {
     if (report === null) return
     for (const kind of kinds) this.#times[kind].push(report[kind])
   }
 
   /**
-   * @param share 0 to 1 @returns the time that this share of the runs did not exceed; 0 without
-   *   runs
+   * @param share 0 to 1
+   * @returns the time that this share of the runs did not exceed; 0 without runs
    */
   within(kind: Kind, share: number): number {
     const sorted = this.#times[kind].toSorted((a, b) => a - b)

@@ -18,7 +18,7 @@ import type { World } from './world.ts'
 export type LivenessOptions = {
   readonly world: World
   readonly network: Network
-  /** All there ever were. */
+  /** All members, present and former. */
   readonly members: readonly Member[]
   readonly membership: MembershipActions
   readonly swarm: Swarm
@@ -29,11 +29,12 @@ export type LivenessOptions = {
 }
 
 /**
- * `links`: the healthy do not see each other; `thread`: one of them serves, and then stands still.
+ * `links`: the healthy members are disconnected from each other; `thread`: one of them serves, and
+ * is then stalled.
  */
 export type Sabotage = 'links' | 'thread'
 
-/** Virtual ms, each from the end of the phase before. */
+/** Virtual ms, each from the end of the previous phase. */
 export type LivenessReport = {
   readonly healthy: number
   readonly ill: number
@@ -50,30 +51,27 @@ export type LivenessReport = {
   readonly watchedMs: number
 }
 
-/** Bounds of virtual time, in ms. */
+/** Limits of virtual time, in ms. */
 const limits = {
   /**
    * Each promotion waits for a member to start and to catch up, and they are made one by one. With
-   * the smallest frames and the slowest database a state alone is some two hundred writes of up to
-   * half a second.
+   * the smallest frames and the slowest database a snapshot alone is some two hundred writes of up
+   * to half a second.
    */
   settle: 150_000,
   /** Files are read, and databases verified, on slow disks. */
   start: 20_000,
-  /** Split votes cost one more timeout each, and five in a row are no coincidence. */
+  /** Each split vote costs one more timeout, and five in a row are no coincidence. */
   electionTimeouts: 12,
-  /** Members apply what they missed, compare, and wait for a majority. */
+  /** Members apply missed entries, compare states, and wait for a majority. */
   agree: 30_000,
-  /** Leadership moves and states are sent, one after the other where few at once may be. */
+  /** Leadership is transferred and snapshots are sent, possibly one after the other. */
   repair: 60_000,
   serve: 15_000,
   converge: 15_000,
   watch: 30_000,
 } as const
-/**
- * A state that takes longer to send than its log is kept for never comes to its end while others
- * write.
- */
+/** A snapshot that takes longer to send than its log is kept never completes while others write. */
 const busyMsMax = 10_000
 const repairEveryMs = 1_000
 const repairsBeginMs = 40_000
@@ -82,15 +80,15 @@ const repairsBeginMs = 40_000
  * The phase after the faults: a majority of the voters is healthy and connected, the others stay
  * faulty for ever. After membership changes all members are healthy first, until the membership is
  * settled: otherwise a faulty learner could be promoted late and turn the healthy majority into a
- * minority. From then on the cluster has to keep all its guarantees within bounds of time:
+ * minority. From then on the cluster has to satisfy all its guarantees within time limits:
  *
  * - L4 membership requests are answered, learners are promoted, removed members exit
  * - L1 a leader is elected
- * - L5 of members with different states those of at most one state serve; an operator who knows a
- *   right state repairs the others
+ * - L5 if states differ, at most one of them is served; an operator with knowledge of a right state
+ *   repairs the others
  * - L2 each healthy member serves a write and a most recent read
  * - L3 all healthy members become ready and reach the same state
- * - L4 a healthy learner does so too
+ * - L4 so does a healthy learner
  * - L6 every watch receives all events
  */
 export class Liveness {
@@ -114,9 +112,8 @@ export class Liveness {
   }
 
   /**
-   * @returns null when no voter that is well has a right state: then there is nothing to repair
-   *   from
-   * @throws BrokenInvariant that names the promise
+   * @returns null when no healthy voter has a right state: then there is no source for a repair
+   * @throws BrokenInvariant that names the claim
    */
   async run(): Promise<LivenessReport | null> {
     const { world, oracle, sabotage, members, membership } = this.#options
@@ -142,7 +139,7 @@ export class Liveness {
       world.schedule(busyMsMax, 'clients wait for the members', null, () => {
         if (!settled()) oracle.stop()
       })
-      // When no majority has one state, changes commit only after an operator chose the right one.
+      // If no majority has one state, changes commit only after an operator chose the right one.
       world.schedule(repairsBeginMs, 'an operator looks', null, () => {
         if (!settled()) this.#repair()
       })
@@ -191,7 +188,7 @@ export class Liveness {
       50,
     )
     oracle.only(this.#healthy)
-    // A process may have ended in the meantime because of an earlier disk fault.
+    // A process may have ended since because of an earlier disk fault.
     const watched = (): boolean => this.#equal() && oracle.caughtUp(this.#healthy)
     await phase(limits.watch, watched, () => 'L6: a watch is not told everything', 50)
     const [settledMs = 0, startedMs = 0, electedMs = 0, agreedMs = 0, repairedMs = 0, ...rest] = times
@@ -276,7 +273,7 @@ export class Liveness {
     })
   }
 
-  /** @returns whether all have */
+  /** @returns whether all were served */
   #serveAll(): () => boolean {
     const { world, oracle } = this.#options
     let served = 0
@@ -299,13 +296,13 @@ export class Liveness {
     return serving.every(({ isWrong }) => isWrong) || serving.every(({ isWrong }) => !isWrong)
   }
 
-  /** Wrong, suspect, or without a state. */
+  /** Members that are wrong, suspect, or without a state. */
   #ailing(): readonly Member[] {
     return this.#healthy.filter(({ instance, isWrong }) => isWrong || instance?.machine?.quarantine !== null)
   }
 
   /**
-   * An operator looks again and again: what a member reported before it was lost may count a little
+   * An operator checks repeatedly: what a member reported before it was lost may count a little
    * later.
    */
   #repair(): void {
@@ -316,7 +313,7 @@ export class Liveness {
     if (member === undefined) return
     const from = sourceOf(this.#healthy, member)
     if (from !== undefined) return member.repair(from)
-    // It alone has all that was decided: the others are repaired from it.
+    // It alone has everything that was committed: the others are repaired from it.
     if (member.isRight) this.#healthy.find((other) => other !== member)?.repair(member)
   }
 
@@ -383,7 +380,7 @@ export class Liveness {
   }
 }
 
-/** Asked seldom: what costs more than an event to find out. */
+/** Evaluates an expensive condition only at every n-th call. */
 function every(calls: number, question: () => boolean): () => boolean {
   let call = 0
   return () => call++ % calls === 0 && question()

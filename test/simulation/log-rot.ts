@@ -12,8 +12,8 @@ export type LogRot = 'bit-flip' | 'misdirected-write' | 'lost-file'
 export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'lost-file']
 
 /**
- * The outcome of the damage: `harmless` left all entries readable; `repaired` lost nothing that
- * counts; `wounded` needs the database of the member and its peers to restore the log.
+ * The outcome of the damage: `harmless` left all entries readable; `repaired` lost nothing
+ * relevant; `damaged` needs the database of the member and its peers to restore the log.
  */
 export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
 
@@ -43,8 +43,8 @@ export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRando
 }
 
 /**
- * Flips a bit of what a running member has written to its log. @returns what was done; null when
- * nothing could be
+ * Flips a bit in the written part of a running member's log. @returns a description; null when
+ * nothing was damaged
  */
 export function damageRunningLog(disk: SimulatedDisk, random: SeededRandom): string | null {
   const names = disk.list().filter((name) => name.endsWith('.log') && disk.settled(name))
@@ -94,7 +94,7 @@ function contentsOf(disk: SimulatedDisk): Contents | LogError | 'wounded' | null
   }
 }
 
-/** @returns what was done, in words; null when nothing could be */
+/** @returns a description; null when nothing was damaged */
 function damage(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): string | null {
   const names = disk
     .list()
@@ -107,7 +107,8 @@ function damage(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): string
     case 'misdirected-write':
       return misdirect(disk, name, random)
     case 'lost-file': {
-      // The newest of several can go unnoticed only while it holds nothing but its head.
+      // The damage of the newest of several can remain unnoticed only while it contains nothing but
+      // its head.
       if (names.length === 1) return null
       disk.drop(name)
       return `${name} of ${names.length} files is gone`
@@ -126,8 +127,8 @@ function flipBit(disk: SimulatedDisk, name: string, random: SeededRandom): strin
 }
 
 /**
- * One write lands at the place of another. Never at that of the newest one: a disk that loses its
- * very last write cannot be distinguished from a power cut.
+ * One write is stored at the place of another. Never in the place of the newest one: a disk that
+ * loses its very last write cannot be distinguished from a power failure.
  */
 function misdirect(disk: SimulatedDisk, name: string, random: SeededRandom): string | null {
   const bytes = disk.contents(name)

@@ -26,12 +26,12 @@ import { CrashPoints, stepsOfDisk } from './crash-points.ts'
 import type { CrashPoint, CrashKind, CrashStep, Side } from './crash-points.ts'
 import type { Owner } from './world.ts'
 
-/** A process that does not stop by then, in ms, is ended. */
+/** A process that does not stop within this time, in ms, is killed. */
 const stopMsMax = 3_000
 /** A supervisor restarts processes that ended, and stops after the second report of a removal. */
 const removalNoticesMax = 2
 
-/** One member: disks that last, and a process of the shipped code that comes and goes. */
+/** One member: durable disks, and processes of the real code that start and end. */
 export class Member {
   readonly id: number
   readonly time: MachineTime
@@ -50,10 +50,10 @@ export class Member {
   #removalNotices = 0
   /** The process that is stopping. */
   #stopping: ProcessInstance | null = null
-  /** Its threads are not held up any more. */
+  /** Its threads are not delayed any more. */
   #calm = false
   instance: ProcessInstance | null = null
-  /** Another process has its address. */
+  /** Another process uses its address. */
   addressTaken = false
 
   constructor(options: MemberOptions) {
@@ -74,17 +74,17 @@ export class Member {
     return this.instance !== null
   }
 
-  /** Why it will never take part again; null: it may. */
+  /** Why it can never take part again; null: it can. */
   get lost(): string | null {
     return this.#lost
   }
 
-  /** Nothing was done to it that it cannot come back from. */
+  /** Returns whether it can recover from its faults. */
   get recoverable(): boolean {
     return !permanentImpairments.some((impairment) => this.#impairments.has(impairment))
   }
 
-  /** Its data directory is gone. */
+  /** Its data directory was lost. */
   get isWiped(): boolean {
     return this.#impairments.has('wiped')
   }
@@ -94,7 +94,7 @@ export class Member {
     return this.#removalNotices > 0
   }
 
-  /** All that it holds is what was written. */
+  /** Returns whether its disks hold exactly what was written. */
   get sound(): boolean {
     return (
       this.recoverable &&
@@ -103,12 +103,12 @@ export class Member {
     )
   }
 
-  /** Whether its state differs from the result of the log. */
+  /** Returns whether its state differs from the result of the log. */
   get isWrong(): boolean {
     return this.#state.isWrong
   }
 
-  /** One of its threads stands still. */
+  /** Returns whether one of its threads is stalled. */
   get hangs(): boolean {
     const { now } = this.#options.world
     return this.instance?.owners.some(({ pausedUntil }) => pausedUntil > now) === true
@@ -120,7 +120,7 @@ export class Member {
     return record?.founded === true ? record.clusterId : null
   }
 
-  /** Whether it durably accepted a cluster id, bootstrapped or not. */
+  /** Returns whether it durably accepted a cluster id, bootstrapped or not. */
   get agreed(): boolean {
     return this.#clusterRecord.read() !== null
   }
@@ -165,7 +165,7 @@ export class Member {
       crashed: () => this.crash('power'),
       state: this.#state,
       looks: (machine) => this.#checks.onState(machine),
-      // A leader that still counts on the lost log is a contradiction, and found out as one.
+      // A leader that still counts on the lost log is a contradiction, and is detected as one.
       threw: (cause) => {
         if (!this.#impairments.has('wiped')) return false
         this.#gaveUp(cause)
@@ -179,7 +179,7 @@ export class Member {
     })
   }
 
-  /** The power goes, or only the process. */
+  /** A power failure, or a crash of the process only. */
   crash(kind: CrashKind): void {
     const { instance } = this
     if (instance === null) return
@@ -194,7 +194,9 @@ export class Member {
     this.#options.onDown(this)
   }
 
-  /** The process ends when it gets there; what it was doing is done, done in part, or not begun. */
+  /**
+   * The process crashes when it gets there; the operation is then done, done in part, or not begun.
+   */
   crashAt(allCrashPoints: CrashPoint): void {
     this.#crashPoints.arm(allCrashPoints)
   }
@@ -203,7 +205,7 @@ export class Member {
     this.#crashPoints.disarm()
   }
 
-  /** As an operator stops it: leadership away, everything closed in order. */
+  /** Stops it as an operator does: transfers leadership, closes everything in order. */
   async stop(): Promise<void> {
     const { instance } = this
     if (instance === null) return
@@ -231,7 +233,7 @@ export class Member {
     })
   }
 
-  /** Nothing of it, or one of its threads only, goes on until then. */
+  /** Pauses the process, or one of its threads, until then. */
   pause(thread: Thread, untilMs: number): void {
     for (const owner of this.instance?.owners ?? []) {
       if (thread !== 'all' && !owner.name.endsWith(thread)) continue
@@ -239,7 +241,7 @@ export class Member {
     }
   }
 
-  /** Until `healDisks`, whatever process runs. */
+  /** Fails until `healDisks`, in any process. */
   failDisk(operation: 'write' | 'sync' | 'read', code: DiskFaultCode): void {
     this.#diskFaults.push({ operation, code })
     if (this.running) this.#disk.fail(operation, code)
@@ -258,7 +260,7 @@ export class Member {
     this.#database.fail()
   }
 
-  /** Disks take what they are given again. A thread that waits for a disk for ever waits on. */
+  /** Disks accept operations again. A thread that waits for a disk for ever keeps waiting. */
   healDisks(): void {
     this.#diskFaults = []
     this.#disk.heal()
@@ -300,19 +302,19 @@ export class Member {
     this.#state.corrupt(how)
   }
 
-  /** It does not serve its state, as others have another one. */
+  /** It does not serve its state, because others have another one. */
   get isSuspect(): boolean {
     return this.instance?.machine?.quarantine?.cause === 'disagreement'
   }
 
-  /** Its state is right, served or not, and nothing is about to change that. */
+  /** Its state is right, served or not, and about to stay so. */
   get isRight(): boolean {
     const machine = this.instance?.machine ?? null
     const hasState = machine !== null && (machine.quarantine === null || this.isSuspect)
     return hasState && !this.#state.isSpoiled && !this.isWiped && !this.knowsRemoval
   }
 
-  /** Repairs the member as an operator does who knows that the state of `from` is right. */
+  /** Repairs the member as an operator does with knowledge that the state of `from` is right. */
   repair(from: Member): void {
     const { world } = this.#options
     this.#checks.expectRepair()
@@ -322,7 +324,7 @@ export class Member {
     })
   }
 
-  /** All that it has is of an earlier founding under the same names, which got far. */
+  /** Replaces all its data by that of an earlier founding under the same names, which got far. */
   replaceWithEarlierCluster(members: readonly MemberInfo[]): void {
     writeEarlierCluster(members, this.#disk, {
       ...{ clusterRecord: this.#clusterRecord, peerBook: this.#peerBook },
@@ -332,13 +334,13 @@ export class Member {
     this.#impairments.add('wiped')
   }
 
-  /** Its data directory is gone. */
+  /** Removes its data directory. */
   wipe(): void {
     if (this.running) return
     this.#disk.wipe()
     this.#database.wipe()
     this.#peerBook = new MemoryPeerBook()
-    // One that agreed to no cluster yet has promised nothing: it takes part with its new log.
+    // A member that agreed to no cluster yet has promised nothing: it takes part with its new log.
     const isNobody = this.#clusterRecord.read() === null && this.#options.node.joining === undefined
     this.#clusterRecord = new MemoryClusterRecord()
     if (isNobody) return
@@ -362,7 +364,7 @@ export class Member {
     return true
   }
 
-  /** It drains and ends, with a code of its own. */
+  /** It drains and ends, with its own exit code. */
   #removed(cause: string): void {
     const { world, met } = this.#options
     this.#removalNotices++

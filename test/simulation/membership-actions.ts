@@ -17,7 +17,7 @@ export type MembershipActionsOptions = {
   readonly memberships: Memberships
   /** Grows by the members that `admit` creates. */
   readonly members: readonly Member[]
-  /** A new one, which the cluster let in. Not started yet. */
+  /** Returns a new member, which the cluster admitted. Not started yet. */
   readonly admit: (id: number, joining: Joining) => Member
   readonly met: (fault: MetFault) => void
 }
@@ -36,7 +36,7 @@ export class MembershipActions {
   readonly #additions = new Map<number, MemberChange>()
   #nextId: number
   #requested = 0
-  /** Let in, and on their way. */
+  /** Admitted members that are being started. */
   #starting = 0
 
   constructor(options: MembershipActionsOptions) {
@@ -44,17 +44,17 @@ export class MembershipActions {
     this.#nextId = options.members.length + 1
   }
 
-  /** Something was asked for. */
+  /** Returns whether any change was requested. */
   get any(): boolean {
     return this.#requested > 0
   }
 
-  /** Whether all requests are answered and all admitted members started. */
+  /** Returns whether all requests are answered and all admitted members started. */
   get settled(): boolean {
     return this.#options.operator.waiting.length === 0 && this.#starting === 0
   }
 
-  /** Whether a member was replaced that could not have recovered. */
+  /** Returns whether a member was replaced that could not have recovered. */
   get ruinedReplaced(): boolean {
     const { memberships, members } = this.#options
     return this.#replacements.some(({ newcomer, replaced }) => {
@@ -64,7 +64,7 @@ export class MembershipActions {
     })
   }
 
-  /** @returns whether it is asked for */
+  /** @returns whether a change was requested */
   do(fault: MembershipAction): boolean {
     if (fault.kind === 'join') return this.#join(fault)
     const { members, met } = this.#options
@@ -82,8 +82,8 @@ export class MembershipActions {
   }
 
   /**
-   * A request that was repeated or delayed: the member came and was removed. `Memberships` fails if
-   * it comes again.
+   * A repeated or delayed request, after the member was added and removed. `Memberships` fails if
+   * it is added again.
    */
   #repeatAddition(id: number): void {
     const addition = this.#additions.get(id)
@@ -128,7 +128,7 @@ export class MembershipActions {
     const former = members.findLast((member) => memberships.isGone(member.id))
     return {
       ...addresses,
-      // Names are used again, ids never.
+      // Names are reused, ids never.
       name: fault.isNamesake && former !== undefined ? addressesOf(former.id).name : addresses.name,
       ...{ wantedRole: fault.role, version: programVersion, featureLevel: featureLevelMax },
       replaces: replaced === null ? null : nodeId(replaced),
@@ -160,7 +160,7 @@ export class MembershipActions {
   }
 }
 
-/** Ids that are drawn for one process at most. */
+/** Ids drawn for one process, at most. */
 const drawsMax = 3
 
 /** The initial members, with which the logs of all founders begin. */

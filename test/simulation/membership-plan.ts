@@ -15,13 +15,13 @@ export type MembershipAction =
        */
       readonly replaces: 'nobody' | 'dead' | 'target'
       readonly target: Target
-      /** Called as the last one that was removed, if its name is free. */
+      /** Named like the last removed member, if its name is free. */
       readonly isNamesake: boolean
       readonly startMs: number
     }
   | { readonly kind: 'remove'; readonly target: Target }
   | { readonly kind: 'set-role'; readonly target: Target; readonly role: MemberRole }
-  /** To another address. */
+  /** Moves to another address. */
   | { readonly kind: 'move'; readonly target: Target; readonly port: number }
 
 export const membershipActionKinds: readonly MembershipAction['kind'][] = [
@@ -31,7 +31,7 @@ export const membershipActionKinds: readonly MembershipAction['kind'][] = [
   'move',
 ]
 
-/** In one run. Each is a member more to simulate, and a cluster has bounds of its own. */
+/** Maximum in one run. Each is another member to simulate, and a cluster has its own limits. */
 export const joinsMax = 6
 
 export function drawMembershipAction(

@@ -18,7 +18,7 @@ import type { World } from './world.ts'
 export type NemesisOptions = {
   readonly world: World
   readonly network: Network
-  /** Grows when some join. */
+  /** Grows when members join. */
   readonly members: readonly Member[]
   /** The initial voters. */
   readonly founders: readonly number[]
@@ -30,22 +30,22 @@ export type NemesisOptions = {
   readonly coverage: Coverage
   /** Returns a member of an earlier cluster at the address of this one. Not started yet. */
   readonly makeEarlierMember: (member: Member) => Member
-  /** Some member sends what cannot be true from now on. */
+  /** Some member sends impossible messages from now on. */
   readonly sentByzantine: () => void
   /** Sends a burst of client calls to a member. */
   readonly burst: (member: number, what: 'read' | 'write', calls: number) => void
 }
 
-/** For so long two members are alone with each other. */
+/** Time for which two members are alone with each other. */
 const aloneMs = 3_000
-/** How long a member stays down that ended by a late consequence of some fault. */
+/** Time for which a member stays down that ended because of an earlier fault. */
 const defaultDownMs = 500
 
 /** Executes the planned faults until it is stopped. */
 export class Nemesis {
   readonly #options: NemesisOptions
   readonly #downMs = new Map<number, number>()
-  /** Each sends one makeEarlierMember away. */
+  /** Functions that end the earlier members. */
   readonly #leaving = new Set<() => void>()
   #active = true
 
@@ -75,7 +75,7 @@ export class Nemesis {
     this.#later(downMs, `restarts m${member.id}`, () => member.start())
   }
 
-  /** @returns whether there was anything to do it to */
+  /** @returns whether there was a target */
   #do(fault: FaultAction): boolean {
     switch (fault.kind) {
       case 'kill':
@@ -168,7 +168,7 @@ export class Nemesis {
     this.#later(roundMs, `loops m${member.id}`, () => this.#loop(member, fault, times - 1))
   }
 
-  /** Armed is not done: what counts is that the process ended there. */
+  /** Arming is not enough: it counts when the process crashed there. */
   #crashAtStep(fault: Extract<FaultAction, { readonly kind: 'crash-step' }>): boolean {
     const { step, side, skip } = fault
     const allCrashPoints = { step, side, skip, end: crashKinds[fault.end] }
@@ -281,7 +281,9 @@ export class Nemesis {
     }
   }
 
-  /** Members of an earlier founding under the same names, while those of this one are down. */
+  /**
+   * Starts members of an earlier founding under the same names, while those of this one are down.
+   */
   #startEarlierMembers({
     targets,
     forMs,
@@ -388,7 +390,7 @@ export class Nemesis {
     }
   }
 
-  /** Step by step: a leader that result nothing for a while would doubt itself too early. */
+  /** Step by step: a leader without responses for a while would step down too early. */
   #depose(fault: Extract<FaultAction, { readonly kind: 'depose' }>, step: number): boolean {
     const { lateMs, calls, forMs } = fault
     const { id } = this.#target({ ...fault.target, preferLeader: step === 1 && fault.target.preferLeader })

@@ -24,14 +24,14 @@ export type NetworkFault = LinkFault | StreamFault | 'turned-away' | 'other-clus
 export type NetworkParts = {
   readonly world: World
   readonly options: NetworkOptions
-  /** Every message, as it is sent. */
+  /** Called with every message, when it is sent. */
   readonly tap: (message: PeerMessage) => void
   readonly met: (fault: NetworkFault) => void
 }
 
-/** Messages that wait until their sender was met. When full: dropped. */
+/** Messages that wait until their sender was accepted. When full: dropped. */
 const waitingMax = 64
-/** The longest that real links wait between two calls. */
+/** The longest time that real links wait between two attempts. */
 const { backoffMsMax: callMs } = defaultTransportLimits
 
 /** Every link of the cluster, one for each direction of each pair. */
@@ -41,7 +41,7 @@ export class Network {
   readonly #links = new Map<string, Link>()
   readonly #streams: SnapshotStreams
   readonly #namedCluster = new Set<NodeId>()
-  /** Off at the end of a run, when what is well has to come together. */
+  /** Off at the end of a run, when healthy members have to converge. */
   faulty = true
 
   constructor(parts: NetworkParts) {
@@ -81,21 +81,21 @@ export class Network {
     })
   }
 
-  /** The process is gone: so are its connections. */
+  /** The process has ended, and so have its connections. */
   detach(id: NodeId, port: SimTransport): void {
     if (this.#ports.get(id) !== port) return
     this.#ports.delete(id)
     this.#streams.break((stream) => stream.from === id || stream.to === id)
   }
 
-  /** @returns ends it */
+  /** @returns a function that ends it */
   impose(from: NodeId, to: NodeId, condition: Condition): () => void {
     const end = this.#link(from, to).impose(condition)
     if (condition.kind === 'cut') this.#streams.break((stream) => stream.from === from && stream.to === to)
     return end
   }
 
-  /** Every link is well. */
+  /** Heals every link. */
   heal(): void {
     for (const link of this.#links.values()) link.heal()
     this.#streams.break((stream) => stream.hangs)
@@ -105,7 +105,7 @@ export class Network {
     return this.#link(from, to).isOpen
   }
 
-  /** Whether it proposed a cluster id that others may have accepted. */
+  /** Returns whether it proposed a cluster id that others may have accepted. */
   hasNamedCluster(id: NodeId): boolean {
     return this.#namedCluster.has(id)
   }
@@ -116,7 +116,7 @@ export class Network {
     this.inject(message, from, to)
   }
 
-  /** Sends a message that no shipped code sends. */
+  /** Sends a message that the real code never sends. */
   inject(message: PeerMessage, from: NodeId, to: NodeId): void {
     const { world } = this.#parts
     const link = this.#link(from, to)
@@ -127,13 +127,13 @@ export class Network {
       if (world.random.chance(0.2)) this.#reportUnreachable(from, to)
       return
     }
-    // Proposals arrive at most once: streams do not repeat, and their sender counts on it.
+    // Proposals arrive at most once: streams do not repeat, and their sender relies on it.
     const repeatable = message.kind !== 'forward' && message.kind !== 'forward-refused'
     const { arrivals, reportedUnreachable } = link.pass(world.now, this.faulty, repeatable)
     if (reportedUnreachable) this.#reportUnreachable(from, to)
     for (const arrival of arrivals) {
       world.scheduleAt(arrival, `net ${from}>${to} ${nameOf(message)}`, port.owner, () => {
-        // Whether the same process still runs, and the link was not cut since.
+        // Checks that the same process still runs, and that the link was not broken since.
         if (this.#ports.get(to) === port && link.isOpen) this.#arrived(message, sender, port)
       })
     }
@@ -205,7 +205,7 @@ export class Network {
       world.schedule(0, `net ${to.id} accepts ${from.id}`, from.owner, () => from.identity.acceptedBy(to.id))
       return
     }
-    // A link that was refused is dialed again.
+    // A refused link is dialed again.
     world.schedule(callMs, `net ${from.id}>${to.id} forgets`, to.owner, () => {
       if (to.greetings.get(from) === greeting) to.greetings.delete(from)
     })
@@ -254,7 +254,7 @@ export class Network {
   }
 }
 
-/** How one process was received by another. */
+/** The verdict of one process on another. */
 type Greeting = {
   verdict: PeerVerdict | null
   readonly met: Promise<PeerVerdict>
@@ -269,14 +269,14 @@ export type SimIdentity = {
   /** See `RaftActor`. */
   readonly logRefusedBy: (peer: NodeId) => void
   readonly acceptedBy: (peer: NodeId) => void
-  /** A peer sent this member what cannot be true. */
+  /** A peer sent this member an impossible message. */
   readonly violated: (peer: NodeId, violation: string) => void
 }
 
 /** The hello of a process that ended before it arrived. */
 const noIdentity = { logId: '', clusterId: '', phase: 'gathering' } as const
 
-/** One member's end. */
+/** The transport of one member. */
 export class SimTransport implements Transport {
   readonly #network: Network
   readonly #self: SimIdentity
@@ -310,7 +310,7 @@ export class SimTransport implements Transport {
     return this.peers.get(id)?.name === identity.name
   }
 
-  /** As the handshake checks first. */
+  /** Returns whether the clusters were founded separately, which the handshake checks first. */
   isApartFrom({ receiver }: SimTransport): boolean {
     return (
       receiver !== null && this.receiver !== null && areApart(receiver.identity(), this.receiver.identity())

@@ -7,7 +7,9 @@ import type { Member } from './member.ts'
 /** Longer than an election. */
 const decisionMs = 5_000
 
-/** As `orchctl member repair` does it, with `--from`. @throws MembersFailure, ConsensusError */
+/**
+ * Repairs a member as `orchctl member repair --from` does. @throws MembersFailure, ConsensusError
+ */
 export async function repairFrom(member: Member, from: Member): Promise<void> {
   await decide(from, (name) => ({ kind: 'trust', name, id: nodeId(from.id) }))
   const source = nameOf(from)
@@ -15,8 +17,8 @@ export async function repairFrom(member: Member, from: Member): Promise<void> {
 }
 
 /**
- * Returns the member that an operator, who knows the right states, would repair others from;
- * undefined: no right member can lead.
+ * Returns the member that an operator, with knowledge of the right states, would repair others
+ * from; undefined: no right member can lead.
  *
  * @param target null: any
  */

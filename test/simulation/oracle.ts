@@ -53,16 +53,16 @@ export type OracleReport = {
 const wholeLookEvery = 50
 
 /**
- * Clients, and all that looks on: what the members, the network and the clients do passes here.
- * What can be judged at once is; what needs a whole history is judged in `final`. A finding ends
- * the run.
+ * Runs the clients, and observes everything: what members, network and clients do is passed to the
+ * checkers here. Claims about single events are checked at once, those about a whole history in
+ * `final`. A finding ends the run.
  */
 export class Oracle implements Watcher {
   readonly #consensus: ConsensusCheckers
   readonly #states = new EqualState()
   readonly #history: History
   readonly #clientPool: ClientPool
-  /** Members that got another's state and have not shown it yet. */
+  /** Members that installed a snapshot and were not compared since. */
   readonly #installed = new Set<number>()
   #members: readonly Member[] = []
   #snapshots = 0
@@ -87,17 +87,17 @@ export class Oracle implements Watcher {
     return this.#consensus.memberships
   }
 
-  /** The decided configuration, and those that may still be. */
+  /** The committed configuration, and those that may still be committed. */
   get configurations(): readonly Configuration[] {
     return this.#consensus.configurations
   }
 
-  /** Processes that can be asked now, in order of their members. */
+  /** Serving processes, in order of their members. */
   get served(): readonly Served[] {
     return this.#clientPool.served
   }
 
-  /** The number of watches that were resumed at one of these members. */
+  /** Returns the number of watches that were resumed at one of these members. */
   resumedAt(members: ReadonlySet<number>): number {
     const { watches } = this.#history
     return watches.filter(({ member, start, events }) => {
@@ -110,7 +110,7 @@ export class Oracle implements Watcher {
     this.#clientPool.burst(member, what, calls)
   }
 
-  /** Clients begin. */
+  /** Starts the clients. */
   start(members: readonly Member[]): void {
     this.#members = members
     this.#clientPool.start()
@@ -131,28 +131,28 @@ export class Oracle implements Watcher {
   }
 
   /**
-   * One write and one most recent read through a member. @returns whether both were answered, each
-   * in `timeoutMs`
+   * Performs one write and one most recent read through a member. @returns whether both were
+   * answered, each in `timeoutMs`
    */
   proves(member: Member, timeoutMs: number): Promise<boolean> {
     return this.#clientPool.proves(member.id, timeoutMs)
   }
 
-  /** From now on clients and watchers turn to these alone. */
+  /** From now on clients and watchers use only these members. */
   only(healthy: readonly Member[]): void {
     this.#clientPool.only(healthy.map(({ id }) => id))
   }
 
-  /** Whether every watcher received all events of these healthy and equal members. */
+  /** Returns whether every watcher received all events of these healthy and equal members. */
   caughtUp(healthy: readonly Member[] = this.#members): boolean {
     const revision = healthy[0]?.instance?.machine?.state.revision
     return revision === this.#consensus.truth.revision && this.#clientPool.caughtUp(revision)
   }
 
   /**
-   * When nothing happens any more: what can only be judged of a whole history.
+   * Checks the claims about the whole history, at the end.
    *
-   * @param healthy those that run and are equal; others may be down, or away, for good
+   * @param healthy running and equal members; others may be down or removed
    * @throws Finding
    */
   final(healthy: readonly Member[] = this.#members): void {
@@ -179,7 +179,9 @@ export class Oracle implements Watcher {
     return this.#consensus.truth.storage.met
   }
 
-  /** How what clients result was proven, one for each answer, and for each watch that began. */
+  /**
+   * How the responses to clients were proven, one for each response, and for each watch that began.
+   */
   get proven(): readonly Proven[] {
     const { calls, watches } = this.#history
     return [

@@ -16,10 +16,10 @@ export const permanentFaults: readonly PermanentFault[] = [
 ]
 
 const slowMs = 40
-/** Longer than an election: a link that comes back sooner is one on which a leader may stay. */
+/** Longer than an election: on a link that recovers sooner a leader may stay. */
 const flapMs = 900
 
-/** From now on, for ever. @param members all there ever were */
+/** Applies a fault for the rest of the run. @param members all members, present and former */
 export function applyPermanentFault(
   member: Member,
   permanentFault: PermanentFault,

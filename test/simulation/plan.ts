@@ -18,11 +18,11 @@ export type Target = { readonly member: number; readonly preferLeader: boolean }
 
 export type Thread = 'all' | 'api' | 'raft' | 'log'
 
-/** One thing the nemesis does. All that it needs to know was drawn before the run. */
+/** One action of the nemesis. All of its parameters are drawn before the run. */
 export type FaultAction =
   | MembershipAction
   | { readonly kind: 'stop'; readonly target: Target; readonly downMs: number }
-  /** `within`: between the next write of the log and its sync, if there is one soon. */
+  /** `within`: between the next write of the log and its sync, if one follows soon. */
   | {
       readonly kind: 'kill' | 'power-cut'
       readonly target: Target
@@ -39,21 +39,21 @@ export type FaultAction =
   | {
       readonly kind: 'crash-step'
       /**
-       * The first member that reaches it, without a time limit; else the target, for a limited
+       * The first member that reaches it, without a time limit; otherwise the target, for a limited
        * time.
        */
       readonly anyMember: boolean
       readonly target: Target
       readonly step: CrashStep
       readonly side: 'before' | 'after'
-      /** How many of these steps go well first. */
+      /** Number of these steps to skip first. */
       readonly skip: number
       readonly end: 'kill' | 'power-cut'
       readonly patienceMs: number
       readonly downMs: number
     }
   | { readonly kind: 'pause'; readonly target: Target; readonly thread: Thread; readonly forMs: number }
-  /** Infinity: until the power is cut, `downMs` after it began. */
+  /** Infinity: until a power failure, `downMs` after it began. */
   | {
       readonly kind: 'sync-stall'
       readonly target: Target
@@ -81,7 +81,7 @@ export type FaultAction =
   | {
       readonly kind: 'log-rot'
       readonly target: Target
-      /** While it is down. */
+      /** Applied while it is down. */
       readonly rot: LogRot
       readonly while: 'running' | 'down'
       readonly seed: number
@@ -89,10 +89,7 @@ export type FaultAction =
     }
   /** `alone`: all others but one are down at the same time. */
   | { readonly kind: 'wipe'; readonly target: Target; readonly downMs: number; readonly alone: boolean }
-  /**
-   * In place of members comes what was left of an earlier founding under the same names, for so
-   * long.
-   */
+  /** Members are replaced by those of an earlier founding under the same names for a while. */
   | { readonly kind: 'earlier-cluster'; readonly targets: readonly number[]; readonly forMs: number }
   | { readonly kind: 'diverge'; readonly target: Target; readonly how: Divergence }
   /** An operator repairs a suspect member, else the target, from one with a right state. */
@@ -103,7 +100,7 @@ export type FaultAction =
       readonly way: 'both' | 'deaf' | 'mute'
       readonly forMs: number
     }
-  /** Bit n: on which side member n + 1 is. */
+  /** Bit n: the side of member n + 1. */
   | { readonly kind: 'halves'; readonly sides: number; readonly forMs: number }
   /** Each member reaches its two neighbours only; later members follow at the end. */
   | { readonly kind: 'ring'; readonly order: readonly number[]; readonly forMs: number }
@@ -137,8 +134,9 @@ export type FaultAction =
       readonly forMs: number
     }
   /**
-   * The leader receives messages with growing delay and is then cut off: the others elect a new
-   * leader while the old one still has their delayed responses. Clients send bursts to all of them.
+   * The leader receives messages with growing delay and is then disconnected: the others elect a
+   * new leader while the old one still has their delayed responses. Clients send bursts to all of
+   * them.
    */
   | {
       readonly kind: 'depose'
@@ -162,7 +160,7 @@ export type FaultKind = FaultAction['kind']
 
 export type ScheduledFault = { readonly atMs: number; readonly fault: FaultAction }
 
-/** Mean ms between fault actions of one kind; kinds that are not named do not happen. */
+/** Mean ms between actions of one kind; other kinds do not occur. */
 export type FaultRates = ReadonlyMap<FaultKind, number>
 
 export const faultKinds: readonly FaultKind[] = [
@@ -175,7 +173,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...membershipActionKinds,
 ]
 
-/** Each is permanent, so that more than a few would only end the run. */
+/** Permanent faults: more than a few would only end the run. */
 const perMember: ReadonlySet<FaultKind> = new Set(['log-rot', 'wipe', 'database-rot', 'diverge'])
 
 function countMax(kind: FaultKind, members: number): number {
@@ -207,7 +205,7 @@ export function drawPlan(options: {
   return actions.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** A few crashes come at once: a cluster is young only once. */
+/** A few crashes are early, because the steps of a new cluster occur only once. */
 function firstAt(kind: FaultKind, random: SeededRandom, meanMs: number): number {
   if (kind === 'crash-step' && random.chance(0.5)) return 0
   return meanMs * (0.1 + random.below(1000) / 1000)
@@ -279,7 +277,7 @@ function drawFault(
   }
 }
 
-/** Steps of a new log or database only. */
+/** Steps that occur only in a new log or database. */
 const youngSteps: readonly CrashStep[] = [
   ...(['configuration', 'vote', 'log-rename', 'database-open'] as const),
   ...(['cluster-record', 'cluster-recorded'] as const),

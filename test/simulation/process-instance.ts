@@ -21,19 +21,19 @@ export interface Watcher {
   isRight(machine: StoreMachine): boolean
   /** Returns whether all digests that it reports were right at their index. */
   reportsRight(machine: StoreMachine): boolean
-  /** The store can be asked. */
+  /** The store can be read. */
   serving(member: number, instance: ProcessInstance): Serving
 }
 
 /** Clients are served. */
 export interface Serving {
-  /** As a server that drains: answers under way are given. */
+  /** Drains: responses in progress are sent. */
   close(): void
   /** Drops all of its further responses. */
   cut(): void
 }
 
-/** A process that runs. */
+/** A running process. */
 export type ProcessInstance = {
   readonly owners: readonly Owner[]
   readonly transport: SimTransport

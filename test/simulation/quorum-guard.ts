@@ -2,13 +2,16 @@ import type { Configuration } from '../../raft/index.ts'
 import type { MemberChange } from '../../raft/index.ts'
 
 export type QuorumGuardOptions = {
-  /** The decided configuration, and those that may still be. */
+  /** The committed configuration, and those that may still be committed. */
   readonly configurations: () => readonly Configuration[]
-  /** Changes that were asked for, and may be made from now on. */
+  /** Requested changes that may still be made. */
   readonly changes: () => readonly MemberChange[]
-  /** A member, by its id, holds all that it promised; so does one that is still to come. */
+  /**
+   * Returns whether a member, by its id, holds everything that it acknowledged; true for a future
+   * member.
+   */
   readonly isSound: (id: number) => boolean
-  /** Its log and its vote are what they were, whatever became of its state. */
+  /** Returns whether its log and its vote are intact, whatever happened to its state. */
   readonly canVote: (id: number) => boolean
 }
 

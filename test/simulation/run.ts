@@ -10,7 +10,7 @@ import type { SeedJob, SeedOutcome } from './seed-worker.ts'
 import { replayCommand, report, shrink } from './shrink.ts'
 
 const shrinkMsMax = 300_000
-/** With many failures a few are enough to see their common cause. */
+/** With many failures, a few are enough to see their common cause. */
 const failuresMax = 20
 
 process.exitCode = await runCommand(usage, async (args) => {

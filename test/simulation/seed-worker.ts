@@ -3,8 +3,8 @@ import type { RunOptions, RunReport } from './cluster.ts'
 import type { ScheduledFault } from './plan.ts'
 
 /*
- * A worker process: runs the received seeds one at a time and reports each outcome. A process of
- * its own uses another core, and can be killed when a run never ends.
+ * A worker process: runs the received seeds one at a time and reports each outcome. A separate
+ * process uses another core, and can be killed when a run never ends.
  */
 
 export type SeedJob = Omit<RunOptions, 'trace'>

@@ -7,8 +7,8 @@ import type { Oracle } from './oracle.ts'
  * unanswered requests, uncommitted configurations, learners that are not promoted (L4), and removed
  * members that do not know it (I8).
  *
- * @param members all there ever were
- * @returns one line each; empty when all is settled
+ * @param members all members, present and former
+ * @returns one line each; empty when everything is settled
  */
 export function unsettledMembership(
   members: readonly Member[],
@@ -27,7 +27,7 @@ export function unsettledMembership(
   const here = new Set<number>(configuration.members.map(({ id }) => id))
   for (const member of members) {
     if (!memberships.isGone(member.id) || !member.recoverable) continue
-    // Too many of its known peers may be gone to confirm its removal.
+    // Too many of its known peers may be removed to confirm its removal.
     const known = [...(member.instance?.transport.peers.values() ?? [])]
     const peers = known.flatMap(({ id, role }) => (role === 'voter' ? [id] : []))
     const { voters = [] } = member.instance?.node.status.decided ?? {}

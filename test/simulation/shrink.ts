@@ -14,10 +14,10 @@ export type Shrunk = {
 }
 
 /**
- * Looks for fewer faults that still violate the same guarantee: leaves out halves of the plan, then
+ * Searches for fewer faults that still violate the same claim: leaves out halves of the plan, then
  * quarters, down to single actions (delta debugging), then background noise, then time.
  *
- * @param msMax of real time; what was found by then counts
+ * @param msMax limit of real time; the best result by then counts
  */
 export async function shrink(job: SeedJob, failed: Failed, msMax: number): Promise<Shrunk> {
   const search = new Search(job, failed, performance.now() + msMax)
@@ -92,14 +92,15 @@ class Search {
   }
 }
 
-/** Which promise was broken: the first line up to its details. */
+/** Returns the violated claim: the first line up to its details. */
 function kindOf({ message }: Failed): string {
   const [line = ''] = message.split('\n')
   return line.replace(/:.*$/, '').replace(/\d+/g, '#')
 }
 
 /**
- * For people: what broke, what had been done, how the last moments went, and how to see it again.
+ * A report for people: the violation, the actions, the end of the trace, and the command that
+ * repeats it.
  */
 export function report({ job, failed }: { readonly job: SeedJob; readonly failed: Failed }): string {
   const { plan, lastLines, message, stack } = failed
@@ -119,7 +120,7 @@ export function report({ job, failed }: { readonly job: SeedJob; readonly failed
   ].join('\n')
 }
 
-/** One line for a shell. */
+/** One command line for a shell. */
 export function replayCommand({ seed, reduction, faultsMs }: SeedJob): string {
   const words = [`make sim SEED=${seed}`]
   if (reduction !== undefined && reduction.actions !== null) {

@@ -60,7 +60,7 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
   // A run in which nothing happens proves nothing.
   if (seeds < defaultSeeds) return
   for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
-  // Where nearly nothing gets done, nearly nothing can go wrong.
+  // If nearly no calls succeed, nearly nothing can go wrong.
   assert.ok(sum.answered > answeredShareMin * sum.asked, 'clients get on in spite of the faultRates')
   const further = seedsOfSteps(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
@@ -98,7 +98,7 @@ void test('reads that skip the barrier are detected', async () => {
 })
 
 void test('a majority that does not converge is detected', async () => {
-  // L2 where the healthy followed a leader at the moment at which they were parted.
+  // L2 if the healthy members followed a leader when they were disconnected.
   assert.match((await firstFailure({ sabotage: 'links' })).message, /^L[12]: /)
   assert.match((await firstFailure({ sabotage: 'thread' })).message, /^L3, L4: /)
 })
@@ -123,8 +123,8 @@ void test('a member that silently diverged is suspected, and an operator repairs
     // comparison.
     if (!met('divergence') || liveness === null) continue
     diverged++
-    // It was let go, or its process was down to the end: the checkers of the run see to it that the
-    // others are equal.
+    // It was removed, or its process was down until the end: the checkers of the run ensure that
+    // the others are equal.
     if (!met('divergence-suspected')) continue
     suspected++
     // A wrong value may be overwritten before the operator looks: a majority then has this state,
@@ -139,7 +139,7 @@ void test('a disk that loses synced writes is detected with a small plan', async
   const mistake = { disk: 'forgets-syncs' } as const
   const failed = await firstFailure(mistake)
   assert.match(failed.message, /^I[2-6] |^I15 |^(member \d+ gave up: )?log /)
-  // However slow the machine is: it is the same search, and has an end.
+  // Without a time limit for slow machines: the search is the same, and it terminates.
   const { job, failed: smallest } = await shrink({ seed: failed.seed, ...mistake }, failed, Infinity)
   assert.ok(smallest.plan.length <= 3, `${smallest.plan.length} actions are left`)
   assert.equal(smallest.message.split(' ')[0], failed.message.split(' ')[0])
@@ -151,7 +151,7 @@ void test('a disk that loses synced writes is detected with a small plan', async
   assert.ok(again.lastLines.length > 0)
 })
 
-/** The first seed on which a mistake shows. */
+/** Returns the first seed that detects a deliberate bug. */
 async function firstFailure(mistake: Partial<RunOptions>): Promise<Failed> {
   for (let seed = 1; seed <= mutantSeedsMax; seed++) {
     const outcome = await outcomeOf({ seed, ...mistake })

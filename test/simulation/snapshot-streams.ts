@@ -13,8 +13,7 @@ export type SnapshotStreamsParts = {
   readonly met: (fault: StreamFault) => void
   readonly link: (from: NodeId, to: NodeId) => Link
   /**
-   * @throws TransportError `unreachable` without a listener, `refused` when the sender is
-   *   rejected
+   * @throws TransportError `unreachable` without a listener, `refused` when the sender is rejected
    */
   readonly receiver: (from: NodeId, to: NodeId) => Promise<TransportReceiver>
   readonly faulty: () => boolean
@@ -30,18 +29,15 @@ export type Stream = {
   window: number
 }
 
-/** A connection on which nothing moves is given up after this long, in ms. */
+/** A connection without progress is closed after this long, in ms. */
 const silentStreamMs = 8_000
 /**
- * Chunks within the window travel together, as on a real connection: a state of many frames does
- * not take as many delays.
+ * Chunks within the window are sent together, as on a real connection: a snapshot of many frames
+ * does not take as many delays.
  */
 const windowBytes = 65_535
 
-/**
- * States on their way between members, each on a connection of its own that may break, or end
- * early.
- */
+/** Snapshots between members, each on its own connection that may break, or end early. */
 export class SnapshotStreams {
   readonly #parts: SnapshotStreamsParts
   readonly #streams = new Set<Stream>()

@@ -48,39 +48,39 @@ export type ProcessParts = {
   readonly watcher: Watcher
   readonly swarm: Swarm
   readonly node: NodeOptions
-  /** Wraps the disk of the log, for disks that lie. */
+  /** Wraps the disk of the log, for disks that lose synced data. */
   readonly wrapDisk: (disk: LogDisk) => LogDisk
   readonly disk: SimulatedDisk
   readonly database: SimKeyValueDisk
   readonly peerBook: MemoryPeerBook
   readonly clusterRecord: MemoryClusterRecord
   readonly time: MachineTime
-  /** @returns whether the process ends at this step; then it has ended already */
+  /** @returns whether the process crashes at this step; then it has ended already */
   readonly step: (steps: readonly CrashStep[], side: Side) => boolean
   readonly state: StateCondition
-  /** It applied something, or has another state. */
+  /** Called when it applied entries, or has another state. */
   readonly looks: (machine: StoreMachine) => void
-  /** A message between two threads is to be held up. @returns whether it is */
+  /** A message between two threads may be delayed. @returns whether it is */
   readonly channelStalls: () => boolean
-  /** One of its events found the process crashed within its disk. */
+  /** One of its events reached a crash within its disk. */
   readonly crashed: () => void
-  /** One of its threads ended by an error. @returns whether that was to be expected */
+  /** One of its threads ended by an error. @returns whether that was expected */
   readonly threw: (cause: unknown) => boolean
   /** Called when the process cannot continue, with a one-line reason. */
   readonly gaveUp: (cause: unknown) => void
-  /** A peer sent it what cannot be true. */
+  /** A peer sent it an impossible message. */
   readonly violated: (peer: number, violation: string) => void
   /** Called once when it learns of its removal. */
   readonly removed: (cause: string) => void
-  /** Its damaged log is whole again. */
+  /** Its damaged log was repaired. */
   readonly logRepaired: () => void
-  /** Its log was found as it was written. */
+  /** Its log was intact at the start. */
   readonly logWhole: () => void
 }
 
 /**
- * Builds one process of the shipped code: three actors, their channels and their ports, and lets
- * them begin.
+ * Builds one process of the real code: three actors, their channels and their ports, and starts
+ * them.
  */
 export function startProcess(parts: ProcessParts): ProcessInstance {
   const { world, network, swarm, node, watcher, time } = parts
@@ -170,7 +170,7 @@ function tap<M>(
   return { step: (message, side) => step(stepsOf(message), side), observe }
 }
 
-/** As the log thread does it. */
+/** Opens the log as the log thread does. */
 function openLog(
   parts: ProcessParts,
   owner: Owner,
@@ -218,7 +218,7 @@ function openLog(
   }).start()
 }
 
-/** So that passes end within a run; each turn is an event of its own. */
+/** Short intervals, so that passes end within a run; each turn is an event. */
 const scrubOften: LogLimits = {
   ...{ scrubFirstMs: 300, scrubPeriodMs: 1_500, scrubTurnBytes: 4_096, scrubPauseMs: 20 },
   rewriteBytesMax: 64 * 1024,
@@ -269,10 +269,7 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
   look()
 }
 
-/**
- * The state machine of the library, on which a command may have a different effect than on other
- * members.
- */
+/** The real state machine, in which a command may have a different effect than on other members. */
 function spoiled(machine: StoreMachine, state: StateCondition, look: () => void): StateMachine<Outcome> {
   return new Proxy<StateMachine<Outcome>>(machine, {
     get: (_, name) => {
@@ -298,11 +295,11 @@ function spoiled(machine: StoreMachine, state: StateCondition, look: () => void)
   })
 }
 
-/** Members compare their states and look through their databases, as they do in a server. */
+/** Compares states with other members and verifies the database, as a server does. */
 function guardState(instance: ProcessInstance, machine: StoreMachine, { storeLimits }: Swarm): void {
   instance.watch = watchState({
     ...{ machine, consensus: instance.node, clock: instance.clock, log: silent },
-    // The operator looks again every second, and a run is short.
+    // The operator checks every second, and a run is short.
     ...{ limits: storeLimits, featureLevelMax, operatorTrustMs: 10_000 },
   })
 }
@@ -310,7 +307,8 @@ function guardState(instance: ProcessInstance, machine: StoreMachine, { storeLim
 const silent = pino({ level: 'silent' })
 
 /**
- * Clients come once there is something to serve, and are sent away when it turns out to be wrong.
+ * Clients connect once there is something to serve, and are disconnected when the state turns out
+ * to be wrong.
  */
 function serveWhileRight(
   { watcher, node, state }: ProcessParts,

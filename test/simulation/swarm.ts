@@ -11,8 +11,8 @@ import { faultKinds } from './plan.ts'
 import type { FaultKind, FaultRates } from './plan.ts'
 
 /**
- * How much faultRates there is: none, one kind again and again, a handful of kinds, crashes at
- * chosen steps only, or nearly all kinds at once.
+ * How many faults occur: none, one kind repeatedly, a handful of kinds, crashes at chosen steps
+ * only, or nearly all kinds at once.
  */
 export type FaultProfile = 'calm' | 'single' | 'mixed' | 'steps' | 'storm'
 export const faultProfiles: readonly FaultProfile[] = ['calm', 'single', 'mixed', 'steps', 'storm']
@@ -23,18 +23,18 @@ export const noises: readonly Noise[] = [
   ...(['loss', 'duplicates', 'reordering', 'heavy-tail', 'streams', 'channels', 'drift'] as const),
 ]
 
-/** Everything about one run that the seed decides at its start. */
+/** All parameters of one run that the seed draws at its start. */
 export type Swarm = {
   readonly profile: FaultProfile
   readonly voters: number
   readonly learners: number
-  /** When each founder is started first, in ms; the others wait for it. */
+  /** Start times of the founders, in ms; the others wait for them. */
   readonly lateMs: readonly number[]
   readonly clients: number
   readonly thinkMsMax: number
   readonly payloadBytesMax: number
   readonly network: NetworkOptions
-  /** Between raft and api thread, and between the log and its neighbours. */
+  /** Between raft and api thread, and between the log thread and the two others. */
   readonly apiDelays: ChannelDelays
   readonly logDelays: ChannelDelays
   readonly keyValueDelays: KeyValueDelays
@@ -42,15 +42,14 @@ export type Swarm = {
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   readonly storeLimits: StoreLimits
-  /** How much faster or slower than another a machine's clock may run. */
+  /** Maximum drift of a machine's clock relative to another. */
   readonly driftMax: number
   readonly faultRates: FaultRates
   readonly downMsMax: number
 }
 
 /**
- * Each kind of fault is left out of some runs: faults hide one another when all happen all the
- * time.
+ * Each kind of fault is left out of some runs: faults mask one another when all occur all the time.
  */
 export function drawSwarm(random: SeededRandom): Swarm {
   const profile = drawProfile(random)
@@ -78,7 +77,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
   }
 }
 
-/** The same run without some of what goes wrong all the time. */
+/** Returns the same run without some of the background noise. */
 export function without(swarm: Swarm, quiet: ReadonlySet<Noise>): Swarm {
   const { network } = swarm
   const calm = (delays: ChannelDelays): ChannelDelays =>
@@ -114,7 +113,7 @@ function drawMembers(random: SeededRandom): readonly [voters: number, learners: 
   return [voters, random.pick([0, 0, 0, 0, 1, 2])]
 }
 
-/** Mostly all are there at once. */
+/** In most runs all founders start at once. */
 function drawLate(random: SeededRandom, members: number): readonly number[] {
   const some = random.chance(0.3)
   return Array.from({ length: members }, () => (some && random.chance(0.4) ? 1 + random.below(4_000) : 0))
@@ -141,11 +140,11 @@ function drawFaultRates(random: SeededRandom, profile: FaultProfile): FaultRates
     case 'storm':
       for (const kind of faultKinds) if (random.chance(0.7)) often(kind, 10_000)
   }
-  // Nothing else heals a state that went wrong unnoticed.
+  // Only a repair heals a state that diverged unnoticed.
   if (faultRates.has('diverge') && random.chance(0.6)) often('repair', 3_000)
-  // The one faultRates in which a leader that should be doubted looks well to itself.
+  // The one fault in which a deposed leader still appears healthy to itself.
   if (profile !== 'calm' && random.chance(0.4)) often('depose', 5_000)
-  // A new member is a while on its way, and its cluster goes on from it.
+  // A new member takes a while to join, and the cluster continues in the meantime.
   if (profile !== 'calm' && random.chance(0.25)) for (const kind of membershipActionKinds) often(kind, 3_000)
   return faultRates
 }
@@ -177,7 +176,7 @@ function drawDelays(random: SeededRandom): ChannelDelays {
   }
 }
 
-/** Small bounds are reached often, and what happens then is half of the code. */
+/** Small limits are reached often, and handling them is half of the code. */
 function drawLimits(random: SeededRandom, profile: FaultProfile): NodeLimits {
   const entryBytesMax = 4_096
   const tight = random.chance(0.5)
@@ -198,11 +197,10 @@ function drawLimits(random: SeededRandom, profile: FaultProfile): NodeLimits {
     catchUpBytesMax: tight ? random.pick([100, 5_000]) : 100_000,
     snapshotStreamsMax: random.pick([1, 2]),
     snapshotWindowChunks: random.pick([1, 4]),
-    // A log that is cut at once makes snapshots of every absence.
+    // A log that is compacted at once needs a snapshot after every absence.
     retentionEntries: profile === 'steps' ? random.pick([0, 0, 5, 5_000]) : random.pick([0, 0, 5, 50, 5_000]),
     resendMs: random.pick([50, 500]),
-    // Above a round trip on a slow link: a round that is given up before its answer can come is
-    // asked in vain.
+    // Longer than a round trip on a slow link: otherwise every round would time out.
     readRetryMs: random.pick([100, 250]),
   }
 }

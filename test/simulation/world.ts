@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../base/random.ts'
 
-/** One thing that will happen. `alive` is asked when its time comes. */
+/** A scheduled event. `alive` is checked when its time comes. */
 type Event = {
   readonly at: number
   readonly order: number
@@ -17,7 +17,7 @@ export type Owner = {
   pausedUntil: number
   /** Handles an error of its events; false: a bug of the program. null: always a bug. */
   readonly caught: ((cause: unknown) => boolean) | null
-  /** Came while it was paused, in order. */
+  /** Events that came due while it was paused, in order. */
   readonly waiting: Event[]
 }
 
@@ -31,14 +31,12 @@ export type WorldOptions = {
 const memoryLines = 4_000
 /** Idle turns of the event loop after which no event will come. */
 const idleTurnsMax = 3 * 64
-/**
- * Events for which one turn of the event loop is asked at once: a turn costs more than an event.
- */
+/** Events after which the event loop gets a turn: a turn costs more than an event. */
 const eventsPerTurn = 64
 
 /**
- * All time and all order of a simulated cluster. One event at a time, earliest first, equal times
- * in the order they were asked for; promises run dry between events, so one seed has one history.
+ * All time and order of a simulated cluster. One event at a time, earliest first, equal times in
+ * the order of scheduling; all promises are settled between events, so one seed has one history.
  */
 export class World {
   readonly random: SeededRandom
@@ -66,12 +64,12 @@ export class World {
     return this.#events
   }
 
-  /** Grows with everything that happened: equal for equal histories. */
+  /** Changes with every event: equal for equal histories. */
   get traceHash(): string {
     return this.#hash.toString(16).padStart(8, '0')
   }
 
-  /** The last lines of the trace that `wanted` takes, oldest first, at most `count`. */
+  /** Returns the last trace lines that `wanted` accepts, oldest first, at most `count`. */
   past(count: number, wanted: (line: string) => boolean): readonly string[] {
     const ordered = [...this.#past.slice(this.#pastAt), ...this.#past.slice(0, this.#pastAt)]
     return ordered
@@ -80,7 +78,7 @@ export class World {
       .map(({ at, line }) => stamped(at, line))
   }
 
-  /** Goes into the trace, and so into its hash. */
+  /** Adds a line to the trace, and so to its hash. */
   note(line: string): void {
     let hash = this.#hash
     for (let at = 0; at < line.length; at++) hash = Math.imul(hash ^ line.charCodeAt(at), 0x01000193)
@@ -102,25 +100,25 @@ export class World {
     this.#push({ at: Math.max(at, this.#now), order: this.#order++, label, owner, action })
   }
 
-  /** Ends the run: a checker or an actor found something wrong. The first one counts. */
+  /** Ends the run because of a finding. The first one counts. */
   fail(cause: unknown): void {
     this.#failure ??= cause instanceof Error ? cause : new Error(String(cause))
   }
 
-  /** Ends a pause early; what waited happens now, in its old order. */
+  /** Ends a pause early; waiting events run now, in their order. */
   wake(owner: Owner): void {
     if (owner.pausedUntil <= this.#now) return
     owner.pausedUntil = this.#now
     this.#release(owner)
   }
 
-  /** @throws what `fail` was called with */
+  /** @throws the cause passed to `fail` */
   runUntil(end: number, enough: () => boolean = () => false): Promise<void> {
     return new Promise((resolve, reject) => {
       let over = false
       let left = 0
       let idleTurns = 0
-      // DurablePromises run dry between two immediates.
+      // Promises are settled between two immediates.
       const step = (): void => {
         left--
         if (over) return
@@ -149,10 +147,10 @@ export class World {
     })
   }
 
-  /** Runs one event. @returns false when there is none before `end`, or the limit is reached */
+  /** Runs one event. @returns false without an event before `end`, or at the limit */
   #step(end: number, enough: () => boolean): boolean {
     if (this.#failure !== null) throw this.#failure
-    // Asking may begin something, so it comes first.
+    // Evaluated first, because it may schedule something.
     const isEnough = enough()
     const next = this.#heap[0]
     if (next === undefined || next.at > end || isEnough) {
@@ -179,7 +177,7 @@ export class World {
     try {
       event.action()
     } catch (cause) {
-      // One that died within its own event is not there to be judged.
+      // An owner that died within its own event is not checked.
       if (owner?.caught?.(cause) !== true && owner?.alive !== false) this.fail(cause)
     }
   }

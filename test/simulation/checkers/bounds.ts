@@ -5,9 +5,9 @@ import { pointOf } from './real-time.ts'
 import type { Truth } from './truth.ts'
 
 /**
- * I21: what is said to be at most so many ms behind is. Whatever anybody was told before that
- * moment of virtual time is within the state of the answer, or of what a watch begins with; and
- * what was asked for with a bound names no larger one.
+ * I21: a result with a staleness bound is no staler. Everything acknowledged before that time is
+ * within the state of the response, or of the beginning of a watch; and the bound that the response
+ * states is not larger than requested.
  *
  * @throws Finding
  */
@@ -36,7 +36,7 @@ export function checkBounds(history: History, truth: Truth): void {
 
 type Judged = {
   readonly acknowledged: readonly Acknowledged[]
-  /** Whether it may be told of a state at that revision or a later one. */
+  /** Returns whether the state may be at that revision or a later one. */
   readonly holds: (floor: number) => boolean
   readonly label: () => string
 }
@@ -66,7 +66,7 @@ const roundingMs = 1
 
 type Acknowledged = { readonly atMs: number; readonly revision: number }
 
-/** What was known to exist, by when; ascending in both. */
+/** Returns the known revisions with the times when they were acknowledged; ascending in both. */
 function acknowledgedIn({ calls }: History): readonly Acknowledged[] {
   const acknowledged = calls
     .map((call) => ({ atMs: call.endMs, revision: shownIn(call) }))

@@ -2,7 +2,7 @@ import type { Configuration } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 import type { ShadowLog } from './shadow-log.ts'
 
-/** Whether `has` is true of a majority, of both majorities while a change is under way. */
+/** Returns whether `has` is true of a majority, of both majorities in a joint configuration. */
 export function isQuorum(configuration: Configuration, has: (member: number) => boolean): boolean {
   return [configuration.voters, configuration.votersOutgoing].every((voters) => {
     if (voters === null) return true
@@ -11,12 +11,13 @@ export function isQuorum(configuration: Configuration, has: (member: number) => 
 }
 
 /**
- * I5: what is called committed is durable on a quorum of the configuration in force when it was
- * committed, as the member knows it that says so. I15: where one member is the quorum, on its own
+ * I5: an entry reported as committed is durable on a quorum of the configuration in force when it
+ * was committed, as known to the reporting member. I15: if one member is the quorum, on its own
  * disk.
  *
- * In force was the one at the entry, or the one written behind it: a next one would have needed
- * this entry to be committed. One that is an entry itself counts alone.
+ * In force was the configuration at the entry, or the next one after it: a further one would have
+ * required this entry to be committed. A configuration entry counts with its own configuration
+ * only.
  *
  * @param description of the entry
  * @throws Finding
@@ -30,7 +31,7 @@ export function checkCommitDurable(
   const log = logs.get(member)
   if (log === undefined) return
   const { at, next } = log.configurationsAt(index)
-  // One that joined does not know by whom was committed what was there before it.
+  // A joined member does not know the configurations of earlier entries.
   if (at.configuration.voters.length === 0) return
   const has = (voter: number): boolean => logs.get(voter)?.durable.holds(index, description) === true
   if (isQuorum(at.configuration, has)) return

@@ -25,7 +25,7 @@ export function checkNoLostUpdate(history: History, truth: Truth): void {
 }
 
 /**
- * I17: a create that succeeded found nothing under its name.
+ * I17: a create that succeeded found no object of its name.
  *
  * @throws Finding
  */
@@ -41,11 +41,11 @@ export function checkCreatedOnce(history: History, truth: Truth): void {
 }
 
 /**
- * I17: a uid is given once, and stays with its object from creation to deletion. Objects written
- * below the verbs carry what their clients made up.
+ * I17: a uid is used once, and stays with its object from creation to deletion. Objects written
+ * below the verbs have uids from their clients.
  *
- * @param corrupted keys that a member wrote to whose own state was wrong: its conditions may hold
- *   by chance
+ * @param corrupted keys that a member with a wrong state wrote to: its conditions may hold by
+ *   chance
  * @throws Finding
  */
 export function checkUids(truth: Truth, corrupted: ReadonlySet<string> = new Set()): void {
@@ -65,7 +65,7 @@ export function checkUids(truth: Truth, corrupted: ReadonlySet<string> = new Set
   }
 }
 
-/** Of calls whose member was cut off meanwhile. */
+/** Keys of calls whose member was disconnected during the call. */
 export function corruptedKeys(history: History): ReadonlySet<string> {
   const keys = history.calls.flatMap(({ wasCut, request }) =>
     wasCut && 'key' in request ? [request.key] : [],
@@ -103,7 +103,7 @@ export function checkEffects(history: History, truth: Truth): void {
 }
 
 /**
- * A collection that was deleted holds nothing that was there all the while.
+ * A deleted collection contains no object that existed before the deletion began.
  *
  * @throws Finding
  */
@@ -126,7 +126,7 @@ export function checkCollectionsDeleted(history: History, truth: Truth): void {
   }
 }
 
-/** What was told to anybody when each call began. */
+/** The newest acknowledged revision when each call began. */
 function newestAtBegin(history: History): Map<Call, number> {
   const ends = history.calls.filter(({ end }) => end !== Infinity).sort((a, b) => a.end - b.end)
   const found = new Map<Call, number>()

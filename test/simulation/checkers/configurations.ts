@@ -3,10 +3,10 @@ import { Finding } from './finding.ts'
 import type { ConfigurationEntry, Placed } from './shadow-log.ts'
 
 /**
- * I7: one change of the configuration at a time, and each leads to the next by a step that keeps
- * majorities together: one voter more or less, or through a joint configuration.
+ * I7: one configuration change at a time, and each step keeps majorities overlapping: one voter
+ * more or less, or a joint configuration.
  *
- * @param before what was in force in that log until this entry
+ * @param before the configuration in force in that log before this entry
  * @param isDecided whether `before` is committed
  * @throws Finding
  */
@@ -27,7 +27,7 @@ export function checkConfiguration(
 }
 
 function isStep(from: Configuration, to: Configuration): boolean {
-  // Nobody before: a cluster's first.
+  // The first configuration of a cluster.
   if (from.voters.length === 0) return true
   if (from.votersOutgoing !== null) return to.votersOutgoing === null && same(from.voters, to.voters)
   if (to.votersOutgoing !== null) return same(from.voters, to.votersOutgoing)

@@ -17,8 +17,8 @@ import type { Placed } from './shadow-log.ts'
 import { Truth } from './truth.ts'
 
 /**
- * Everything that is claimed of the consensus, judged as messages pass, and the true history that
- * comes of it.
+ * All checkers of consensus, applied to messages as they are sent, and the reference history that
+ * results.
  */
 export class ConsensusCheckers {
   readonly truth = new Truth()
@@ -29,19 +29,17 @@ export class ConsensusCheckers {
   readonly #promises = new DurablePromises(this.#logs.logs)
   readonly memberships: Memberships
 
-  /** @param founding what the logs of all founders begin with */
+  /** @param founding the configuration that the logs of all founders begin with */
   constructor(founding: Configuration) {
     this.memberships = new Memberships(founding)
   }
 
-  /** Distinct reigns seen. */
+  /** Number of distinct leader terms. */
   get leaderTerms(): number {
     return this.#elections.leaderTerms
   }
 
-  /**
-   * The decided configuration, and those that may still be, as they stand in some log behind it.
-   */
+  /** The committed configuration, and later ones in some log, which may still be committed. */
   get configurations(): readonly Configuration[] {
     const { decided } = this.memberships
     const later = [...this.#logs.logs.values()].flatMap((log) => log.configurations())
@@ -49,7 +47,7 @@ export class ConsensusCheckers {
     return [decided.configuration, ...undecided.map(({ configuration }) => configuration)]
   }
 
-  /** As it is sent. */
+  /** Checks a message when it is sent. */
   message(message: PeerMessage): void {
     this.#reads.sent(message)
     if (message.kind !== 'core') return
@@ -87,7 +85,7 @@ export class ConsensusCheckers {
     }
   }
 
-  /** @param commit what it knows to be committed, at least */
+  /** @param commit its commit index, at least */
   #leads(member: number, term: number, commit: number): void {
     if (!this.#elections.leads(member, term)) return
     this.memberships.leads(member, term, this.#logs.logs.get(member)?.goesBy(commit) ?? [])
@@ -105,7 +103,7 @@ export class ConsensusCheckers {
     }
   }
 
-  /** Whoever leads may go on from what it commits before it tells anybody. */
+  /** A leader may act on its commits before it reports them. */
   #isDecided({ index, term, configuration }: Placed): boolean {
     const { committedIndex, logs } = this.#logs
     if (index <= committedIndex) return true
@@ -124,8 +122,8 @@ export class ConsensusCheckers {
 }
 
 /**
- * Every outcome is the one that the rules say: what was refused left no version, and what it holds
- * is counted right.
+ * Checks that every outcome follows the storage rules: a refused command left no version, and sizes
+ * are counted correctly.
  */
 function checkStorage({ index }: Entry, { storage, revision }: Truth, reference: Reference): void {
   const { level, usedBytes, alarm } = storage

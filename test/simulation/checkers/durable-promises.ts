@@ -6,14 +6,14 @@ import type { ShadowLog } from './shadow-log.ts'
 type CoreMessage = Extract<PeerMessage, { readonly kind: 'core' }>['message']
 
 /**
- * What a member promises with a message is on its disk when the message leaves: its term and vote
- * (I6), the entries it acknowledges (I5). Candidates are voters of a configuration they go by (I8),
- * and nobody leads without a quorum of durable votes (I1).
+ * The state that a message depends on is durable when the message is sent: term and vote (I6),
+ * acknowledged entries (I5). Candidates are voters of a known configuration (I8), and no member
+ * leads without a quorum of durable votes (I1).
  */
 export class DurablePromises {
   readonly #logs: ReadonlyMap<number, ShadowLog>
   readonly #led = new Set<string>()
-  /** Terms that have a leader. */
+  /** Terms with a leader. */
   readonly #leaderTerms = new Set<number>()
 
   constructor(logs: ReadonlyMap<number, ShadowLog>) {
@@ -34,7 +34,7 @@ export class DurablePromises {
             `${message.from} asks for votes in ${message.term} without its own on disk`,
           )
         }
-        // It may have waited long for its disk: with a later term, or a leader of this one, that
+        // It may have waited long for its disk: in a later term, or with a leader of this one, that
         // campaign is over.
         if (hardState.term === message.term && !this.#leaderTerms.has(message.term)) {
           this.#checkVoter('I8 campaigns', message.from, message.term)
@@ -54,8 +54,8 @@ export class DurablePromises {
         break
       case 'append-accepted':
         this.#checkTerm(message)
-        // One of a former term was true when its disk had it, and comes late: another leader
-        // replaced it since.
+        // An acknowledgement of an earlier term was true when it was durable, and is sent late:
+        // another leader replaced the entry since.
         if (hardState.term === message.term && log.durable.last < message.index) {
           const has = `has ${log.durable.last} on its disk`
           throw new Finding('I5 acknowledged', `${message.from} acknowledges ${message.index}, ${has}`)
@@ -78,7 +78,7 @@ export class DurablePromises {
     this.#leaderTerms.add(term)
     const votes = (voter: number): boolean => {
       const state = this.#logs.get(voter)?.durable.hardState
-      // Whoever went on since may have voted in that term.
+      // A member in a later term may have voted in that term.
       return state !== undefined && (state.term > term || (state.term === term && state.vote === member))
     }
     if (isQuorum(log.configuration, votes)) return
@@ -92,9 +92,9 @@ export class DurablePromises {
   }
 
   /**
-   * It may have been removed without knowing; what counts are the configurations it knows that are
-   * decided, or may be: where the newest is not, whoever is no voter in it may still have to commit
-   * it (thesis §4.2.2).
+   * It may have been removed without knowing. The configurations that count are those it knows that
+   * are committed, or may be: if the newest is not, a member without a vote in it may still have to
+   * commit it (thesis §4.2.2).
    */
   #checkVoter(claim: string, member: number, term: number): void {
     const log = this.#logs.get(member)

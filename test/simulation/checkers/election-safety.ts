@@ -4,12 +4,12 @@ import { Finding } from './finding.ts'
 export class ElectionSafety {
   readonly #leaders = new Map<number, number>()
 
-  /** Distinct reigns seen. */
+  /** Number of distinct leader terms. */
   get leaderTerms(): number {
     return this.#leaders.size
   }
 
-  /** @returns whether nobody was seen to lead in that term before. @throws Finding */
+  /** @returns whether this is the first report of a leader in that term. @throws Finding */
   leads(member: number, term: number): boolean {
     const known = this.#leaders.get(term)
     if (known !== undefined && known !== member) {

@@ -1,17 +1,19 @@
 import { Finding } from './finding.ts'
 
-/** Members that applied the same entries have the same state, whatever way they came there. */
+/**
+ * Members that applied the same entries have the same state, whatever the source of their state.
+ */
 export class EqualState {
   readonly #digests = new Map<number, { readonly digest: string; readonly member: number }>()
   readonly #applied = new Map<number, number>()
   #compared = 0
 
-  /** How often two members stood at one index. */
+  /** Number of times that two members were at one index. */
   get compared(): number {
     return this.#compared
   }
 
-  /** A new process begins with what its disk holds. */
+  /** A new process begins with the content of its disk. */
   started(member: number): void {
     this.#applied.delete(member)
   }

@@ -8,27 +8,30 @@ import type { Write } from './shadow-log.ts'
 /**
  * Five claims about the logs of all members, checked with every write:
  *
- * - I2 log matching: same index and term, same entry and same past
+ * - I2 log matching: entries of the same index and term are equal and have equal predecessors
  * - I4 state machine safety: committed entries never change
- * - I3 leader completeness: whoever leads has everything committed before
- * - I5 append only: in a term nobody drops an entry of that term, or one committed by then
- * - I5 durability: what the log said is durable is there after any crash; so are term and vote (I6)
+ * - I3 leader completeness: a leader has everything committed before its term
+ * - I5 append only: within a term no member removes an entry of that term, or one committed by then
+ * - I5 durability: entries acknowledged by the log are present after any crash; so are term and
+ *   vote (I6)
  */
 export class LogSafety {
   readonly #onCommitted: (entry: Entry, member: number) => void
   /** By index and term: the entry, and the term before it. */
   readonly #entries = new Map<string, string>()
   readonly #committed: (string | undefined)[] = []
-  /** The term of whoever first knew of it; at least the one it was committed in. */
+  /** The term of the first member that knew of the commit; at least the term of the commit. */
   readonly #committedIn: number[] = []
   readonly #logs = new Map<number, ShadowLog>()
 
-  /** @param onCommitted each entry, in order, when the first member says that it is committed */
+  /**
+   * @param onCommitted called with each entry, in order, when the first member reports it committed
+   */
   constructor(onCommitted: (entry: Entry, member: number) => void) {
     this.#onCommitted = onCommitted
   }
 
-  /** Of all members there ever were. */
+  /** The logs of all members, present and former. */
   get logs(): ReadonlyMap<number, ShadowLog> {
     return this.#logs
   }
@@ -38,7 +41,7 @@ export class LogSafety {
     return Math.max(0, this.#committed.length - 1)
   }
 
-  /** Equal for equal entries; undefined for what is not committed. */
+  /** Equal for equal entries; undefined for an uncommitted index. */
   committed(index: number): string | undefined {
     return this.#committed[index]
   }
@@ -127,8 +130,8 @@ export class LogSafety {
   }
 
   /**
-   * A leader only appends, and has all that was committed before: nobody in its term is told to
-   * drop an entry of that term, nor one that was committed in it or before.
+   * A leader only appends, and has everything committed before: within its term no member has to
+   * remove an entry of that term, or one that was committed by then.
    */
   #checkKept(member: number, log: ShadowLog, { snapshot, entries, hardState }: Write): void {
     const [first] = entries
@@ -150,7 +153,7 @@ export class LogSafety {
     const key = `${entry.index}/${entry.term}`
     const fresh = `${describe(entry)} after ${previous === undefined ? '?' : termOf(previous)}`
     const known = this.#entries.get(key)
-    // What lies before a log's base is not known to that member any more.
+    // The member does not know what precedes the base of its log.
     if (known === undefined || known.endsWith('?')) this.#entries.set(key, fresh)
     else if (known !== fresh && previous !== undefined) {
       throw new Finding('I2 log matching', `${member} has ${fresh} at ${key}, another ${known}`)
@@ -159,7 +162,7 @@ export class LogSafety {
 }
 
 /**
- * A later write that was under way when the power went may be there too, and may have replaced
+ * A later write in progress at the power failure may have survived too, and may have replaced
  * entries.
  */
 function checkDurable(member: number, durable: ShadowLog, found: ShadowLog): void {
@@ -174,8 +177,8 @@ function checkDurable(member: number, durable: ShadowLog, found: ShadowLog): voi
     if (index <= found.base || index <= durable.base) continue
     const own = found.descriptions.get(index)
     if (own === entry) continue
-    // Replaced by a later term's entry at or before this index, or by a state that ends in a later
-    // term.
+    // Replaced by a later term's entry at or before this index, or by a snapshot that ends in a
+    // later term.
     const atBase = durable.descriptions.get(found.base)
     if (atBase !== undefined && found.baseTerm > termOf(atBase)) continue
     let replaced = own !== undefined && termOf(own) > termOf(entry)

@@ -3,7 +3,7 @@ import type { Configuration, Entry, LogIndex } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 import type { ConfigurationEntry, Placed } from './shadow-log.ts'
 
-/** What was decided of members, and what came of it. */
+/** Committed membership changes and their effects. */
 export const membershipEvents = [
   ...(['member-promoted', 'member-replaced', 'member-removed', 'member-demoted', 'member-moved'] as const),
   ...(['joint-configuration', 'leader-removed-itself', 'joined-leads'] as const),
@@ -13,15 +13,18 @@ export const membershipEvents = [
 export type MembershipEvent = (typeof membershipEvents)[number]
 
 /**
- * I8: once it is decided that a member goes, it is none for ever: no reign of it begins once it
- * knows, its id never comes back; and nobody believes to be removed of whom that was not decided.
- * I7, as far as it takes all members to tell, is in `configurations`.
+ * I8: a member whose removal is committed never is a member again: it begins no leadership once it
+ * knows, its id is never reused; and a member considers itself removed only if that was committed.
+ * I7, as far as it concerns several members, is in `configurations`.
  */
 export class Memberships {
   #decided: Placed
-  /** Whose removal is decided, and by which entry. */
+  /** Members with a committed removal, and the index of its entry. */
   readonly #gone = new Map<number, number>()
-  /** Who said that an entry, or one before it, removed them; and no committed one did yet. */
+  /**
+   * Members that reported their removal by an entry or an earlier one, while no such entry is known
+   * to be committed.
+   */
   #left: { readonly member: number; readonly index: number }[] = []
   #committedIndex: LogIndex = noIndex
   readonly #founding: Configuration
@@ -34,12 +37,12 @@ export class Memberships {
     this.#decided = { ...noSnapshot, configuration: founding }
   }
 
-  /** The newest that is committed. */
+  /** The latest committed configuration. */
   get decided(): Placed {
     return this.#decided
   }
 
-  /** The last entry that is committed. */
+  /** The last committed index. */
   get committedIndex(): LogIndex {
     return this.#committedIndex
   }
@@ -52,12 +55,12 @@ export class Memberships {
     return this.#gone.has(member)
   }
 
-  /** Of those that are members, by what is decided. */
+  /** Returns whether the committed configuration contains it. */
   isMember(member: number): boolean {
     return this.#decided.configuration.members.some(({ id }) => id === member)
   }
 
-  /** In order. @throws Finding */
+  /** Called in order. @throws Finding */
   committed(entry: Entry): void {
     this.#committedIndex = entry.index
     if (entry.kind === 'configuration') this.#decide(entry)
@@ -66,14 +69,15 @@ export class Memberships {
   }
 
   /**
-   * The first that is seen of a reign. Not every reign of whoever has no vote by what is decided is
-   * wrong: that it is decided may have reached neither the member nor those who elect it. A later
-   * configuration in their logs may give it a vote; and where the one that takes its vote is in its
-   * log, it has to stand, as it may be the only one that has it (thesis §4.2.2): it commits it once
-   * more, and steps down. It may not have less than what is decided, nor know it.
+   * Checks the first report of a leader in a term. Leading without a vote in the committed
+   * configuration is not always wrong: that configuration may be unknown to the member and its
+   * electors. A later configuration in their logs may give it a vote; and if the one that takes its
+   * vote is in its log, it has to campaign, as it may be the only one with that entry (thesis
+   * §4.2.2): it commits the entry again, and steps down. It is wrong if its log lacks the committed
+   * configuration, or if it knows that it is committed.
    *
-   * @param goesBy what it knows to be decided, and what is later in its log; the newest first,
-   *   empty: not known
+   * @param goesBy the committed configuration that it knows, and later ones in its log; the newest
+   *   first, empty: not known
    * @throws Finding
    */
   leads(member: number, term: number, goesBy: readonly Placed[]): void {
@@ -88,12 +92,14 @@ export class Memberships {
   }
 
   /**
-   * A member says that an entry, or one before it, removed it. @param knows whether its log does.
+   * A member reports that an entry, or an earlier one, removed it. @param knows whether its log
+   * contains the removal.
+   *
    * @throws Finding
    */
   left(member: number, index: number, knows: boolean): void {
     this.#met.add(knows ? 'removed-by-own-log' : 'removed-by-hearsay')
-    // Whoever leads knows what is committed before it tells anybody.
+    // A leader knows what is committed before it reports it.
     if (index > this.#committedIndex) this.#left.push({ member, index })
     else this.#checkGone(member, index)
   }

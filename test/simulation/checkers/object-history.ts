@@ -6,16 +6,15 @@ import { Finding } from './finding.ts'
 
 export type ObjectHistoryReport = { readonly objects: number; readonly undecided: number }
 
-/** Enough for hundreds of calls on one object; most take one step per call. */
+/** Enough for hundreds of calls on one object; most calls need one step. */
 const stepsMax = 100_000
 
 /**
- * I16: writes and most recent reads of each object can be put in one order that explains every
- * answer and keeps real time. Judged from what clients saw alone; only whose generated name is
- * whose comes from the log.
+ * I16: writes and most recent reads of each object have an order that explains every response and
+ * respects real time. Checked from the observations of clients alone; only the owner of a generated
+ * name is taken from the log.
  *
- * @param keyOfToken the object that a write whose answer was lost is about; null: it never took
- *   effect
+ * @param keyOfToken the object of a write whose response was lost; null: it never took effect
  * @throws Finding
  */
 export function checkLinearizable(
@@ -39,8 +38,8 @@ export function checkLinearizable(
 }
 
 /**
- * What each call says about each object. Calls about whole ranges say something about every object
- * in them.
+ * Returns the statement of each call about each object. A call on a range states something about
+ * every object in it.
  */
 export function registerCalls(
   calls: readonly Call[],
@@ -54,7 +53,7 @@ export function registerCalls(
     for (const [key, effect] of effectsOf(call, keyOfToken)) {
       const list = byKey.get(key) ?? []
       byKey.set(key, list)
-      // What may still take effect has no end, whatever its client was told.
+      // An effect that may still happen has no end, whatever its client received.
       const end = effect.kind === 'may-write' ? Infinity : call.end
       list.push({ begin: call.begin, end, effect, label: labelOf(call) })
     }
@@ -98,7 +97,7 @@ function* effectsOf(
   }
 }
 
-/** What a write needs, and what it leaves. */
+/** Returns the precondition and the result of a write. */
 function writeOf(request: Request): { readonly from: Expectation; readonly to: string | null } | null {
   switch (request.kind) {
     case 'create':
@@ -119,7 +118,7 @@ function writeOf(request: Request): { readonly from: Expectation; readonly to: s
   }
 }
 
-/** What a refusal says about the object; null: nothing. */
+/** Returns the statement of a refusal about the object; null: none. */
 function refusalOf(call: Call): Expectation | null {
   const { request, answer } = call
   if (answer.kind !== 'refused') return null
@@ -127,20 +126,20 @@ function refusalOf(call: Call): Expectation | null {
   if (answer.reason === 'AlreadyExists' && request.kind === 'create') return present
   if (answer.reason !== 'Conflict') return null
   const isConditional = request.kind === 'update' || request.kind === 'patch' || request.kind === 'delete'
-  // Another uid is another version too, but not only that.
+  // Another uid is another version too, but not the only possible one.
   if (!isConditional || request.expected === null || (request.kind === 'delete' && request.uid !== null))
     return null
   return { kind: 'other', than: request.expected.token }
 }
 
-/** The object itself was not there; a missing namespace is another matter. */
+/** The object itself does not exist; a missing namespace is different. */
 export function isMissing({ answer }: Call): boolean {
   return answer.kind === 'refused' && answer.reason === 'NotFound' && answer.of === 'configmaps'
 }
 
 /**
- * What deletes whole ranges may delete each object in it, once, while it runs; a namespace's end
- * may come later.
+ * Deleting a range may delete each object in it, once, while it runs; the end of a namespace may
+ * come later.
  */
 function removals(call: Call, key: string): RegisterCall[] {
   const { request, answer } = call
@@ -153,7 +152,7 @@ function removals(call: Call, key: string): RegisterCall[] {
   } else if (request.kind === 'delete-collection') {
     const { range } = request
     if (range.namespace !== null && range.namespace !== namespace) return []
-    // A failure tells of the first object that failed; others may be under way.
+    // A failure names the first failed object; others may be in progress.
     if (answer.kind !== 'done') end = Infinity
   } else return []
   return [

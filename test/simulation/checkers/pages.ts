@@ -5,8 +5,8 @@ import { listDifference, listed } from './served-content.ts'
 import type { Truth } from './truth.ts'
 
 /**
- * I19: all pages of one list, from whichever members they came, show one revision; together they
- * are the whole state at it, and what they say is left is left.
+ * I19: all pages of one list, from whatever members, show one revision; together they are the whole
+ * state at it, and their remaining counts are right.
  *
  * @throws Finding
  */

@@ -2,19 +2,18 @@ import type { Entry, NodeId, PeerMessage } from '../../../raft/index.ts'
 import { Finding } from './finding.ts'
 
 /**
- * I9: a leader answers no read round before an entry of its own term is committed, and none at an
- * index before it. Only then does it know all that was committed before its reign.
+ * I9: a leader confirms no read round before an entry of its own term is committed, and none at an
+ * index before that entry. Only then it knows everything committed before its term.
  *
- * I10: reads by a lease ask no quorum, and are held to the same as those that do: `real-time.ts`.
+ * I10: lease reads need no quorum, but must satisfy the same claims as other reads: `real-time.ts`.
  * I21: `bounds.ts`.
  */
 export class ReadIndexes {
   /** By term: the first committed entry of it. */
   readonly #first = new Map<number, number>()
   /**
-   * An answer that was not due when it was sent. A leader that needs nobody else commits and
-   * answers in one turn, and may tell the latter first; once another member speaks, that turn is
-   * over.
+   * A response that was too early when it was sent. An only voter commits and responds in one turn,
+   * and may report the latter first; once another member sends a message, that turn is over.
    */
   #early: Answer | null = null
 

@@ -4,15 +4,15 @@ import { Finding } from './finding.ts'
 import { isMissing, keyOf, labelOf } from './object-history.ts'
 import type { Truth, Version } from './truth.ts'
 
-/** The store's key of what clients write. */
+/** Returns the store's key of an object of clients. */
 export function storeKey(key: string): string {
   return `/configmaps/${key}`
 }
 
 /**
  * I16, the order of revisions: one number line explains all. Each write took effect at its
- * revision, each most recent answer is right at some revision, and none of them lies before what
- * had been told, to anybody, when the call began.
+ * revision, each most recent response is right at some revision, and none of them is before a
+ * revision acknowledged when the call began.
  *
  * @throws Finding
  */
@@ -21,8 +21,7 @@ export function checkRealTime(history: History, truth: Truth): void {
 }
 
 /**
- * I20: what one client reads at one process never goes back, whatever it asked for but an exact
- * revision.
+ * I20: the reads of one client at one process never go back, in any mode except an exact revision.
  *
  * @throws Finding
  */
@@ -35,7 +34,8 @@ export function checkSessions(history: History, truth: Truth): void {
 }
 
 /**
- * I18: an answer that may not be older than a revision is not, and an exact one is that one.
+ * I18: a response that may not be older than a revision is not, and an exact one is of that
+ * revision.
  *
  * @throws Finding
  */
@@ -75,7 +75,7 @@ type Sweep = {
   readonly sessionOf: (call: Call) => string
 }
 
-/** What a revision at or after `floor` has to explain, for calls in the order of their ends. */
+/** The calls, in the order of their ends, that a revision at or after `floor` has to explain. */
 function sweep(history: History, truth: Truth, { claim, isBound, sessionOf }: Sweep): void {
   const floors = new Map<string, number>()
   const atBegin = new Map<Call, number>()
@@ -115,8 +115,8 @@ function moments(history: History, withSights: boolean): Moment[] {
 }
 
 /**
- * The first revision from `floor` on, up to the newest at the call's end, at which its answer is
- * right; a write's is the one it made, and so behind `floor`.
+ * Returns the first revision from `floor` on, up to the newest at the call's end, at which its
+ * response is right; for a write its own revision, which is after `floor`.
  */
 export function pointOf(call: Call, truth: Truth, floor: number): number | 'none' | 'says-nothing' {
   const { request, answer, newest } = call
@@ -144,7 +144,7 @@ export function pointOf(call: Call, truth: Truth, floor: number): number | 'none
   return firstWhere(truth, key, { floor, newest, claim })
 }
 
-/** What a refusal says of the object; null: nothing. */
+/** Returns the statement of a refusal about the object; null: none. */
 function claimOf(call: Call): ((found: Version | null) => boolean) | null {
   const { request, answer } = call
   if (answer.kind !== 'refused' || request.kind === 'generate') return null
@@ -182,13 +182,13 @@ function deletionOf(call: Call, truth: Truth, key: string, floor: number): numbe
   return 'none'
 }
 
-/** The last revision at which that version was the one. */
+/** Returns the last revision at which that version was current. */
 function endOf(truth: Truth, key: string, revision: number): number {
   const next = truth.versionsOf(storeKey(key)).find((version) => version.revision > revision)
   return next === undefined ? Infinity : next.revision - 1
 }
 
-/** A later page has the revision of its token, whatever was asked for first. */
+/** A later page has the revision of its token, whatever the first page requested. */
 function modeOf({ request }: Call): Mode {
   if (request.kind !== 'get' && request.kind !== 'list') return mostRecent
   return request.kind === 'list' && request.page > 0 ? { kind: 'any' } : request.mode

@@ -4,20 +4,20 @@ import { hashText } from '../../../src/store/machine/hash.ts'
 import { Machine } from '../../../src/store/machine/machine.ts'
 import { emptyState } from '../../../src/store/machine/state.ts'
 
-/** Of no process. */
+/** The session of no process. */
 const noMember = -1
 
 /**
- * The fingerprint that every state has to have: the committed entries, each applied once, in one
- * piece, without disk, restart or snapshot. Unlike `Truth` it trusts the rules of the store, so it
- * tells only who applied something else.
+ * The digest that every state has to have: the committed entries, each applied once and completely,
+ * without disk, restart or snapshot. Unlike `Truth` it uses the rules of the store, so it detects
+ * only members that applied something else.
  */
 export class Reference {
   readonly #machine = new Machine(emptyState())
   /** By index; at 0 there is nothing to compare. */
   readonly #digests: string[] = ['']
 
-  /** The next entry, once it is known to be committed. */
+  /** Applies the next committed entry. */
   committed(entry: Entry): void {
     this.#machine.apply([entry], noMember)
     this.#machine.takeChanges()
@@ -34,7 +34,7 @@ export class Reference {
     return { level, usedBytes: usage.bytes, alarm, revision }
   }
 
-  /** @returns whether the state behind an index may have this fingerprint */
+  /** @returns whether a state at an index may have this digest */
   agrees(index: number, digest: string): boolean {
     const known = this.#digests[index]
     return index === 0 || known === undefined || known === digest

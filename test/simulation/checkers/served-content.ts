@@ -6,8 +6,7 @@ import { storeKey } from './real-time.ts'
 import type { Truth, Version } from './truth.ts'
 
 /**
- * I14: every object that was ever served is, byte for byte, the version that was written at its
- * revision.
+ * I14: every served object is, byte for byte, the version written at its revision.
  *
  * @throws Finding
  */
@@ -23,8 +22,8 @@ export function checkServed(history: History, truth: Truth): void {
 }
 
 /**
- * A list shows the whole state at its revision: no object missed, none twice, none of another
- * revision. Pages are put together elsewhere.
+ * I18: a list shows the whole state at its revision: no object missing, none twice, none of another
+ * revision. Pages are joined elsewhere.
  *
  * @throws Finding
  */
@@ -37,7 +36,7 @@ export function checkLists(history: History, truth: Truth): void {
   }
 }
 
-/** What a list of a range shows at a revision. */
+/** Returns the expected list of a range at a revision. */
 export function listed(truth: Truth, range: Range, revision: number): Version[] {
   const prefix = range.namespace === null ? '/configmaps/' : `/configmaps/${range.namespace}/`
   return truth.list(prefix, revision).filter((version) => inRange(version, range))

@@ -9,20 +9,20 @@ export type ConfigurationEntry = Extract<Entry, { readonly kind: 'configuration'
 /** The log of one member, derived from the messages of its log thread. */
 export class ShadowLog {
   base = 0
-  /** Only of a log just opened. */
+  /** Only for a log just opened. */
   baseTerm = 0
   last = 0
   hardState: Pick<HardState, 'term' | 'vote'> = { term: noTerm, vote: null }
-  /** Up to here its commits were compared. */
+  /** Commits up to here were compared. */
   checked = 0
   /** By index: a short description, equal for equal entries. */
   readonly descriptions = new Map<number, string>()
   readonly entries = new Map<number, Entry>()
-  /** What was in force where the log begins. */
+  /** The configuration at the beginning of the log. */
   #beginning: Placed = noSnapshot
   /** Ascending. */
   #configurations: ConfigurationEntry[] = []
-  /** The same, but only what was said to be durable. */
+  /** The same log, limited to what was acknowledged as durable. */
   durable: ShadowLog = this
   readonly underWay: (Write | Compact)[] = []
 
@@ -32,17 +32,17 @@ export class ShadowLog {
     return { configuration }
   }
 
-  /** The configuration of the newest entry that has one. */
+  /** The latest configuration in the log. */
   get configuration(): Configuration {
     return (this.configurations()[0] ?? this.#beginning).configuration
   }
 
-  /** Those in the log, the newest first. */
+  /** The configurations in the log, the newest first. */
   configurations(): readonly ConfigurationEntry[] {
     return this.#configurations.filter(({ index }) => index > this.base).reverse()
   }
 
-  /** In force at an index, and the one behind it, if there is any. */
+  /** The configuration in force at an index, and the next one after it, if any. */
   configurationsAt(index: number): { readonly at: Placed; readonly next: Placed | null } {
     const later = this.configurations()
     const found = later.findIndex((entry) => entry.index <= index)
@@ -51,8 +51,8 @@ export class ShadowLog {
   }
 
   /**
-   * What a member goes by that knows so much to be committed: the newest that it knows to be
-   * decided, and all later ones, which may be. The newest first.
+   * The configurations that a member with this commit index may use: the latest that it knows to be
+   * committed, and all later ones, the newest first.
    */
   goesBy(commit: number): readonly Placed[] {
     const { at } = this.configurationsAt(commit)
@@ -89,14 +89,14 @@ export class ShadowLog {
     if (hardState !== null) this.hardState = hardState
   }
 
-  /** What was cut is still remembered here, to be compared. */
+  /** Compacted entries are kept here for comparison. */
   cut(base: SnapshotMeta): void {
     if (base.index <= this.base) return
     this.base = base.index
     this.#beginning = base
   }
 
-  /** Everything up to an index is there, as entries or as state. */
+  /** Returns whether everything up to an index is present, as entries or as state. */
   holds(index: number, description: string): boolean {
     return index <= this.base || this.descriptions.get(index) === description
   }
@@ -121,10 +121,10 @@ export class ShadowLog {
   }
 }
 
-/** A configuration and where it was written. */
+/** A configuration and its index. */
 export type Placed = Pick<ConfigurationEntry, 'configuration' | 'index' | 'term'>
 
-/** Equal for equal entries. */
+/** Returns a description, equal for equal entries. */
 export function describe(entry: Entry): string {
   if (entry.kind !== 'command') return `${entry.term}:${entry.kind}`
   const { session, sequence, expectedTerm, payload } = decodeEnvelope(entry.data)

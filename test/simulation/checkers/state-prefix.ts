@@ -4,8 +4,8 @@ import { Finding } from './finding.ts'
 import type { Truth } from './truth.ts'
 
 /**
- * I12: the revision a member stands at is the one that its applied index leads to: it never
- * repeats, never goes back, and no restart or snapshot changes it.
+ * I12: a member's revision follows from its applied index: it never repeats, never goes back, and
+ * no restart or snapshot changes it.
  *
  * @throws Finding
  */
@@ -20,8 +20,8 @@ export function checkRevision(member: number, state: MachineState, truth: Truth)
 }
 
 /**
- * I11: the state that a member has is that of a whole beginning of the log: revision, objects and
- * what they hold fit together, however its database came by them.
+ * I11: a member's state is the result of a complete prefix of the log: revision, objects and their
+ * content belong together, whatever the source of its database.
  *
  * @throws Finding
  */

@@ -10,10 +10,10 @@ export type StorageEvent =
   | 'storage-alarm'
   | 'storage-alarm-ended'
 
-/** What of the truth the rules of sizes ask for. */
+/** The part of the reference that the size rules need. */
 type Known = {
   readonly revision: number
-  /** The object under a store's key now; null: none. */
+  /** Returns the current version under a store's key; null: none. */
   readonly newest: (key: string) => Version | null
 }
 
@@ -25,7 +25,9 @@ type Put = {
   readonly bytesMax: number
 }
 
-/** Which rules hold, and what the storage holds by them: the shortest program that can tell. */
+/**
+ * The rules in force and the size of the storage, by the simplest program that can compute them.
+ */
 export class StorageModel {
   readonly #met = new Set<StorageEvent>()
   #limits: Limits = { objectBytesMax: Infinity, storageBytesMax: null }
@@ -37,7 +39,7 @@ export class StorageModel {
     return this.#level
   }
 
-  /** Of all versions that can still be read. */
+  /** Size of all readable versions. */
   get usedBytes(): number {
     return this.#usedBytes
   }
@@ -67,7 +69,7 @@ export class StorageModel {
     this.look()
   }
 
-  /** Whether a command whose settings had to be these has an effect. */
+  /** Returns whether a command that expects these settings has an effect. */
   expects(expected: Settings | undefined, { historyEventsMin, historyWindowMs }: Window): boolean {
     if (this.#level < 2 || expected === undefined) return true
     return (
@@ -86,7 +88,7 @@ export class StorageModel {
     this.#usedBytes -= recordBytes(version)
   }
 
-  /** After whatever changed it. */
+  /** Updates the alarm after a change. */
   look(): void {
     const quota = this.#limits.storageBytesMax ?? Infinity
     if (this.#usedBytes * 10 < quota * 9) this.#ring(false)
@@ -94,15 +96,18 @@ export class StorageModel {
   }
 
   /**
-   * How many events stay however old they are, of those that the settings keep: none where little
-   * room is left.
+   * Returns the number of events that are kept regardless of age, of those that the settings keep:
+   * zero when little space is left.
    */
   eventsKept(eventsMin: number): number {
     const { objectBytesMax, storageBytesMax } = this.#limits
     return this.#alarm || this.#usedBytes + objectBytesMax > (storageBytesMax ?? Infinity) ? 0 : eventsMin
   }
 
-  /** Whether sizes refuse a write whose conditions hold; what it changes is the alarm alone. */
+  /**
+   * Returns whether sizes refuse a write whose conditions hold; such a write changes only the
+   * alarm.
+   */
   refuses(operations: readonly Operation[], known: Known): boolean {
     const quota = this.#limits.storageBytesMax
     if (this.#level < 2 || quota === null) return false
@@ -117,12 +122,12 @@ export class StorageModel {
     const isAbove = puts.length > 0 && this.#usedBytes + sum(puts) > Math.floor(1.5 * quota)
     if (!isFull && !isAbove) return false
     this.#met.add('over-quota')
-    // One that is large tells nothing of those that are small.
+    // Writes of large objects do not prove that small ones fit.
     if (this.#usedBytes * 10 >= quota * 9) this.#ring(true)
     return true
   }
 
-  /** null for what sizes never refuse: deletions, and the first word of one. */
+  /** null for operations that sizes never refuse: deletions, and the first request for one. */
   #put(operations: readonly Operation[], at: number, { revision, newest }: Known): Put | null {
     const operation = operations[at]
     if (operation === undefined || operation.kind === 'delete') return null
@@ -148,14 +153,14 @@ export class StorageModel {
 
 type Window = Pick<Settings, 'historyEventsMin' | 'historyWindowMs'>
 
-/** What being deleted may add to an object. */
+/** Bytes that a deletion in progress may add to an object. */
 const deletionBytes = 4096
 
-/** What the state of a member may add to its object. */
+/** Bytes that the status of a member may add to its object. */
 const memberBytes = 1024
 const memberKey = /^cluster\.(orch|k8s)\.io\/members\//
 
-/** As the record of a version lies on disk: a header of 50 bytes, then its parts. */
+/** Returns the size of the stored record of a version: a header of 50 bytes, then its parts. */
 function recordBytes({ key, revision, uid, labels, bytes }: Sized): number {
   const texts = [key, uid, labels === null ? '' : JSON.stringify(labels), String(revision)]
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 50 + bytes.byteLength)

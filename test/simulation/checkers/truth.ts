@@ -24,7 +24,7 @@ export type Version = {
   readonly labels: Readonly<Record<string, string>> | null
   /** With an empty resourceVersion. */
   readonly bytes: Uint8Array
-  /** The last of its command. */
+  /** The last version of its command. */
   readonly last: boolean
 }
 
@@ -37,7 +37,7 @@ export class Truth {
   /** By revision; nothing at 0. */
   readonly #versions: (Version | undefined)[] = [undefined]
   readonly #byKey = new Map<string, Version[]>()
-  /** The revision behind each index. */
+  /** The revision after each index. */
   readonly #revisions: number[] = [0]
   readonly #sessions = new Map<number, { floor: number; readonly decided: Set<number> }>()
   readonly #shown = new Map<number, ObservedObject>()
@@ -54,12 +54,12 @@ export class Truth {
     return this.#revisions.length - 1
   }
 
-  /** Everything below it may have been forgotten. */
+  /** Versions below it may have been compacted. */
   get trimmed(): number {
     return this.#trimmed
   }
 
-  /** The next entry, once it is known to be committed. */
+  /** Replays the next committed entry. */
   committed(entry: Entry): void {
     if (entry.index !== this.index + 1) throw new BrokenInvariant(`${entry.index} follows ${this.index}`)
     if (entry.kind === 'configuration') this.#configuration = entry.configuration
@@ -77,7 +77,7 @@ export class Truth {
     return this.#versions[revision]
   }
 
-  /** The object under a store's key at a revision; null when there was none. */
+  /** Returns the version under a store's key at a revision; null without one. */
   at(key: string, revision: number): Version | null {
     const found = this.#lastOf(key, revision)
     return found === null || found.kind === 'deleted' ? null : found
@@ -98,7 +98,7 @@ export class Truth {
     return found.sort((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  /** How clients are shown it. */
+  /** Returns the version as clients see it. */
   shown(version: Version): ObservedObject {
     let shown = this.#shown.get(version.revision)
     if (shown === undefined) {
@@ -135,7 +135,7 @@ export class Truth {
         this.#found(command.founding)
         break
       case 'write':
-        // One that is refused ends no alarm, however much room there is: it may have begun one.
+        // A refused write ends no alarm, whatever the free space: it may have started one.
         if (this.#write(command.operations, true)) storage.look()
         break
       case 'change-settings':
@@ -162,7 +162,7 @@ export class Truth {
     this.#showMembers(founding?.atMs ?? 0)
   }
 
-  /** By the rules that apply goes by; what they are is told by their own tests. */
+  /** Follows the rules of apply; their own tests check them. */
   #showMembers(atMs: number): void {
     const identity = this.#identity
     if (identity === null || this.storage.level < memberObjectsLevel) return

@@ -6,7 +6,7 @@ import { Finding } from './finding.ts'
 import { inRange, listed } from './served-content.ts'
 import type { Truth } from './truth.ts'
 
-/** An event as it should be. */
+/** An expected event. */
 type Due = {
   readonly kind: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly revision: number
@@ -16,7 +16,8 @@ type Due = {
 type ObjectEvent = Extract<WatchedEvent, { readonly object: ObservedObject }>
 
 /**
- * I22 Ordered: behind the state, events come in the order of their revisions, bookmarks among them.
+ * I22 Ordered: after the initial state, events arrive in the order of their revisions, including
+ * bookmarks.
  *
  * @throws Finding
  */
@@ -34,8 +35,8 @@ export function checkOrdered(history: History): void {
 }
 
 /**
- * I22 Unique: no watcher is told of a revision twice, on however many members it watched, unless it
- * asked for the state again.
+ * I22 Unique: no watcher receives a revision twice, on whatever members it watched, unless it
+ * requested the state again.
  *
  * @throws Finding
  */
@@ -56,8 +57,8 @@ export function checkUnique(history: History): void {
 }
 
 /**
- * I22 Reliable and Resumable: behind its start, whatever member it is on, a watch tells every
- * change of its range, up to the last it told.
+ * I22 Reliable and Resumable: after its start, on whatever member, a watch sends every change of
+ * its range, up to its last event.
  *
  * @throws Finding
  */
@@ -79,8 +80,8 @@ export function checkReliable(history: History, truth: Truth): void {
 }
 
 /**
- * I22 Filtered: what enters a selection is ADDED, what leaves it DELETED as it last belonged, at
- * the revision at which it left; and what is told is what was written.
+ * I22 Filtered: an object that enters a selection is ADDED; one that leaves it is DELETED with its
+ * last matching content and the revision at which it left; and events have the written content.
  *
  * @throws Finding
  */
@@ -100,7 +101,7 @@ export function checkFiltered(history: History, truth: Truth): void {
 }
 
 /**
- * I22 Bookmarkable: a bookmark says that everything up to its revision was told, and it was.
+ * I22 Bookmarkable: a bookmark means that everything up to its revision was sent, and it was.
  *
  * @throws Finding
  */
@@ -128,8 +129,8 @@ export function checkBookmarks(history: History, truth: Truth): void {
 }
 
 /**
- * I22, the state first: it is the whole state at one revision, which is the one that was said, and
- * a most recent one, however it was proven, is not older than what was told before.
+ * I22, initial state: it is the whole state at one revision, which is the stated one; and a most
+ * recent one, however it was proven, is not older than what was acknowledged before.
  *
  * @throws Finding
  */
@@ -156,7 +157,7 @@ export function checkInitialState(history: History, truth: Truth): void {
 }
 
 /**
- * I22: a watch ends as too old only where history was forgotten.
+ * I22: a watch expires only if its history was compacted.
  *
  * @throws Finding
  */
@@ -167,7 +168,7 @@ export function checkExpired(history: History): void {
     let position = watch.start.kind === 'after' ? watch.start.revision : 0
     for (const event of watch.events)
       if (event.kind !== 'ERROR') position = Math.max(position, revisionOf(event))
-    // Behind its position it may have been told that nothing concerns it, without a word.
+    // Revisions after its position that do not concern it cause no event.
     if (position >= last.trimmed) {
       throw new Finding('I22 expiry', `history goes back to ${last.trimmed}, on ${describe(watch)}`)
     }
@@ -175,7 +176,7 @@ export function checkExpired(history: History): void {
 }
 
 /**
- * I22 Atomic: below the verbs, whole commands come at once, and every change of the range comes.
+ * I22 Atomic: below the verbs, commands arrive complete, and every change of the range arrives.
  *
  * @throws Finding
  */
@@ -200,7 +201,8 @@ export function checkAtomic(history: History, truth: Truth): void {
 }
 
 /**
- * Everything that a watcher was to be told is told. @param position up to where it knows everything
+ * Returns whether a watcher received all events. @param position revision up to which it received
+ * everything
  */
 export function isComplete(truth: Truth, of: { readonly position: number | null }): boolean {
   return of.position !== null && of.position >= truth.revision
@@ -208,12 +210,13 @@ export function isComplete(truth: Truth, of: { readonly position: number | null 
 
 type Begin = {
   readonly revision: number
-  /** So many objects are the state; events follow. */
+  /** Number of objects in the initial state; events follow. */
   readonly objects: number
 }
 
 /**
- * Where the events of a watch begin; null: its state did not arrive whole, or cannot be told apart.
+ * Returns the revision at which the events of a watch begin; null: its state is incomplete, or
+ * cannot be separated from the events.
  */
 function beginOf(watch: WatchRecord, truth: Truth): Begin | null {
   if (watch.start.kind === 'after') return { revision: watch.start.revision, objects: 0 }
@@ -226,8 +229,8 @@ function beginOf(watch: WatchRecord, truth: Truth): Begin | null {
       ? { revision: end.revision, objects: count }
       : null
   }
-  // Not marked off: the newest revision whose state they begin with, and whose events they go on
-  // with. A bookmark comes behind the state.
+  // Without a mark: the newest revision that matches both the initial state and the following
+  // events. A bookmark follows the state.
   const mark = watch.events.find((event) => event.kind === 'BOOKMARK')
   const newest = mark?.kind === 'BOOKMARK' ? mark.revision : truth.revision
   const most = mark === undefined ? objects.length : watch.events.indexOf(mark)
@@ -249,7 +252,7 @@ function isState(
   watch: WatchRecord,
   of: { readonly revision: number; readonly objects: readonly ObjectEvent[] },
 ): boolean {
-  // In the order it was written, so that who is cut off in the midst can go on.
+  // In the order of writing, so that an interrupted watch can resume.
   const state = listed(truth, watch.range, of.revision).toSorted((a, b) => a.revision - b.revision)
   return (
     state.length === of.objects.length &&
@@ -260,12 +263,12 @@ function isState(
   )
 }
 
-/** Whether its state surely arrived whole. */
+/** Returns whether its state is certainly complete. */
 function isWhole(watch: WatchRecord): boolean {
   return watch.events.some((event) => event.kind === 'BOOKMARK')
 }
 
-/** How many of its first events are the state, at most. */
+/** Returns the maximum number of its first events that belong to the state. */
 function stateEnd(watch: WatchRecord): number {
   if (watch.start.kind === 'after') return 0
   const mark = watch.events.findIndex((event) => event.kind === 'BOOKMARK')
@@ -305,7 +308,7 @@ function isPulled(truth: Truth, revision: number): boolean {
   return truth.version(revision)?.key.startsWith('/configmaps/') === true
 }
 
-/** The newest revision that any client had been told. */
+/** Returns the newest revision that any client had received. */
 function acknowledgedBefore(history: History, moment: number): number {
   let acknowledged = 0
   for (const { end, answer } of history.calls) {

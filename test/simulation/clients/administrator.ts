@@ -38,7 +38,7 @@ export class Administrator {
     this.#later(0)
   }
 
-  /** From now on nothing is refused for its size. */
+  /** Lifts the storage limits. */
   calm(): void {
     const { world, last } = this.#options
     const raises = this.#left.filter(({ kind }) => kind === 'raise').map((change) => ({ ...change, atMs: 0 }))
@@ -84,7 +84,7 @@ function isSo({ store }: Served, change: PlannedChange): boolean {
 }
 
 /**
- * Settings only in place of those that are known: what was asked for long ago shall not come back.
+ * Settings are written only on top of the known ones: an old request must not take effect later.
  */
 function commandOf({ store, instance }: Served, change: PlannedChange): Command {
   if (change.kind === 'settings')

@@ -23,7 +23,7 @@ export type ClientPoolOptions = {
 }
 
 const hastyClients = 12
-/** Above the numbers of all others. */
+/** Higher than the numbers of all other clients. */
 export const hastyFrom = 100
 
 /** All clients of a cluster, and what its processes offer them. */
@@ -32,7 +32,7 @@ export class ClientPool {
   readonly #plan: ClientPlan
   readonly #clients: readonly Client[]
   readonly #prover: Client
-  /** Who come all at once, and are here for that only. */
+  /** Clients that only take part in bursts. */
   readonly #hasty: Client[]
   #only: ReadonlySet<number> | null = null
   readonly #watchers: readonly Watcher[]
@@ -81,7 +81,9 @@ export class ClientPool {
     this.#active = false
   }
 
-  /** So many clients at one member at once; fewer when they still wait since the last time. */
+  /**
+   * Starts this number of calls at one member at once; fewer while earlier ones are in progress.
+   */
   burst(member: number, what: 'read' | 'write', calls: number): void {
     const served = this.#served.get(member)
     if (served === undefined || served.gone || !this.#active) return
@@ -98,12 +100,12 @@ export class ClientPool {
     return served === undefined || served.gone ? false : this.#prover.proves(served, timeoutMs)
   }
 
-  /** @param revision the newest there is */
+  /** @param revision the newest one */
   caughtUp(revision: number): boolean {
     return this.#watchers.every(({ position }) => position !== null && position >= revision)
   }
 
-  /** A process can be asked from now on. */
+  /** A process serves requests from now on. */
   serving(of: {
     readonly member: number
     readonly instance: ProcessInstance
@@ -122,12 +124,12 @@ export class ClientPool {
     return served
   }
 
-  /** From now on clients turn to these members alone, as a load balancer has them. */
+  /** From now on clients use only these members, as behind a load balancer. */
   only(members: readonly number[]): void {
     this.#only = new Set(members)
   }
 
-  /** Processes that can be asked now, in order of their members. */
+  /** Serving processes, in order of their members. */
   get served(): readonly Served[] {
     const found: Served[] = []
     for (const served of this.#served.values()) {
@@ -139,7 +141,7 @@ export class ClientPool {
   #again(client: Client, random: SeededRandom): void {
     const { world } = this.#options
     const meanMs = this.#plan.callEveryMs * this.#clients.length
-    // Now and then in a burst: calls of one client right behind one another.
+    // Sometimes in a burst: calls of one client in immediate succession.
     const delayMs = random.chance(0.2) ? 0 : (random.below(1000) / 500) * meanMs
     world.schedule(delayMs, 'client', null, () => {
       if (!this.#active) return

@@ -12,15 +12,15 @@ export type ClientOptions = {
   readonly world: World
   readonly history: History
   readonly number: number
-  /** Processes that serve now, in order of their members. */
+  /** Serving processes, in order of their members. */
   readonly serving: () => readonly Served[]
-  /** In which a PUT makes a missing object. */
+  /** Namespaces in which a PUT creates a missing object. */
   readonly putCreates: boolean
   readonly payloadBytesMax: number
   readonly tokens: Tokens
 }
 
-/** Each names one write of one client, in all of the run. */
+/** Each token identifies one write of one client in the whole run. */
 export class Tokens {
   #next = 1
 
@@ -30,9 +30,9 @@ export class Tokens {
 }
 
 const colors = ['red', 'blue'] as const
-/** Few names, so that clients meet. The first namespace is never deleted. */
+/** Few names, so that clients conflict. The first namespace is never deleted. */
 const keys = ['default/k0', 'default/k1', 'default/k2', 'a/k0', 'a/k1', 'b/k0'] as const
-/** Written only together. */
+/** Written only together, below the verbs. */
 const pairs = ['default/t0', 'default/t1', 'default/t2'] as const
 const namespaces = ['a', 'b'] as const
 
@@ -61,14 +61,14 @@ const weights: readonly (readonly [Act, number])[] = [
   ['list', 17],
 ]
 
-/** One client: one request at a time, at a member it sticks to or at any. */
+/** One client: one request at a time, at its own member or at any. */
 export class Client {
   readonly #options: ClientOptions
   readonly #random: SeededRandom
   readonly #sticks: boolean
-  /** What it was shown last of each object. */
+  /** The last version of each object that it received. */
   readonly #known = new Map<string, ObservedObject>()
-  /** Some revisions it saw, the newest last; bounded. */
+  /** Some received revisions, the newest last; bounded. */
   readonly #revisions: number[] = []
   #member: number | null = null
   #lists = 0
@@ -79,13 +79,13 @@ export class Client {
     this.#sticks = this.#random.chance(0.5)
   }
 
-  /** One thing a client does, to its end. */
+  /** Performs one action of a client. */
   async act(): Promise<void> {
     const served = this.#choose()
     if (served !== null) await this.#actAt(served)
   }
 
-  /** One write, or one most recent read. */
+  /** Performs one write, or one most recent read. */
   async burst(served: Served, what: 'read' | 'write'): Promise<void> {
     const key = this.#random.pick(keys)
     const request: Request =
@@ -95,7 +95,7 @@ export class Client {
     await this.#call(served, 300, request)
   }
 
-  /** One thing, at one process. */
+  /** Performs one action at one process. */
   async #actAt(served: Served): Promise<void> {
     const timeoutMs = this.#random.pick([30, 300, 3_000])
     const act = this.#draw()
@@ -107,7 +107,9 @@ export class Client {
     if (request !== null) await this.#call(served, timeoutMs, request)
   }
 
-  /** One write and one most recent read at one process. @returns whether both were answered */
+  /**
+   * Performs one write and one most recent read at one process. @returns whether both were answered
+   */
   async proves(served: Served, timeoutMs: number): Promise<boolean> {
     const token = this.#token()
     const key = `default/served-${token}`
@@ -172,7 +174,7 @@ export class Client {
     }
   }
 
-  /** All pages, each of them at a member of its own, as long as the client feels like it. */
+  /** Reads all pages, each of them at any member, until the client stops. */
   async #list(first: Served, timeoutMs: number): Promise<void> {
     const random = this.#random
     const range: Range = { namespace: random.pick([null, 'default', 'a']), color: this.#color() }
@@ -272,7 +274,7 @@ export class Client {
     if (kind >= 12) return { kind: 'lease' }
     if (kind >= 11) return { kind: 'bounded', boundMs: random.pick([5, 20, 200, 2_000]) }
     if (kind >= 10) return random.chance(0.3) ? { kind: 'log' } : { kind: 'lease' }
-    // Now and then one that may not exist yet.
+    // Sometimes a revision that may not exist yet.
     if (kind < 8 || !isList)
       return { kind: 'not-older-than', revision: seen + (random.chance(0.2) ? random.below(5) : 0) }
     return { kind: 'exact', revision: seen }

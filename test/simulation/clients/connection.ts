@@ -10,13 +10,13 @@ export type CallResult<T> =
   | { readonly kind: 'threw'; readonly cause: unknown }
   | { readonly kind: 'lost' }
 
-/** How a client gives up on a request that nobody answers, after the server should have. */
+/** Client timeout in ms, longer than the server's own. */
 const patienceMs = 400
 
 /**
- * One request over the wire: it takes a while to arrive, waits while the process is paused, is lost
- * with the process, and its answer is lost when the process ends or the client has given up
- * meanwhile.
+ * Sends one request over the network: it takes time to arrive, waits while the process is paused,
+ * is lost with the process, and its response is lost when the process ends or the client has timed
+ * out since.
  */
 export function ask<T>(
   world: World,
@@ -48,7 +48,7 @@ export function ask<T>(
       const context = { user, userAgent: '', deadlineMs, signal: aborted.signal, warn: () => undefined }
       perform(served, context).then(
         (value) => answer({ kind: 'value', value }),
-        // As the server does: what the store refuses is a Status like any other.
+        // As in the server: errors of the store become a Status.
         (cause: unknown) => answer({ kind: 'threw', cause: apiErrorOf(cause) }),
       )
     })

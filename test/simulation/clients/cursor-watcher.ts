@@ -8,9 +8,9 @@ import type { World } from '../world.ts'
 import type { History } from './history.ts'
 import type { Served } from './served.ts'
 
-/** What is pulled: all objects of the kind that clients write. */
+/** The pulled range: all objects of the kind that clients write. */
 const everything = prefixOf({ group: '', plural: 'configmaps', namespace: null })
-/** One that says nothing for this long is looked after. */
+/** A cursor without events for this long is checked. */
 const lookMs = 200
 
 export type CursorWatcherOptions = {
@@ -20,9 +20,7 @@ export type CursorWatcherOptions = {
   readonly serving: () => readonly Served[]
 }
 
-/**
- * Pulls events below the verbs, where whole commands come at once, on one member after the other.
- */
+/** Pulls events below the verbs, where commands arrive complete, on one member after the other. */
 export class CursorWatcher {
   readonly #options: CursorWatcherOptions
   readonly #random: SeededRandom
@@ -54,16 +52,16 @@ export class CursorWatcher {
     const all = this.#options.serving()
     if (all.length === 0) return
     const served = this.#random.pick(all)
-    // Nothing is shown of a state that is not trusted.
+    // A quarantined state is not read.
     if (served.instance.machine?.quarantine !== null) return
     const view = served.store.view()
-    // A member that is behind knows nothing of that revision yet.
+    // A lagging member does not have that revision yet.
     if (view.revision < this.#last) return
     try {
       this.#open = { served, cursor: served.store.watch(everything, this.#last) }
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause
-      // Gone by: it goes on with what is still there.
+      // Compacted: it continues with the retained events.
       if (cause.code === 'compacted') this.#last = view.revision
     }
   }
@@ -83,7 +81,7 @@ export class CursorWatcher {
       return
     }
     this.#reading = true
-    // One that dies while it reads its disk never answers.
+    // A process that crashes during a disk read never answers.
     const given = new Promise<null>((resolve) => {
       this.#options.world.schedule(5_000, 'cursor gives up', null, () => resolve(null))
     })

@@ -1,10 +1,10 @@
 import type { ProvenMode } from '../../../src/registry/calls/consistency.ts'
 import type { ObservedObject } from './observed-object.ts'
 
-/** How old an answer may be. */
+/** The allowed staleness of a response. */
 export type Mode =
   | { readonly kind: 'most-recent' }
-  /** As the most recent, by other ways. */
+  /** Most recent, by other means. */
   | { readonly kind: 'lease' }
   | { readonly kind: 'log' }
   | { readonly kind: 'bounded'; readonly boundMs: number }
@@ -12,33 +12,30 @@ export type Mode =
   | { readonly kind: 'not-older-than'; readonly revision: number }
   | { readonly kind: 'exact'; readonly revision: number }
 
-/** Whether what anybody was told before has to be in the answer. */
+/** Returns whether the response has to include everything acknowledged before. */
 export function isLinearizable({ kind }: Mode): boolean {
   return kind === 'most-recent' || kind === 'lease' || kind === 'log'
 }
 
-/** What a member said of its answer, and when it fixed it, in virtual ms. */
+/** The statement of a member about its response, and when it fixed it, in virtual ms. */
 export type Proof = {
   readonly mode: ProvenMode
   readonly boundMs: number | null
-  /** That it answered from; of a watch, behind which its events begin. */
+  /** The revision of the response; for a watch, its events begin after it. */
   readonly revision: number
   readonly atMs: number
 }
 
 /**
- * A version some client was shown, named by what only the cluster and what only its writer could
- * know.
+ * A version that some client received, identified by what only the cluster and only its writer
+ * could know.
  */
 export type KnownVersion = { readonly revision: number; readonly token: string }
 
-/** What is listed or watched: one namespace or all, objects of one color or all. */
+/** The range of a list or watch: one namespace or all, objects of one color or all. */
 export type Range = { readonly namespace: string | null; readonly color: string | null }
 
-/**
- * What a client asked. Keys are `namespace/name`; each write carries a token that no other write
- * has.
- */
+/** The request of a client. Keys are `namespace/name`; each write has a unique token. */
 export type Request =
   | { readonly kind: 'create'; readonly key: string; readonly token: string }
   | { readonly kind: 'generate'; readonly namespace: string; readonly prefix: string; readonly token: string }
@@ -47,7 +44,7 @@ export type Request =
       readonly key: string
       readonly token: string
       readonly expected: KnownVersion | null
-      /** Without a version to replace, a missing object is made. */
+      /** Without a version to replace, a missing object is created. */
       readonly creates: boolean
     }
   | {
@@ -89,37 +86,37 @@ export type Answer =
       readonly more: boolean
       readonly remaining: number | null
     }
-  /** Certainly without effect. `of`: the plural name of what the refusal is about. */
+  /** Certainly without effect. `of`: the plural name of the resource that the refusal is about. */
   | { readonly kind: 'refused'; readonly reason: string; readonly of: string }
   /** It may have taken effect, or still may. */
   | { readonly kind: 'unknown' }
 
-/** One request and its answer, on a clock that counts such moments. */
+/** One request and its response, on a clock that counts these events. */
 export type Call = {
   readonly client: number
   readonly member: number
-  /** Which instance of which process. */
+  /** Identifies one process. */
   readonly process: number
   readonly begin: number
   readonly request: Request
-  /** Infinite: never result of again. */
+  /** Infinity: the outcome is never known. */
   end: number
   /** In virtual ms. */
   endMs: number
   /**
-   * The state of that member turned wrong meanwhile, so it was cut off: what it took for lost it
-   * may have done again.
+   * The state of that member turned wrong during the call, so it was disconnected: it may have
+   * repeated the write as if it were lost.
    */
   wasCut: boolean
   answer: Answer
-  /** Of a get or list that said so; null: of none. */
+  /** The proof of a get or list; null: without one. */
   proof: Proof | null
-  /** The newest revision committed, and the newest trimmed, at its end. */
+  /** The newest committed and the newest compacted revision at its end. */
   newest: number
   trimmed: number
 }
 
-/** A moment at which some client saw that a revision exists: an event of a watch. */
+/** An event of a watch that proves the existence of a revision. */
 export type Observation = { readonly at: number; readonly revision: number }
 
 export type WatchedEvent =
@@ -127,24 +124,24 @@ export type WatchedEvent =
   | { readonly kind: 'BOOKMARK'; readonly revision: number; readonly initialEnd: boolean }
   | { readonly kind: 'ERROR'; readonly reason: string; readonly trimmed: number }
 
-/** One watch request and all it said. */
+/** One watch request and all of its events. */
 export type WatchRecord = {
   readonly watcher: string
   readonly member: number
   readonly range: Range
-  /** `after`: events behind a revision; else the state first. */
+  /** `after`: events after a revision; otherwise the state first. */
   readonly start:
     | { readonly kind: 'after'; readonly revision: number }
     | { readonly kind: 'state'; readonly marked: boolean }
   readonly mode: Mode
-  /** When it was asked for. */
+  /** Time of the request. */
   readonly begin: number
   /** null: it did not begin. */
   proof: Proof | null
   readonly events: WatchedEvent[]
 }
 
-/** What one pull below the verbs gave: events behind `after`; the cursor then stood at `upTo`. */
+/** The result of one pull below the verbs: events after `after`; the cursor is then at `upTo`. */
 export type PullRecord = {
   readonly watcher: string
   readonly member: number
@@ -165,7 +162,7 @@ export class History {
   readonly #nowMs: () => number
   #moment = 0
 
-  /** @param nowMs virtual */
+  /** @param nowMs virtual time */
   constructor(committed: () => Committed, nowMs: () => number = () => 0) {
     this.#committed = committed
     this.#nowMs = nowMs
@@ -196,7 +193,7 @@ export class History {
     call.newest = revision
     call.trimmed = trimmed
     call.answer = answer
-    // What is unknown may take effect later than its answer.
+    // A call with an unknown outcome may take effect later.
     if (answer.kind === 'unknown') return
     call.end = this.#moment++
     call.endMs = this.#nowMs()

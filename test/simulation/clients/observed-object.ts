@@ -1,16 +1,16 @@
-/** One version of an object as a client was shown it. */
+/** One version of an object as a client received it. */
 export type ObservedObject = {
   /** `namespace/name`. */
   readonly key: string
   readonly uid: string
   readonly revision: number
-  /** Of the write that made it; empty for objects that no client wrote. */
+  /** The token of the write that created the version; empty for objects that no client wrote. */
   readonly token: string
-  /** All of it but kind and apiVersion, which lists leave out. */
+  /** The whole object without kind and apiVersion, which lists omit. */
   readonly text: string
 }
 
-/** Any JSON object, looked into without ceremony. */
+/** Any JSON object, with unchecked access. */
 export type Doc = {
   readonly kind?: string
   readonly apiVersion?: string
@@ -48,7 +48,10 @@ function textOf(doc: Doc): string {
   return JSON.stringify({ ...doc, kind: undefined, apiVersion: undefined })
 }
 
-/** The same version under another revision: how a watcher is shown what left its selection. */
+/**
+ * Returns the same version with another revision: a watch shows an object that left its selection
+ * so.
+ */
 export function atRevision(doc: Doc, revision: number): Doc {
   return { ...doc, metadata: { ...doc.metadata, resourceVersion: String(revision) } }
 }

@@ -25,7 +25,7 @@ type ChangeRequest = {
 
 const timeoutMs = 1_000
 const againMs = 150
-/** A try whose answer was lost waits at some leader, or on its way, for at most this long. */
+/** A try with a lost response waits at some leader, or in transit, for at most this long. */
 const lateMsMax = 8_000
 
 /**
@@ -42,10 +42,7 @@ export class Operator {
     this.#random = options.world.random.fork()
   }
 
-  /**
-   * Changes that may be made from now on: those that wait, and those that an old word of them may
-   * still make.
-   */
+  /** Changes that may still be made: pending ones, and old requests in transit. */
   get changes(): readonly MemberChange[] {
     const since = this.#options.world.now - lateMsMax
     this.#requests = this.#requests.filter(({ answeredMs }) => answeredMs === null || answeredMs > since)
@@ -77,7 +74,7 @@ export class Operator {
     request.then(outcome)
   }
 
-  /** @returns null: no answer, or none that says anything */
+  /** @returns null: no response, or an inconclusive one */
   async #ask(at: Served, change: MemberChange, tries: number): Promise<ChangeOutcome | null> {
     const { world } = this.#options
     const result = await ask(
@@ -100,7 +97,7 @@ export class Operator {
   }
 }
 
-/** Members are taken in from the level on at which every program reads what is said of them. */
+/** Members may join from the feature level on at which every program can decode their fields. */
 function isReady({ store, gone }: Served, { kind }: MemberChange): boolean {
   return !gone && (kind !== 'add' || store.featureLevel >= memberObjectsLevel)
 }

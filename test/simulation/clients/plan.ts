@@ -12,13 +12,13 @@ import type { Range } from './history.ts'
 export type ClientPlan = {
   readonly domain: ApiDomain
   readonly settings: Settings
-  /** The rules that the cluster begins with. */
+  /** The feature level that the cluster begins with. */
   readonly featureLevel: number
-  /** What is asked of the whole cluster while it is harmed, in order. */
+  /** Settings changes during the faults, in order. */
   readonly changes: readonly PlannedChange[]
-  /** Nothing of that is in anybody's way. */
+  /** Settings that do not interfere with the final checks. */
   readonly lastSettings: Settings
-  /** Mean ms between two calls of all clients together. */
+  /** Mean ms between two calls, over all clients. */
   readonly callEveryMs: number
   readonly watched: readonly Range[]
 }
@@ -26,7 +26,7 @@ export type ClientPlan = {
 export function drawClients(random: SeededRandom, payloadBytesMax: number): ClientPlan {
   const domain = random.pick(['orch.io', 'k8s.io'] as const)
   const settings: Settings = {
-    // The least that the flag allows: history is forgotten while it is read.
+    // The minimum that the flag allows: history is compacted while it is read.
     historyWindowMs: random.pick([1_000, 1_000, 3_000, 300_000]),
     historyEventsMin: random.pick([0, 10, 100]),
     objectBytesMax: defaultStoreLimits.commandBytesMax,
@@ -46,7 +46,7 @@ export function drawClients(random: SeededRandom, payloadBytesMax: number): Clie
   }
 }
 
-/** Rules that begin in mid-run, and room that is too small for a while. */
+/** Draws a feature level that rises during the run, and a quota that is too small for a while. */
 function drawStorage(
   random: SeededRandom,
   settings: Settings,
@@ -60,8 +60,8 @@ function drawStorage(
     raises.push({ kind: 'raise', atMs: raisedMs, level })
   }
   const rulesMs = raises.find(({ level }) => level === storageRulesLevel)?.atMs ?? 0
-  // Another than the one that begins with the rules: what asked for the small one cannot come after
-  // it.
+  // Differs from the settings that begin with the rules, so that a late request for the small quota
+  // cannot take effect after it.
   const lastSettings = { ...settings, storageBytesMax: storageBytesDefault + 1 }
   if (!random.chance(0.4)) return { featureLevel, changes: raises, lastSettings }
   const objectBytes = usualBytes + payloadBytesMax / 2
@@ -82,8 +82,8 @@ function drawStorage(
   return { featureLevel, changes, lastSettings }
 }
 
-/** Of an object, without what its client put into it. */
+/** Size of an object without the data of its client. */
 const leastBytes = 320
 
-/** Of the record of one version, without what its client put into it. */
+/** Size of the record of one version without the data of its client. */
 const usualBytes = 500

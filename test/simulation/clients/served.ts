@@ -22,12 +22,12 @@ import type { StoreMachine } from '../../../src/store/store-machine.ts'
 import type { ProcessInstance } from '../process-instance.ts'
 import type { Owner, World } from '../world.ts'
 
-/** What the seed decides of the API of a cluster. */
+/** API options of a cluster, drawn from the seed. */
 export type ServedOptions = {
   readonly world: World
   readonly domain: ApiDomain
   readonly settings: Settings
-  /** The rules that the cluster begins with. */
+  /** The feature level that the cluster begins with. */
   readonly featureLevel: number
   readonly storeLimits: StoreLimits
   /** `skipped`: reads are served without the read barrier, to show that the checkers detect it. */
@@ -41,15 +41,13 @@ const limits: RegistryLimits = Object.freeze({
   sliceObjectsMax: 5,
 })
 
-/** Longer than any request of a client, short enough to happen. */
+/** Longer than any request of a client, short enough to occur. */
 const sessionIdleMs = 8_000
 
-/**
- * What a running process offers its clients: the shipped verbs, and the shipped upkeep behind them.
- */
+/** The API of a running process: the real verbs and controllers. */
 export class Served {
   readonly member: number
-  /** Of all processes there ever were. */
+  /** Number of the process, unique in the run. */
   readonly process: number
   readonly instance: ProcessInstance
   readonly store: Store
@@ -104,7 +102,7 @@ export class Served {
     const controllers = new Controllers({
       ...{ registry: this.registry, store, consensus, clock, names, catalog, definitions },
       log: pino({ level: 'silent' }),
-      // Nobody writes any here.
+      // Clients write no events.
       eventTtlMs: 0,
     })
     bootstrap.start(onFailure)
@@ -130,17 +128,17 @@ export class Served {
     return this.#closed || !this.owner.alive
   }
 
-  /** Its state turned wrong while it served. */
+  /** Returns whether its state turned wrong while it served. */
   get wasCut(): boolean {
     return this.#cut
   }
 
-  /** Nothing that it says reaches anybody. */
+  /** Returns whether its responses are dropped. */
   get hasUnreadResponse(): boolean {
     return this.#cut || !this.owner.alive
   }
 
-  /** As a server that drains: connections end. */
+  /** Closes all connections, as a draining server does. */
   close(): void {
     if (this.#closed) return
     this.#closed = true

@@ -10,19 +10,19 @@ import type { Answer, KnownVersion, Mode, Request } from './history.ts'
 import type { Served } from './served.ts'
 import { docOf, observedObject } from './observed-object.ts'
 
-/** What a write carries besides its token. */
+/** The content of a write in addition to its token. */
 export type Body = {
   readonly color: string
   readonly payload: string
 }
 
-/** An answer, and where the next page begins. */
+/** A response, and the start of the next page. */
 export type Performed = {
   readonly answer: Answer
   readonly continueToken: string | null
 }
 
-/** What a list goes on with, besides what the history keeps of it. */
+/** The fields of a list that the history does not keep. */
 export type Extra = { readonly body: Body; readonly continueToken: string | null }
 
 /** One request through the verbs of a process. @throws what they throw */
@@ -49,7 +49,7 @@ export async function perform(
   }
 }
 
-/** What a failure says about the effect of the call. @throws what no client should be told */
+/** Returns the effect of a failed call. @throws errors that a client must never receive */
 export function answerOf(cause: unknown): Answer {
   if (cause instanceof ApiError) {
     const isUnknown = cause.message.includes('the outcome is unknown')
@@ -99,7 +99,7 @@ type Verb = 'create' | 'update' | 'patch' | 'delete' | 'deleteCollection' | 'get
 type HttpCall = Omit<VerbRequest, 'context'> & { readonly verb: Verb }
 type Plain = Omit<HttpCall, 'verb' | 'target'>
 
-/** A request as it comes over the wire, decoded. */
+/** Decodes a request as it comes over the network. */
 function verbOf(
   served: Served,
   request: Exclude<Request, { readonly kind: 'write-together' }>,
@@ -131,7 +131,7 @@ function verbOf(
       return ofNamespace({ ...plain, definition: definitionOf(served, 'namespaces') }, request)
     case 'get': {
       const { namespace, name } = split(request.key)
-      // Only lists say how a version is meant.
+      // Only lists state how a version is meant.
       const query = queryOf(queryOfMode(request.mode).filter(([key]) => key === 'resourceVersion'))
       const target = targetOf(namespace, name)
       return { verb: 'get', ...plain, target, query, ...headerOf(request.mode) }
@@ -245,7 +245,7 @@ function listed(bytes: Uint8Array): Performed {
 }
 
 /**
- * Below the verbs, because none of them writes two objects at once. No conditions: who comes last
+ * Below the verbs, because no verb writes two objects at once. Without conditions: the last write
  * wins.
  */
 async function writeTogether(

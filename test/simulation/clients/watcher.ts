@@ -20,7 +20,7 @@ export type WatcherOptions = {
   readonly newest: () => { readonly revision: number; readonly trimmed: number }
 }
 
-/** Between two looks at whether the connection still stands. */
+/** Interval of the check whether the connection is alive. */
 const lookMs = 150
 
 type Connection = {
@@ -38,7 +38,7 @@ type Connection = {
 export class Watcher {
   readonly #options: WatcherOptions
   readonly #random: SeededRandom
-  /** Everything up to here was told; null: it needs the state first. */
+  /** Everything up to here was received; null: it needs the state first. */
   #position: number | null = null
   #connection: Connection | null = null
   #asking = false
@@ -48,7 +48,7 @@ export class Watcher {
     this.#random = options.world.random.fork()
   }
 
-  /** Null while it does not know where it is. */
+  /** Null while its position is unknown. */
   get position(): number | null {
     return this.#position
   }
@@ -66,7 +66,7 @@ export class Watcher {
     if (connection !== null && !connection.ended && !connection.served.gone) {
       const stays = this.#options.serving().includes(connection.served) && !this.#random.chance(0.03)
       if (stays) return
-      // The client goes elsewhere.
+      // The client changes to another member.
       this.#hangUp(connection)
     }
     this.#connection = null
@@ -83,7 +83,7 @@ export class Watcher {
   #connect(served: Served): void {
     const { world, history, name, range } = this.#options
     const random = this.#random
-    // To a server 0 is any state, not the one before the first change.
+    // To a server 0 means any state, not the state before the first change.
     const after = this.#position === 0 ? null : this.#position
     const mode = after === null ? this.#stateMode() : { kind: 'exact' as const, revision: after }
     const marked = mode.kind !== 'any' || random.chance(0.5)
@@ -145,7 +145,7 @@ export class Watcher {
     this.#position = null
   }
 
-  /** The server's side: what the stream has, as fast as the client takes it. */
+  /** The server's side: sends the events of the stream as fast as the client takes them. */
   #pump(connection: Connection): void {
     const { world } = this.#options
     const { served, stream } = connection
@@ -196,7 +196,7 @@ export class Watcher {
       case 'ADDED':
       case 'MODIFIED':
       case 'DELETED':
-        // Where the state is not marked off from what followed, no event tells how far it goes.
+        // If the initial state is not marked, its end is not known from an event.
         if (this.#position !== null) this.#position = event.object.revision
         history.observe(event.object.revision)
     }
