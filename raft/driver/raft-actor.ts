@@ -15,6 +15,7 @@ import type { SharedLease } from '../protocol/shared-lease.ts'
 import { LogRepair } from './log-repair.ts'
 import type { Meter } from './meter.ts'
 import { initialConfiguration } from '../protocol/node-options.ts'
+import { hasConfiguration, lostBeginning } from './log-beginning.ts'
 import type { NodeOptions } from '../protocol/node-options.ts'
 import { PeerLogIds } from '../protocol/peer-log-ids.ts'
 import type { ApiToRaft, RaftToApi } from '../protocol/thread-messages.ts'
@@ -237,6 +238,12 @@ export class RaftActor {
         'this member lost the log that its cluster was founded with: it must be replaced by a new member',
       )
     }
+    if (this.#options.node.membersChanged === true && lostBeginning(recovered)) {
+      return this.#fail(
+        'the log lost its first record, and the list of initial members is not the one that it began with: start ' +
+          'with the list of the founding, or this member must be replaced by a new one',
+      )
+    }
     this.#startFounding(recovered.logId, start).begin()
   }
 
@@ -337,8 +344,7 @@ export class RaftActor {
   /** A new log begins with the configuration of the initial members; later the log contains it. */
   #began(recovered: RecoveredLog): RecoveredLog {
     const { members } = this.#options.node
-    const fresh = recovered.base.index === 0 && recovered.base.configuration.members.length === 0
-    if (!fresh || members.length === 0) return recovered
+    if (hasConfiguration(recovered) || members.length === 0) return recovered
     const configuration = initialConfiguration(members)
     const base: SnapshotMeta = { ...recovered.base, configuration }
     if (recovered.lastIndex > 0) return { ...recovered, base }

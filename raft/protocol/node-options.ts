@@ -134,6 +134,11 @@ export type NodeOptions = {
   readonly id: NodeId
   /** The members of a new cluster, the same on each of them. Ignored once the log has begun. */
   readonly members: readonly MemberInfo[]
+  /**
+   * `members` is known to differ from the list that the log began with, so a log that lost its
+   * first record cannot begin with it.
+   */
+  readonly membersChanged?: boolean
   readonly timing: NodeTiming
   readonly limits: NodeLimits
   /**

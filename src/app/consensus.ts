@@ -17,7 +17,7 @@ import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import type { Outcome } from '../store/command.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
-import { foundingOf, hasLog } from '../data-dir/founding.ts'
+import { fingerprintOf, foundingOf, hasLog } from '../data-dir/founding.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
 import { forgetPromise, promisedMs } from '../data-dir/lease-promise.ts'
 import { FilePeerBook } from '../data-dir/peer-book-file.ts'
@@ -74,8 +74,11 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
       'no peer is recorded: the first log id that each peer presents is trusted',
     )
   }
+  const initial = config['initial-members']
+  const founding = foundingOf(parts.directory, logDirectory, initial, log)
+  const membersChanged = parts.joined === null && founding !== '' && founding !== fingerprintOf(initial)
   const opened = threadedNode<Outcome>({
-    node: { ...node, timing: { ...node.timing, promisedMs: owedMs } },
+    node: { ...node, membersChanged, timing: { ...node.timing, promisedMs: owedMs } },
     clock,
     random,
     logDirectory,
@@ -85,7 +88,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
         : {
             cluster,
             self,
-            founding: foundingOf(parts.directory, logDirectory, config['initial-members'], log),
+            founding,
             listenAddress: peerListenAddress(config),
             credentials: credentialsOf(peer),
             limits: { ...defaultTransportLimits, messageBytesMax: limits.messageBytesMax },
