@@ -194,13 +194,25 @@ void test('a header that asks for too much, or speaks to the terminal, is damage
   for (const wrong of [
     { ...encryption, cost: 2 ** 40 },
     { ...encryption, cost: 3 },
+    { ...encryption, cost: 1 },
+    { ...encryption, cost: 2 ** 21 },
     { ...encryption, blocks: 1e6 },
+    { ...encryption, blocks: 33 },
+    { ...encryption, blocks: 0 },
+    { ...encryption, parallel: 17 },
     { ...encryption, parallel: 0 },
     { kind: 'words', salt: '' },
     [],
   ]) {
     const json = Buffer.from(JSON.stringify({ ...header, encryption: wrong }))
     assert.throws(() => decodeHeader(json, 'b.snap'), { code: 'damaged' })
+  }
+  for (const right of [
+    { cost: 2, blocks: 1, parallel: 1 },
+    { cost: 2 ** 20, blocks: 32, parallel: 16 },
+  ]) {
+    const json: Buffer = Buffer.from(JSON.stringify({ ...header, encryption: { ...encryption, ...right } }))
+    assert.deepEqual(decodeHeader(json, 'b.snap').encryption, { ...encryption, ...right })
   }
   for (const field of ['clusterName', 'savedAt', 'digest', 'program', 'clusterId']) {
     const json = Buffer.from(JSON.stringify({ ...header, [field]: 'a\u001b[2Jb' }))

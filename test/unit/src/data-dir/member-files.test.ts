@@ -4,6 +4,7 @@
  * Method: the files changed at every byte, cut to every length, replaced by what is no file.
  */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import {
   mkdirSync,
   mkdtempSync,
@@ -197,4 +198,24 @@ void test('member.json: what differs is named, with what helps against it', (t) 
     advice({ id: nodeId(5) }),
     /member\.json says id 123456, but .* has 5: bring back an undamaged copy/,
   )
+})
+
+void test('a peer book with a number that no member has is damaged, although its checksum is right', (t) => {
+  const directory = folder(t)
+  const path = join(directory, 'peers.json')
+  const written = (peer: unknown): string => {
+    const sha256 = createHash('sha256')
+      .update(`${String(peer)} ff00\n`)
+      .digest('hex')
+    return JSON.stringify({ format: 1, sha256, peers: [{ peer, logId: 'ff00' }] })
+  }
+  writeFileSync(path, written(5))
+  assert.deepEqual(new FilePeerBook(directory).known(), [{ peer: 5, logId: 'ff00' }])
+  for (const peer of [0, -1, 1.5, 2 ** 53, '5', null]) {
+    writeFileSync(path, written(peer))
+    assert.ok(
+      refuses(() => new FilePeerBook(directory), path, String(peer)),
+      String(peer),
+    )
+  }
 })

@@ -162,6 +162,15 @@ void test('a dead member is not shown as ready because another member leads', as
   )
 })
 
+void test('a member that no leader has heard of yet is shown without lag, and not as ready', async (t) => {
+  const bench = await Bench.open(t)
+  bench.memory.consensus.configure([...two, memberInfo(3, 'n3')])
+  bench.said = { ...bench.said, term: term(2) }
+  bench.follower({ match: logIndex(0) })
+  await bench.clock.advance(10_000)
+  assert.deepEqual([bench.status('n3')['lag'], bench.status('n3')['ready']], [0, false])
+})
+
 void test('a member that was well stays so until the next leader knows better', async (t) => {
   const bench = await Bench.open(t)
   bench.said = { ...bench.said, term: term(2) }

@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test'
 import { nodeId } from '../../../../raft/index.ts'
 import type { MemberInfo } from '../../../../raft/index.ts'
 import type { JsonObject } from '../../../../src/api/json.ts'
-import { Fixture, refused } from '../registry/fixture.ts'
+import { Fixture, causes, refused } from '../registry/fixture.ts'
 import type { Call, Got } from '../registry/fixture.ts'
 
 const kind = 'Member'
@@ -191,6 +191,7 @@ void test('who creates one announces it: it waits for one of that name, or is de
   for (let at = 10; at < 18; at++) await fixture.create(announcement(`n${at}`))
   const tooMany = await refused(fixture.create(announcement('n18')))
   assert.deepEqual([tooMany.code, tooMany.reason], [422, 'Invalid'])
+  assert.deepEqual(causes(tooMany), ['FieldValueForbidden metadata.name'])
   assert.match(tooMany.message, /8 members are announced that have not joined: let them join, or delete some/)
 })
 

@@ -207,6 +207,12 @@ test('objects inside say their kind and apiVersion, and have metadata', () => {
   )
 })
 
+/** Labels of these lengths. */
+const domain = (...lengths: readonly number[]): string =>
+  lengths.map((length) => 'a'.repeat(length)).join('.')
+/** 159 characters in 314 bytes. */
+const wide = Array.from({ length: 5 }, () => 'é'.repeat(31)).join('.')
+
 describe('formats', () => {
   for (const [format, good, bad] of [
     [
@@ -222,7 +228,11 @@ describe('formats', () => {
     ['cidr', ['10.0.0.0/8', '::/0'], ['10.0.0.0', '10.0.0.0/33', '10.0.0.0/08']],
     ['mac', ['00:1a:2b:3c:4d:5e', '001a.2b3c.4d5e'], ['00:1a', '00:1a:2b-3c:4d:5e']],
     ['uri', ['https://a.example:8080/b?c', '/a/b', 'mailto:a@b'], ['a/b', '', 'https://a b/', '/%zz']],
-    ['hostname', ['a', 'a.example', '1-2.example'], ['-a', 'a..b', 'a_b', 'a'.repeat(70)]],
+    [
+      'hostname',
+      ['a', 'a.example', '1-2.example', domain(63, 63, 63, 60, 2), 'é'.repeat(31)],
+      ['-a', 'a..b', 'a_b', 'a'.repeat(70), domain(63, 63, 63, 61, 2), 'é'.repeat(32), wide],
+    ],
     ['uuid', ['123E4567-e89b-12d3-a456-426614174000', '123e4567e89b12d3a456426614174000'], ['123e4567', '']],
     ['uuid4', ['123e4567-e89b-42d3-a456-426614174000'], ['123e4567-e89b-12d3-a456-426614174000']],
     ['byte', ['YQ=='], ['YQ=', '', 'a b=']],

@@ -228,6 +228,28 @@ test('spec 4.1: a kind has a path for its collection, its objects and its subres
   })
 })
 
+test('each operation lists the status codes of its answers', () => {
+  const codesOf = (path: string): Json => {
+    const operations = at(openApiV2(few, upstream), 'paths', path) as JsonObject
+    return Object.fromEntries(
+      Object.entries(operations)
+        .filter(([method]) => method !== 'parameters')
+        .map(([method, operation]) => [method, Object.keys(at(operation, 'responses') as JsonObject)]),
+    )
+  }
+  assert.deepEqual(codesOf('/api/v1/namespaces/{namespace}/configmaps'), {
+    get: ['200', '401'],
+    post: ['200', '201', '202', '401'],
+    delete: ['200', '401'],
+  })
+  assert.deepEqual(codesOf('/api/v1/namespaces/{namespace}/configmaps/{name}'), {
+    get: ['200', '401'],
+    put: ['200', '201', '401'],
+    patch: ['200', '201', '401'],
+    delete: ['200', '202', '401'],
+  })
+})
+
 test('an action on an object is a POST of another kind, answered with a Status', () => {
   const kinds = definitionsFor(orch).filter(({ group }) => group === '')
   const eviction = { group: 'policy', kind: 'Eviction', version: 'v1' }
