@@ -1,7 +1,6 @@
 import type { ReadPort } from '../../raft/index.ts'
 import type { ClusterIdentity, Command, Outcome, Settings } from './command.ts'
 import type { Key, KeyPrefix } from './key.ts'
-import type { PlaceUsage, ResourceUsage } from './machine/storage-usage.ts'
 import type { Revision } from './revision.ts'
 
 /**
@@ -61,6 +60,21 @@ export interface StorageFill {
   readonly largest: (count: number) => readonly ResourceUsage[]
   /** Returns the ten largest namespaces of resources, in descending order. */
   readonly largestPlaces: () => readonly PlaceUsage[]
+}
+
+/** Usage of one resource. */
+export type ResourceUsage = {
+  /** `configmaps`, or with its group `leases.coordination.k8s.io`. */
+  readonly resource: string
+  /** Bytes of its current objects and of their history. */
+  readonly bytes: number
+  readonly objects: number
+}
+
+/** Usage of one resource in one namespace. */
+export type PlaceUsage = ResourceUsage & {
+  /** null: cluster-scoped resource. */
+  readonly namespace: string | null
 }
 
 /** A consistent view of all objects at one revision. */

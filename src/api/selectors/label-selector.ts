@@ -5,17 +5,9 @@ import type { JsonObject } from '../json.ts'
 import { isJsonObject, textMember } from '../json.ts'
 import { checkLabelValue, checkQualifiedName } from '../metadata/name-rules.ts'
 import { parseRequirements } from './label-syntax.ts'
+import type { LabelOperator, LabelRequirement } from './label-syntax.ts'
 
 export type Labels = { readonly [key: string]: string }
-
-export type LabelOperator = '=' | '==' | 'in' | '!=' | 'notin' | 'exists' | '!' | 'gt' | 'lt'
-
-export type LabelRequirement = {
-  readonly key: string
-  readonly operator: LabelOperator
-  /** Empty for `exists` and `!`; one for the comparisons. */
-  readonly values: readonly string[]
-}
 
 /** All requirements must hold. */
 export class LabelSelector {

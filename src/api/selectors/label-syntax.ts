@@ -1,5 +1,13 @@
 import { badRequest } from '../errors/standard-errors.ts'
-import type { LabelOperator, LabelRequirement } from './label-selector.ts'
+
+export type LabelOperator = '=' | '==' | 'in' | '!=' | 'notin' | 'exists' | '!' | 'gt' | 'lt'
+
+export type LabelRequirement = {
+  readonly key: string
+  readonly operator: LabelOperator
+  /** Empty for `exists` and `!`; one for the comparisons. */
+  readonly values: readonly string[]
+}
 
 /**
  * The grammar of a label selector's string form.

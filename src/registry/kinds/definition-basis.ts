@@ -4,15 +4,8 @@ import type { GroupResource } from '../../api/errors/standard-errors.ts'
 import type { Condition, Operation } from '../../store/command.ts'
 import type { Key } from '../../store/key.ts'
 import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
-import type { ResourceDefinition } from './definition.ts'
+import type { DefinitionBasis, ResourceDefinition } from './definition.ts'
 import { parseStored } from './encode.ts'
-
-/** The stored object that defines a custom kind, and its generation. */
-export type DefinitionBasis = {
-  readonly key: Key
-  readonly uid: string
-  readonly generation: number
-}
 
 /** The definition of the kind changed or was deleted: the kind must be looked up again. */
 export class DefinitionChangedError extends Error {

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../api/json.ts'
 import type { ApiObject, UserInfo } from '../../api/metadata/object.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { Names } from '../../api/metadata/names.ts'
-import type { DefinitionBasis } from './definition-basis.ts'
+import type { Key } from '../../store/key.ts'
 import type { MembershipChange } from '../shared/membership-changes.ts'
 import type { AccessReviewer } from './access-reviewer.ts'
 
@@ -85,6 +85,13 @@ export type ResourceDefinition = {
   readonly aliases?: readonly ResourceDefinition[]
   /** Unset: a built-in kind. */
   readonly custom?: CustomOrigin
+}
+
+/** The stored object that defines a custom kind, and its generation. */
+export type DefinitionBasis = {
+  readonly key: Key
+  readonly uid: string
+  readonly generation: number
 }
 
 /** Origin of a kind that a stored object defines. */

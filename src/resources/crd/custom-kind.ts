@@ -15,8 +15,8 @@ import {
 import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import { checkDns1123Subdomain } from '../../api/metadata/name-rules.ts'
 import type { Names } from '../../api/metadata/names.ts'
-import type { DefinitionBasis } from '../../registry/kinds/definition-basis.ts'
 import type {
+  DefinitionBasis,
   AnyObject,
   Deprecation,
   PartSubresource,

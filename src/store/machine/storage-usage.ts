@@ -1,21 +1,7 @@
 import type { Key } from '../key.ts'
+import type { PlaceUsage, ResourceUsage } from '../object-store.ts'
 import { recordBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
-
-/** Usage of one resource. */
-export type ResourceUsage = {
-  /** `configmaps`, or with its group `leases.coordination.k8s.io`. */
-  readonly resource: string
-  /** Bytes of its current objects and of their history. */
-  readonly bytes: number
-  readonly objects: number
-}
-
-/** Usage of one resource in one namespace. */
-export type PlaceUsage = ResourceUsage & {
-  /** null: cluster-scoped resource. */
-  readonly namespace: string | null
-}
 
 /** Maximum number of reported places. */
 const placesTold = 10
