@@ -10,12 +10,12 @@ Whole clusters from seeds.
   node dist/test/simulation/run.js --seed 7 [--trace] [--shrink]
   node dist/test/simulation/run.js --seeds 1..100 [--jobs 2]
 
-Of one seed some of the harm can be left out, as a shrunk failure says:
-  --actions 0,3       only these places of its plan; none: no action at all
+Faults of one seed can be left out, as a shrunk failure prints them:
+  --actions 0,3       only these positions of its plan; none: no action at all
   --quiet loss,drift  without ${noises.join(', ')}
   --faults-ms 4000    virtual ms until the faults end
 
-Ends with 1 when a seed fails, and says how to see it again; with 2 when it was not understood.
+Exits with 1 when a seed fails, and prints the command that repeats it; with 2 for invalid arguments.
 `
 
 export type Asked =
@@ -52,7 +52,7 @@ export function readArguments(args: readonly string[]): Asked {
     },
   })
   if (values.seeds === undefined) {
-    if (values.jobs !== undefined) throw new NotUnderstood('--jobs goes with --seeds: one seed is one run')
+    if (values.jobs !== undefined) throw new NotUnderstood('--jobs requires --seeds: one seed is one run')
     const { trace = false, shrink = false } = values
     return { kind: 'one', job: jobOf(values), trace, shrink }
   }
@@ -68,7 +68,8 @@ function rangeOf(text: string): { readonly first: number; readonly last: number 
   const [from = '', to = from, ...more] = text.split('..')
   if (more.length > 0) throw new NotUnderstood(`--seeds is a range such as 1..100, not ${text}`)
   const [first, last] = [wholeNumber('--seeds', from), wholeNumber('--seeds', to)]
-  if (first > last) throw new NotUnderstood(`--seeds ${text} holds no seed: the first is behind the last`)
+  if (first > last)
+    throw new NotUnderstood(`--seeds ${text} contains no seed: the first is greater than the last`)
   return { first, last }
 }
 
@@ -98,6 +99,6 @@ function action(text: string): number {
 function noise(text: string): Noise {
   const found = noises.find((known) => known === text)
   if (found === undefined)
-    throw new NotUnderstood(`--quiet knows ${noises.join(', ')}, not ${JSON.stringify(text)}`)
+    throw new NotUnderstood(`--quiet accepts ${noises.join(', ')}, not ${JSON.stringify(text)}`)
   return found
 }

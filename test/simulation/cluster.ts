@@ -171,7 +171,7 @@ class Cluster {
       for (const member of this.#members) {
         const lateMs = this.#swarm.lateMs[member.id - 1] ?? 0
         if (lateMs === 0) member.start()
-        else world.schedule(lateMs, `m${member.id} is late`, null, () => member.start())
+        else world.schedule(lateMs, `m${member.id} starts late`, null, () => member.start())
       }
       this.#oracle.start(this.#members)
       this.#nemesis.start()
@@ -248,11 +248,11 @@ class Cluster {
   }
 
   #report(liveness: LivenessReport | null): RunReport {
-    if (liveness === null) this.#coverage.hit('met nobody-right')
+    if (liveness === null) this.#coverage.hit('met no-member-right')
     for (const event of this.#oracle.storageMet) this.#coverage.hit(`met ${event}`)
     for (const event of this.#oracle.memberships.met) this.#coverage.hit(`met ${event}`)
     for (const proven of this.#oracle.proven) this.#coverage.hit(proven)
-    if (this.#membership.ruinedReplaced) this.#coverage.hit('met ruined-replaced')
+    if (this.#membership.unrecoverableReplaced) this.#coverage.hit('met unrecoverable-replaced')
     const { voters: first, learners: others } = this.#swarm
     const joined = this.#members.filter(({ id }) => id > first + others).map(({ id }) => id)
     if (this.#oracle.resumedAt(new Set(joined)) > 0) this.#coverage.hit('met watch-resumed-on-joined')

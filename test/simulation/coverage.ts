@@ -13,8 +13,14 @@ import type { StreamFault } from './snapshot-streams.ts'
 const metFaults = [
   ...(['disk-write-io', 'disk-sync-io', 'disk-read-io', 'disk-write-disk-full'] as const),
   ...(['sync-stalls', 'sync-stalls-for-ever', 'database-stall', 'database-write-io'] as const),
-  ...(['log-refused', 'log-wounded', 'log-repaired', 'log-rots-in-use', 'log-damage-harmless'] as const),
-  ...(['turned-away', 'other-cluster', 'peer-violation'] as const),
+  ...([
+    'log-refused',
+    'log-repairable',
+    'log-repaired',
+    'log-damaged-in-use',
+    'log-damage-harmless',
+  ] as const),
+  ...(['peer-rejected', 'other-cluster', 'peer-violation'] as const),
   ...(['database-quarantined', 'database-healed'] as const),
   ...(['lost-batch', 'channel-stall', 'clock-drift'] as const),
 ] as const
@@ -27,7 +33,7 @@ const streamFaults: readonly StreamFault[] = ['stream-reset', 'stream-cut-short'
 /** Events that need a diverged member. */
 const divergenceFaults = [
   ...(['divergence', 'divergence-suspected', 'divergence-repaired'] as const),
-  ...(['right-suspected', 'right-repaired', 'nobody-right'] as const),
+  ...(['right-suspected', 'right-repaired', 'no-member-right'] as const),
 ] as const
 
 /** Events that need membership changes, in addition to the committed ones. */
@@ -35,12 +41,12 @@ const memberFaults = [
   ...([
     'member-joined',
     'change-refused',
-    'change-asked-again',
+    'change-retried',
     'late-addition-refused',
     'leader-removed',
-    'ruined-replaced',
+    'unrecoverable-replaced',
   ] as const),
-  ...(['member-left', 'member-left-again', 'watch-resumed-on-joined'] as const),
+  ...(['removal-noticed', 'removal-noticed-again', 'watch-resumed-on-joined'] as const),
 ] as const
 
 const storageEvents: readonly StorageEvent[] = [
@@ -87,7 +93,7 @@ export const coverageItems: readonly CoverageItem[] = [
 /** Counted, but too rare to be required of a few hundred seeds. */
 const seldom: ReadonlySet<CoverageItem> = new Set<CoverageItem>([
   ...([
-    'met nobody-right',
+    'met no-member-right',
     'met right-suspected',
     'met leader-removed-itself',
     'met removed-by-own-log',

@@ -41,7 +41,7 @@ export class SimulatedFile {
 
   /** Corrupts a file that has no unsynced changes. */
   corrupt(change: (bytes: Uint8Array) => void): void {
-    assert(this.#pending.length === 0, 'only what is durable rots')
+    assert(this.#pending.length === 0, 'only durable bytes are damaged')
     change(this.#seen.view)
     change(this.#durable.view)
   }

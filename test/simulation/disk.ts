@@ -266,7 +266,7 @@ export class SimulatedDisk implements LogDisk {
 
   #done(operation: DiskOperation, name: string): void {
     if (this.user?.step(operation, 'after') === true)
-      throw new SimulatedCrash(`the process ends behind its ${operation} of ${name}`)
+      throw new SimulatedCrash(`the process ends after its ${operation} of ${name}`)
   }
 }
 

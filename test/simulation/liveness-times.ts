@@ -8,13 +8,13 @@ type Kind = (typeof kinds)[number]
 
 const words: Readonly<Record<Kind, string>> = {
   settledMs: 'L4 members settled',
-  startedMs: 'L3 up after the harm',
+  startedMs: 'L3 up after the faults',
   electedMs: 'L1 leader elected',
   agreedMs: 'L5 only one state served',
   repairedMs: 'L5 repaired by an operator',
   servedMs: 'L2 writes and reads served',
   convergedMs: 'L3, L4 equal and ready',
-  watchedMs: 'L6 watches told everything',
+  watchedMs: 'L6 watches complete',
 }
 
 /** How long healthy members took to satisfy the claims, over many runs, in virtual ms. */

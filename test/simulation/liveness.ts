@@ -140,7 +140,7 @@ export class Liveness {
         if (!settled()) oracle.stop()
       })
       // If no majority has one state, changes commit only after an operator chose the right one.
-      world.schedule(repairsBeginMs, 'an operator looks', null, () => {
+      world.schedule(repairsBeginMs, 'an operator checks', null, () => {
         if (!settled()) this.#repair()
       })
     }
@@ -149,13 +149,13 @@ export class Liveness {
     if (sabotage === 'links')
       for (const member of this.#healthy) applyPermanentFault(member, 'isolated', this.#options)
     const able = (): boolean => this.#healthy.every(({ instance }) => (instance?.watch ?? null) !== null)
-    await phase(limits.start, able, () => 'L3: a healthy member does not come up')
+    await phase(limits.start, able, () => 'L3: a healthy member does not start')
     const { electionMs } = this.#options.swarm.timing
     const voteMs = limits.electionTimeouts * electionMs + 20 * this.#options.swarm.network.delayMsMax
     await phase(
       voteMs,
       () => this.#hasLeader(),
-      () => 'L1: a healthy majority elects no leader',
+      () => 'L1: a healthy majority does not elect a leader',
     )
     await phase(
       limits.agree,
@@ -190,7 +190,7 @@ export class Liveness {
     oracle.only(this.#healthy)
     // A process may have ended since because of an earlier disk fault.
     const watched = (): boolean => this.#equal() && oracle.caughtUp(this.#healthy)
-    await phase(limits.watch, watched, () => 'L6: a watch is not told everything', 50)
+    await phase(limits.watch, watched, () => 'L6: a watch does not receive all events', 50)
     const [settledMs = 0, startedMs = 0, electedMs = 0, agreedMs = 0, repairedMs = 0, ...rest] = times
     const [servedMs = 0, convergedMs = 0, watchedMs = 0] = rest
     const sizes = { healthy: this.#healthy.length, ill: this.#faulty.size }
@@ -202,13 +202,13 @@ export class Liveness {
   #heal(): void {
     const { network, world, members, membership } = this.#options
     network.faulty = false
-    // Heals faulty members, too: a leader that reaches only some members would starve the rest for
-    // ever.
+    // Heals faulty members, too: a leader that reaches only some members would block the others
+    // permanently.
     network.heal()
     // All founders are needed until it is founded.
     if (!membership.any && this.#isFounded) return
     this.#healthy = members.filter(({ recoverable }) => recoverable)
-    world.note('all are well until it is settled who belongs to them')
+    world.note('all members are healthy until the membership is settled')
     for (const member of members) member.heal()
   }
 
@@ -235,11 +235,11 @@ export class Liveness {
     }
     this.#healthy = healthy
     for (const member of healthy) {
-      world.note(`m${member.id} is well from now on`)
+      world.note(`m${member.id} is healthy from now on`)
       member.heal()
     }
     for (const [member, permanentFault] of this.#faulty) {
-      world.note(`m${member.id} is ${member.recoverable ? permanentFault : 'damaged'} for ever`)
+      world.note(`m${member.id} is ${member.recoverable ? permanentFault : 'damaged'} permanently`)
       if (member.recoverable) applyPermanentFault(member, permanentFault, this.#options)
       else {
         // Restarts the damaged member, so that it detects its damage and does not lead until then.
@@ -306,7 +306,7 @@ export class Liveness {
    * later.
    */
   #repair(): void {
-    this.#options.world.schedule(repairEveryMs, 'an operator looks again', null, () => this.#repair())
+    this.#options.world.schedule(repairEveryMs, 'an operator checks again', null, () => this.#repair())
     const ailing = this.#ailing()
     // With a right majority other right members recover trust without a repair.
     const member = ailing.find(({ isWrong }) => isWrong) ?? ailing.find(({ isSuspect }) => isSuspect)
@@ -332,7 +332,7 @@ export class Liveness {
     const health = new Map<unknown, Health>()
     return () => {
       const { instance } = member
-      if (instance === null) return [`m${member.id} does not run`]
+      if (instance === null) return [`m${member.id} is not running`]
       let own = health.get(instance)
       if (own === undefined) {
         const caughtUp = new CaughtUp({ consensus: instance.node, clock: instance.clock })
@@ -364,7 +364,7 @@ export class Liveness {
       const ill = this.#faulty.get(member)
       const role = ill === undefined ? 'healthy' : member.recoverable ? ill : 'damaged'
       const { status, load } = member.instance?.node ?? {}
-      if (status === undefined) return `m${member.id} (${role}) does not run; ${member.lost ?? ''}`
+      if (status === undefined) return `m${member.id} (${role}) is not running; ${member.lost ?? ''}`
       const { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk, followers } =
         status
       const place = { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk }

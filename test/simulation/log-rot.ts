@@ -13,9 +13,9 @@ export const logRots: readonly LogRot[] = ['bit-flip', 'misdirected-write', 'los
 
 /**
  * The outcome of the damage: `harmless` left all entries readable; `repaired` lost nothing
- * relevant; `damaged` needs the database of the member and its peers to restore the log.
+ * relevant; `repairable` needs the database of the member and its peers to restore the log.
  */
-export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
+export type RotOutcome = 'refused' | 'repairable' | 'repaired' | 'harmless'
 
 /**
  * Damages the log of a stopped member and opens a copy of it: a log that opens must hold its former
@@ -28,17 +28,20 @@ export type RotOutcome = 'refused' | 'wounded' | 'repaired' | 'harmless'
 export function damageLog(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): RotOutcome | null {
   disk.crash()
   const before = contentsOf(disk)
-  if (before === null || before instanceof LogError || before === 'wounded') return null
+  if (before === null || before instanceof LogError || before === 'repairable') return null
   const fault = damage(disk, kind, random)
   if (fault === null) return null
   const after = contentsOf(disk.copy(new SeededRandom(1)))
   if (after instanceof LogError) return 'refused'
-  if (after === null || after === 'wounded') return 'wounded'
+  if (after === null || after === 'repairable') return 'repairable'
   if (textOf(after, after.base) !== textOf(before, after.base)) {
-    throw new Error(`damaged log: ${fault}, and the log opens with other contents than were promised`)
+    throw new Error(
+      `damaged log: ${fault}, and the log opens with contents other than those that were acknowledged`,
+    )
   }
   if (after.repaired) return 'repaired'
-  if (after.base !== before.base) throw new Error(`damaged log: ${fault}, and the log begins elsewhere`)
+  if (after.base !== before.base)
+    throw new Error(`damaged log: ${fault}, and the log has another first entry`)
   return 'harmless'
 }
 
@@ -71,11 +74,11 @@ function textOf({ hardState, lastIndex, entries }: Contents, above: LogIndex): s
 }
 
 /** The durable state that a member would read; opening repairs, as at a start. */
-function contentsOf(disk: SimulatedDisk): Contents | LogError | 'wounded' | null {
+function contentsOf(disk: SimulatedDisk): Contents | LogError | 'repairable' | null {
   if (disk.list().length === 0) return null
   try {
     const wal = Wal.openOrSalvage({ disk, random: new SeededRandom(1), aheadBytes: 0 })
-    if (!(wal instanceof Wal)) return 'wounded'
+    if (!(wal instanceof Wal)) return 'repairable'
     const { hardState, base, lastIndex, repaired } = wal.recovered
     const entries = lastIndex > base.index ? wal.read(next(base.index), lastIndex, Infinity) : []
     wal.close()
@@ -111,7 +114,7 @@ function damage(disk: SimulatedDisk, kind: LogRot, random: SeededRandom): string
       // its head.
       if (names.length === 1) return null
       disk.drop(name)
-      return `${name} of ${names.length} files is gone`
+      return `${name} of ${names.length} files is lost`
     }
   }
 }
@@ -144,7 +147,7 @@ function misdirect(disk: SimulatedDisk, name: string, random: SeededRandom): str
   const moved = bytes.slice(from, from + length)
   if (from === to || length === 0) return null
   disk.corrupt(name, (target) => target.set(moved, to))
-  return `the ${length} bytes at ${from} of ${name} were written at ${to} too`
+  return `the ${length} bytes at ${from} of ${name} were also written at ${to}`
 }
 
 /** Returns the start of the newest group of a file, or of its preamble without groups. */

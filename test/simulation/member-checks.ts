@@ -39,26 +39,26 @@ export class MemberChecks {
     const { id, disk, impairments, options } = this.#parts
     const outcome = damageLog(disk, kind, new SeededRandom(seed))
     if (outcome === null) return
-    options.world.note(`m${id} log rots: ${kind}, ${outcome}`)
+    options.world.note(`m${id} log damaged: ${kind}, ${outcome}`)
     options.met(metRot[outcome])
     if (outcome === 'refused') impairments.add('log-damaged')
-    if (outcome === 'wounded') impairments.add('log-wounded')
+    if (outcome === 'repairable') impairments.add('log-repairable')
   }
 
   rotRunningLog(seed: number): void {
     const { id, disk, impairments, options } = this.#parts
     const damage = damageRunningLog(disk, new SeededRandom(seed))
     if (damage === null) return
-    options.world.note(`m${id} log rots while it runs: ${damage}`)
-    options.met('log-rots-in-use')
-    impairments.add('log-wounded')
+    options.world.note(`m${id} log damaged while it runs: ${damage}`)
+    options.met('log-damaged-in-use')
+    impairments.add('log-repairable')
   }
 
   rotDatabase(kind: KeyValueRot, seed: number): void {
     const { id, database, impairments, options } = this.#parts
     const damage = database.rot(kind, new SeededRandom(seed))
     if (damage === null) return
-    options.world.note(`m${id} database rots: ${damage}`)
+    options.world.note(`m${id} database damaged: ${damage}`)
     impairments.add('database-damaged')
   }
 
@@ -66,7 +66,7 @@ export class MemberChecks {
     const { id, impairments, options } = this.#parts
     options.world.note(`m${id} repaired its log`)
     options.met('log-repaired')
-    impairments.delete('log-wounded')
+    impairments.delete('log-repairable')
   }
 
   /** Checks that a quarantine has a cause. A repaired database counts as undamaged. */
@@ -133,7 +133,7 @@ export class MemberChecks {
 
 const metRot: Readonly<Record<RotOutcome, MetFault>> = {
   refused: 'log-refused',
-  wounded: 'log-wounded',
+  repairable: 'log-repairable',
   repaired: 'log-repaired',
   harmless: 'log-damage-harmless',
 }

@@ -168,14 +168,14 @@ export class Member {
       // A leader that still counts on the lost log is a contradiction, and is detected as one.
       threw: (cause) => {
         if (!this.#impairments.has('wiped')) return false
-        this.#gaveUp(cause)
+        this.#failed(cause)
         return true
       },
-      gaveUp: (cause) => this.#gaveUp(cause),
+      gaveUp: (cause) => this.#failed(cause),
       violated: (peer, violation) => this.#checks.onViolation(peer, violation),
       removed: (cause) => this.#removed(cause),
       logRepaired: () => this.#checks.onLogRepaired(),
-      logWhole: () => void this.#impairments.delete('log-wounded'),
+      logWhole: () => void this.#impairments.delete('log-repairable'),
     })
   }
 
@@ -224,11 +224,11 @@ export class Member {
     const { world } = this.#options
     this.stop().catch((cause: unknown) => {
       if (this.instance !== instance) return
-      // A log that never answers: the process ends anyway.
+      // The log never responds: the process ends anyway.
       if (cause instanceof ConsensusError && this.hangs) this.crash('process')
       else world.fail(cause)
     })
-    world.schedule(stopMsMax, `loses patience with m${this.id}`, null, () => {
+    world.schedule(stopMsMax, `stop timeout of m${this.id}`, null, () => {
       if (this.instance === instance) this.crash('process')
     })
   }
@@ -341,12 +341,12 @@ export class Member {
     this.#database.wipe()
     this.#peerBook = new MemoryPeerBook()
     // A member that agreed to no cluster yet has promised nothing: it takes part with its new log.
-    const isNobody = this.#clusterRecord.read() === null && this.#options.node.joining === undefined
+    const isUnbound = this.#clusterRecord.read() === null && this.#options.node.joining === undefined
     this.#clusterRecord = new MemoryClusterRecord()
-    if (isNobody) return
+    if (isUnbound) return
     this.#impairments.add('wiped')
     // Its identity is stored nowhere else: a new process would have to join again.
-    if (this.#options.node.joining !== undefined) this.#lost = 'it does not know who it was'
+    if (this.#options.node.joining !== undefined) this.#lost = 'its identity is lost'
   }
 
   #owner(role: string): Owner | undefined {
@@ -368,20 +368,20 @@ export class Member {
   #removed(cause: string): void {
     const { world, met } = this.#options
     this.#removalNotices++
-    met(this.#removalNotices > 1 ? 'member-left-again' : 'member-left')
-    world.note(`m${this.id} leaves: ${cause}`)
+    met(this.#removalNotices > 1 ? 'removal-noticed-again' : 'removal-noticed')
+    world.note(`m${this.id} is removed: ${cause}`)
     this.stopInTime()
   }
 
-  #gaveUp(cause: unknown): void {
+  #failed(cause: unknown): void {
     const { world } = this.#options
     if (this.instance === null) return
     const text = cause instanceof Error ? cause.message : String(cause)
     if (!exitImpairments.some((impairment) => this.#impairments.has(impairment))) {
-      world.fail(new Error(`member ${this.id} gave up: ${text}`, { cause }))
+      world.fail(new Error(`member ${this.id} failed: ${text}`, { cause }))
       return
     }
-    world.note(`m${this.id} gives up: ${text}`)
+    world.note(`m${this.id} fails: ${text}`)
     if (this.#impairments.has('log-damaged') || logWasRefused.test(text)) this.#lost = text
     else if (this.#impairments.has('wiped')) this.#lost = text
     this.crash('power')

@@ -55,12 +55,12 @@ export class MembershipActions {
   }
 
   /** Returns whether a member was replaced that could not have recovered. */
-  get ruinedReplaced(): boolean {
+  get unrecoverableReplaced(): boolean {
     const { memberships, members } = this.#options
     return this.#replacements.some(({ newcomer, replaced }) => {
       const voted = memberships.decided.configuration.voters.some((id) => id === newcomer)
-      const ruined = members.find(({ id }) => id === replaced)?.recoverable === false
-      return voted && ruined && memberships.isGone(replaced)
+      const unrecoverable = members.find(({ id }) => id === replaced)?.recoverable === false
+      return voted && unrecoverable && memberships.isGone(replaced)
     })
   }
 
@@ -112,7 +112,7 @@ export class MembershipActions {
       world.schedule(fault.startMs, `m${id} joins`, null, () => {
         this.#starting--
         const clusterId = members.flatMap(({ clusterId: known }) => known ?? [])[0]
-        if (clusterId === undefined) throw new Error('what was decided was decided by a founded cluster')
+        if (clusterId === undefined) throw new Error('only a founded cluster commits a change')
         admit(id, { clusterId, members: configuration.members, configurationIndex: index }).start()
       })
     })
@@ -137,7 +137,7 @@ export class MembershipActions {
   }
 
   #replaced({ replaces, target }: Join): number | null {
-    if (replaces === 'nobody') return null
+    if (replaces === 'none') return null
     const { voters } = this.#options.memberships.decided.configuration
     const voting = this.#present.filter(({ id }) => voters.includes(nodeId(id)))
     if (voting.length === 0) return null
@@ -153,7 +153,7 @@ export class MembershipActions {
       const detail = outcome.kind === 'done' ? `done after ${outcome.tries}` : outcome.reason
       world.note(`nemesis ${change.kind} ${idOf(change)}: ${detail}`)
       if (outcome.kind === 'refused') met('change-refused')
-      else if (outcome.tries > 1) met('change-asked-again')
+      else if (outcome.tries > 1) met('change-retried')
       then(outcome)
     })
     return true

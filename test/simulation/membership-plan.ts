@@ -13,7 +13,7 @@ export type MembershipAction =
        * The member that it replaces at its promotion; `dead`: one that does not run, if any, else
        * the target.
        */
-      readonly replaces: 'nobody' | 'dead' | 'target'
+      readonly replaces: 'none' | 'dead' | 'target'
       readonly target: Target
       /** Named like the last removed member, if its name is free. */
       readonly isNamesake: boolean
@@ -42,8 +42,7 @@ export function drawMembershipAction(
   switch (kind) {
     case 'join': {
       const role = random.pick(['voter', 'voter', 'voter', 'learner'] as const)
-      const replaces =
-        role === 'learner' ? 'nobody' : random.pick(['nobody', 'dead', 'dead', 'target'] as const)
+      const replaces = role === 'learner' ? 'none' : random.pick(['none', 'dead', 'dead', 'target'] as const)
       const isNamesake = random.chance(0.5)
       return { kind, role, replaces, target, isNamesake, startMs: random.pick([1, 50, 1_000]) }
     }

@@ -150,7 +150,7 @@ export class Nemesis {
         return
       }
       member.crashAt({ step: 'log-sync', side: 'before', skip: 0, end })
-      this.#later(writeMsMax, `waits no longer for a write of m${member.id}`, () => {
+      this.#later(writeMsMax, `stops waiting for a write of m${member.id}`, () => {
         if (member.instance === instance) member.crash(end)
       })
     })
@@ -179,7 +179,7 @@ export class Nemesis {
     }
     return this.#running(fault, (member, instance) => {
       member.crashAt(allCrashPoints)
-      this.#later(fault.patienceMs, `waits for ${fault.step} no longer`, () => {
+      this.#later(fault.patienceMs, `stops waiting for ${fault.step}`, () => {
         if (member.instance === instance) member.disarm()
       })
     })
@@ -307,7 +307,7 @@ export class Nemesis {
       this.#leaving.add(leave)
       return leave
     })
-    this.#later(forMs, `sends ${earlierMembers.length} strangers away`, () => {
+    this.#later(forMs, `stops ${earlierMembers.length} members of an earlier cluster`, () => {
       for (const leave of earlierMembers) {
         leave()
         this.#leaving.delete(leave)
@@ -409,7 +409,7 @@ export class Nemesis {
   #burst(id: number, calls: number, forMs: number): void {
     const { burst } = this.#options
     for (let atMs = 0; atMs < forMs; atMs += burstEveryMs) {
-      this.#later(atMs, `hurries to m${id}`, () => {
+      this.#later(atMs, `request burst to m${id}`, () => {
         for (const other of this.#ids()) burst(other, 'write', 1)
         burst(id, 'read', calls)
       })
@@ -433,7 +433,7 @@ export class Nemesis {
   #impose(pairs: readonly Pair[], condition: Condition, forMs: number): boolean {
     const { network } = this.#options
     const ends = pairs.map(([from, to]) => network.impose(nodeId(from), nodeId(to), condition))
-    this.#later(forMs, `mends ${pairs.length} links`, () => {
+    this.#later(forMs, `heals ${pairs.length} links`, () => {
       for (const end of ends) end()
     })
     return pairs.length > 0

@@ -19,7 +19,7 @@ import { SnapshotStreams } from './snapshot-streams.ts'
 import type { StreamFault } from './snapshot-streams.ts'
 import type { Owner, World } from './world.ts'
 
-export type NetworkFault = LinkFault | StreamFault | 'turned-away' | 'other-cluster'
+export type NetworkFault = LinkFault | StreamFault | 'peer-rejected' | 'other-cluster'
 
 export type NetworkParts = {
   readonly world: World
@@ -167,15 +167,15 @@ export class Network {
   #admits(from: SimTransport, to: SimTransport): boolean {
     if (to.welcomes(from)) return true
     if (to.isApartFrom(from)) this.#parts.met('other-cluster')
-    else this.#disown(from, to)
+    else this.#rejectRemoved(from, to)
     return false
   }
 
   /** A removed member gets the index of its removal. */
-  #disown(from: SimTransport, to: SimTransport): void {
+  #rejectRemoved(from: SimTransport, to: SimTransport): void {
     const { decidedIndex } = to
     if (decidedIndex === noIndex || to.peers.has(from.id)) return
-    const label = `net ${to.id} disowns ${from.id}`
+    const label = `net ${to.id} rejects removed ${from.id}`
     this.#parts.world.schedule(this.#parts.options.delayMsMin, label, from.owner, () => {
       if (this.#ports.get(from.id) === from) from.receiver?.removedByPeer(to.id, decidedIndex)
     })
@@ -188,42 +188,41 @@ export class Network {
     const greeting: Greeting = { verdict: null, met, waiting: [] }
     to.greetings.set(from, greeting)
     met.then(
-      (verdict) => this.#met(greeting, verdict, from, to),
+      (verdict) => this.#onVerdict(greeting, verdict, from, to),
       (cause: unknown) => this.#parts.world.fail(cause),
     )
     return greeting
   }
 
-  #met(greeting: Greeting, verdict: PeerVerdict, from: SimTransport, to: SimTransport): void {
+  #onVerdict(greeting: Greeting, verdict: PeerVerdict, from: SimTransport, to: SimTransport): void {
     const { world, met } = this.#parts
     greeting.verdict = verdict
     if (verdict === 'ok') {
       for (const message of greeting.waiting.splice(0)) {
-        const label = `net ${from.id}>${to.id} met`
+        const label = `net ${from.id}>${to.id} accepted`
         world.schedule(0, label, to.owner, () => to.hear(message))
       }
       world.schedule(0, `net ${to.id} accepts ${from.id}`, from.owner, () => from.identity.acceptedBy(to.id))
       return
     }
     // A refused link is dialed again.
-    world.schedule(callMs, `net ${from.id}>${to.id} forgets`, to.owner, () => {
+    world.schedule(callMs, `net ${from.id}>${to.id} redial`, to.owner, () => {
       if (to.greetings.get(from) === greeting) to.greetings.delete(from)
     })
     if (this.#ports.get(from.id) !== from) return
-    met(verdict === 'lost-log' ? 'turned-away' : 'other-cluster')
+    met(verdict === 'lost-log' ? 'peer-rejected' : 'other-cluster')
     if (verdict === 'other-cluster') return
-    world.schedule(0, `net ${to.id} turns ${from.id} away`, from.owner, () =>
-      from.identity.logRefusedBy(to.id),
-    )
+    world.schedule(0, `net ${to.id} rejects ${from.id}`, from.owner, () => from.identity.logRefusedBy(to.id))
   }
 
   async #streamReceiver(from: NodeId, to: NodeId): Promise<TransportReceiver> {
     const [sender, port] = [this.#ports.get(from), this.#ports.get(to)]
     const receiver = port?.receiver ?? null
     if (sender?.peers.has(to) !== true || port === undefined || receiver === null) {
-      throw new TransportError('unreachable', `there is no way to member ${to}`)
+      throw new TransportError('unreachable', `no connection to member ${to}`)
     }
-    if (!port.welcomes(sender)) throw new TransportError('refused', `member ${from} is not a member here`)
+    if (!port.welcomes(sender))
+      throw new TransportError('refused', `member ${from} is not in the configuration`)
     const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
     const verdict = await met
     if (verdict === 'ok') return receiver
@@ -238,7 +237,7 @@ export class Network {
     const port = this.#ports.get(from)
     if (port === undefined) return
     const { delayMsMin } = this.#parts.options
-    this.#parts.world.schedule(delayMsMin, `net ${from} misses ${to}`, port.owner, () => {
+    this.#parts.world.schedule(delayMsMin, `net ${from} loses ${to}`, port.owner, () => {
       if (this.#ports.get(from) === port) port.receiver?.unreachable(to)
     })
   }
@@ -336,7 +335,7 @@ export class SimTransport implements Transport {
 
   send(message: PeerMessage): void {
     const { from, to } = message.kind === 'core' ? message.message : message
-    assert(from === this.id, 'a member sends only as itself')
+    assert(from === this.id, 'a member sends only under its own ID')
     if (this.receiver !== null) this.#network.send(message, from, to)
   }
 
@@ -347,7 +346,7 @@ export class SimTransport implements Transport {
 
   sendSnapshot(to: NodeId, header: SnapshotHeader, next: () => Promise<Uint8Array | null>): Promise<void> {
     if (!this.peers.has(to) || this.receiver === null) {
-      return Promise.reject(new TransportError('unreachable', `there is no way to member ${to}`))
+      return Promise.reject(new TransportError('unreachable', `no connection to member ${to}`))
     }
     return this.#network.stream(this.id, header, next)
   }

@@ -159,7 +159,7 @@ export class Oracle implements Watcher {
     const { truth } = this.#consensus
     for (const { id, instance } of healthy) {
       const machine = instance?.machine ?? null
-      if (machine === null) throw new BrokenInvariant('healthy members run')
+      if (machine === null) throw new BrokenInvariant('healthy members are running')
       checkPrefix(id, machine.state, truth)
       if (machine.state.revision !== truth.revision) {
         throw new Finding(
@@ -171,7 +171,7 @@ export class Oracle implements Watcher {
     this.memberships.end()
     this.judge()
     if (!this.caughtUp(healthy))
-      throw new Finding('I22 reliable', 'a watcher was never told the last changes')
+      throw new Finding('I22 reliable', 'a watcher did not receive the last changes')
   }
 
   /** Events of the storage quota. */
@@ -231,7 +231,7 @@ export class Oracle implements Watcher {
 
   serving(member: number, instance: ProcessInstance): Serving {
     const { machine, store } = instance
-    assert(machine !== null && store !== null, 'who serves has something to serve')
+    assert(machine !== null && store !== null, 'a serving member has a state')
     checkPrefix(member, machine.state, this.#consensus.truth)
     return this.#clientPool.serving({ member, instance, machine, store })
   }

@@ -29,8 +29,8 @@ export class QuorumGuard {
 
   /**
    * Returns whether the cluster can lose the durable state of this member. A wrong state may be
-   * copied before it is detected, so many members may lose their state alone; their votes are still
-   * needed.
+   * copied before it is detected, so a loss of the state alone is allowed for several members;
+   * their votes are still needed.
    */
   canLose(id: number): boolean {
     const { configurations, changes, isSound, canVote } = this.#options

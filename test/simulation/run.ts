@@ -29,7 +29,7 @@ async function runOne({ job, ...asked }: Extract<Asked, { readonly kind: 'one' }
     console.log(report({ job, failed: outcome }))
     return 1
   }
-  console.log(`seed ${job.seed} fails with ${outcome.plan.length} actions; looking for fewer`)
+  console.log(`seed ${job.seed} fails with ${outcome.plan.length} actions; shrinking`)
   const shrunk = await shrink(job, outcome, shrinkMsMax)
   console.log(report(shrunk))
   return 1

@@ -16,10 +16,10 @@ export function unsettledMembership(
   membership: MembershipActions,
 ): readonly string[] {
   const found: string[] = []
-  if (!membership.settled) found.push('a change of the members is not answered')
+  if (!membership.settled) found.push('a membership change has no response')
   const { configuration } = memberships.decided
   if (configurations.length > 1 || configuration.votersOutgoing !== null)
-    found.push('a change is not decided')
+    found.push('a membership change is not committed')
   for (const { id, role, wantedRole } of configuration.members) {
     const comes = members.find((member) => member.id === id)?.recoverable === true
     if (comes && role === 'learner' && wantedRole === 'voter') found.push(`m${id} is not promoted`)

@@ -110,11 +110,7 @@ export function report({ job, failed }: { readonly job: SeedJob; readonly failed
     .slice(0, 8)
   return [
     ...['', 'The end of the trace:', ...lastLines],
-    ...[
-      '',
-      plan.length === 0 ? 'Nothing was done to anybody.' : 'What was done:',
-      ...plan.map(describeFault),
-    ],
+    ...['', plan.length === 0 ? 'Without any actions.' : 'Actions:', ...plan.map(describeFault)],
     ...['', message, ...trace, ''],
     `seed ${job.seed} failed; repeat it with: ${replayCommand(job)}`,
   ].join('\n')

@@ -52,16 +52,16 @@ void test(`a cluster survives each of ${seeds} seeds`, async () => {
     const [first] = failed
     if (first === undefined) return
     const shrunk = await shrink({ seed: first.seed }, first, shrinkMsMax)
-    assert.fail(`${report(shrunk)}\nwith all faultRates: ${replayCommand({ seed: first.seed })}`)
+    assert.fail(`${report(shrunk)}\nwith all faults: ${replayCommand({ seed: first.seed })}`)
   }
   await run(seedRange(1, seeds))
   console.log(`# ${times.table().replaceAll('\n', '\n# ')}`)
-  console.log(`# during the faultRates ${sum.answered} of ${sum.asked} calls were answered`)
-  // A run in which nothing happens proves nothing.
+  console.log(`# during the faults ${sum.answered} of ${sum.asked} calls were answered`)
+  // A run without events proves nothing.
   if (seeds < defaultSeeds) return
   for (const [what, count] of Object.entries(sum)) assert.ok(count > 0, `there were ${what}`)
   // If nearly no calls succeed, nearly nothing can go wrong.
-  assert.ok(sum.answered > answeredShareMin * sum.asked, 'clients get on in spite of the faultRates')
+  assert.ok(sum.answered > answeredShareMin * sum.asked, 'enough calls succeed despite the faults')
   const further = seedsOfSteps(seeds + 1)
   await run(() => (coverage.missing().length === 0 ? null : further()))
   assert.deepEqual(coverage.missing(), [], 'every fault and every crash step happens in some seed')
@@ -138,7 +138,7 @@ void test('a member that silently diverged is suspected, and an operator repairs
 void test('a disk that loses synced writes is detected with a small plan', async () => {
   const mistake = { disk: 'forgets-syncs' } as const
   const failed = await firstFailure(mistake)
-  assert.match(failed.message, /^I[2-6] |^I15 |^(member \d+ gave up: )?log /)
+  assert.match(failed.message, /^I[2-6] |^I15 |^(member \d+ failed: )?log /)
   // Without a time limit for slow machines: the search is the same, and it terminates.
   const { job, failed: smallest } = await shrink({ seed: failed.seed, ...mistake }, failed, Infinity)
   assert.ok(smallest.plan.length <= 3, `${smallest.plan.length} actions are left`)

@@ -58,14 +58,14 @@ export class SnapshotStreams {
     const stream: Stream = { from, to, broken: new Deferred(), hangs: false, window: 0 }
     for (const other of this.#streams) {
       if (other.from !== from || other.to !== to) continue
-      throw new TransportError('busy', `a snapshot to member ${to} is under way`)
+      throw new TransportError('busy', `a snapshot to member ${to} is already running`)
     }
     this.#streams.add(stream)
     try {
       await this.#send(stream, header, next)
     } catch (cause) {
       if (cause instanceof TransportError) throw cause
-      throw new TransportError('aborted', 'the snapshot was cut short', { cause })
+      throw new TransportError('aborted', 'the snapshot was truncated', { cause })
     } finally {
       this.#streams.delete(stream)
     }
@@ -119,8 +119,8 @@ export class SnapshotStreams {
         else {
           met('stream-hangs')
           stream.hangs = true
-          world.schedule(silentStreamMs, `net stream ${from}>${to} is given up`, null, () => {
-            reject(new Error('nothing moved for long'))
+          world.schedule(silentStreamMs, `net stream ${from}>${to} is closed`, null, () => {
+            reject(new Error('no progress within the time limit'))
           })
         }
       })

@@ -158,7 +158,7 @@ function nameOf({ id, members, joining }: NodeOptions): string {
   const known = [...members, ...(joining?.members ?? [])]
   return present(
     known.find((member) => member.id === id),
-    'a member knows who it is',
+    'a started member is in its configuration',
   ).name
 }
 

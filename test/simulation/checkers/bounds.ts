@@ -44,7 +44,7 @@ type Judged = {
 function checkBound({ mode, boundMs, atMs }: Proof, asked: Mode | null, of: Judged): void {
   if (boundMs === null) return
   if (mode === 'bounded' && asked?.kind === 'bounded' && boundMs > asked.boundMs) {
-    throw new Finding('I21 bound', `${boundMs} ms is beyond the bound: ${of.label()}`)
+    throw new Finding('I21 bound', `${boundMs} ms exceeds the bound: ${of.label()}`)
   }
   // On the clock of the member, which may be fast.
   const since = atMs - boundMs * slowest - roundingMs
@@ -52,7 +52,7 @@ function checkBound({ mode, boundMs, atMs }: Proof, asked: Mode | null, of: Judg
   if (of.holds(floor)) return
   throw new Finding(
     'I21 bound',
-    `${floor} was told ${atMs - since} ms before, and is not in what is at most ${boundMs} ms behind: ${of.label()}`,
+    `${floor} was acknowledged ${atMs - since} ms before, but is missing at a bound of ${boundMs} ms: ${of.label()}`,
   )
 }
 

@@ -75,8 +75,8 @@ export function corruptedKeys(history: History): ReadonlySet<string> {
 
 /**
  * I17: a call has at most one effect, an acknowledged one has it at the returned revision, and a
- * refused one has none. Effects are recognized by the token of each write. A member whose own state
- * silently diverged may retry once.
+ * refused one has no effect. Effects are recognized by the token of each write. A member whose own
+ * state silently diverged may retry once.
  *
  * @throws Finding
  */

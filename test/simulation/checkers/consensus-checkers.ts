@@ -131,5 +131,5 @@ function checkStorage({ index }: Entry, { storage, revision }: Truth, reference:
     JSON.stringify(one),
   )
   if (right !== found)
-    throw new Finding('storage rules', `behind index ${index} there is ${found}, not ${right}`)
+    throw new Finding('storage rules', `after index ${index} the state is ${found}, not ${right}`)
 }

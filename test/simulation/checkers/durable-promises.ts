@@ -31,7 +31,7 @@ export class DurablePromises {
         if (hardState.term === message.term && hardState.vote !== message.from) {
           throw new Finding(
             'I6 vote',
-            `${message.from} asks for votes in ${message.term} without its own on disk`,
+            `${message.from} requests votes in ${message.term} without its own on disk`,
           )
         }
         // It may have waited long for its disk: in a later term, or with a leader of this one, that
@@ -104,6 +104,6 @@ export class DurablePromises {
       .some(({ configuration: { voters, votersOutgoing } }) =>
         [...voters, ...(votersOutgoing ?? [])].some((voter) => voter === member),
       )
-    if (!isVoter) throw new Finding(claim, `${member} in ${term} is no voter`)
+    if (!isVoter) throw new Finding(claim, `${member} in ${term} is not a voter`)
   }
 }

@@ -7,7 +7,7 @@ import type { ConfigurationEntry, Placed } from './shadow-log.ts'
 export const membershipEvents = [
   ...(['member-promoted', 'member-replaced', 'member-removed', 'member-demoted', 'member-moved'] as const),
   ...(['joint-configuration', 'leader-removed-itself', 'joined-leads'] as const),
-  ...(['removed-by-own-log', 'removed-by-hearsay'] as const),
+  ...(['removed-by-own-log', 'removed-by-peers'] as const),
 ] as const
 
 export type MembershipEvent = (typeof membershipEvents)[number]
@@ -98,7 +98,7 @@ export class Memberships {
    * @throws Finding
    */
   left(member: number, index: number, knows: boolean): void {
-    this.#met.add(knows ? 'removed-by-own-log' : 'removed-by-hearsay')
+    this.#met.add(knows ? 'removed-by-own-log' : 'removed-by-peers')
     // A leader knows what is committed before it reports it.
     if (index > this.#committedIndex) this.#left.push({ member, index })
     else this.#checkGone(member, index)
@@ -110,7 +110,10 @@ export class Memberships {
 
   #checkGone(member: number, index: number): void {
     if ((this.#gone.get(member) ?? Infinity) <= index) return
-    throw new Finding('I8 believes', `${member} believes that entry ${index} or one before removed it`)
+    throw new Finding(
+      'I8 reported removal',
+      `${member} reports that entry ${index} or an earlier one removed it`,
+    )
   }
 
   #decide({ index, term, configuration }: ConfigurationEntry): void {

@@ -45,7 +45,7 @@ function checkOne(pages: readonly Call[], truth: Truth): void {
     const isRight = answer.remaining === null ? true : answer.remaining === left
     if (!isRight || (!answer.more && left !== 0)) {
       const stated = answer.more ? `${answer.remaining}` : 'none'
-      throw new Finding('I19 pages', `${left} objects are left, ${stated} it says: ${labelOf(call)}`)
+      throw new Finding('I19 pages', `${left} objects are left, but ${stated} stated: ${labelOf(call)}`)
     }
     const shownSoFar = answer.more ? null : listDifference(objects, truth, { range: request.range, revision })
     const isPrefix = objects.every(({ revision: of }, at) => whole[at]?.revision === of)

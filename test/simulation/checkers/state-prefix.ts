@@ -15,7 +15,7 @@ export function checkRevision(member: number, state: MachineState, truth: Truth)
   if (due === revision) return
   throw new Finding(
     'I12 revisions',
-    `member ${member} is at ${revision} behind index ${appliedIndex}, not ${due}`,
+    `member ${member} is at ${revision} after index ${appliedIndex}, not ${due}`,
   )
 }
 
@@ -33,7 +33,7 @@ export function checkPrefix(member: number, state: MachineState, truth: Truth): 
     const wanted = due[at++]
     if (wanted?.key !== version.key || wanted.revision !== version.revision) {
       const there = `${version.key} of ${version.revision} instead of ${wanted?.key} of ${wanted?.revision}`
-      throw new Finding('I11 prefix', `member ${member} behind index ${state.appliedIndex} has ${there}`)
+      throw new Finding('I11 prefix', `member ${member} after index ${state.appliedIndex} has ${there}`)
     }
     if (observedObject(docOf(version.bytes)).text !== truth.shown(wanted).text) {
       throw new Finding('I14 content', `member ${member} has another ${version.key} of ${version.revision}`)
@@ -42,7 +42,7 @@ export function checkPrefix(member: number, state: MachineState, truth: Truth): 
   if (at < due.length) {
     throw new Finding(
       'I11 prefix',
-      `member ${member} behind index ${state.appliedIndex} has no ${due[at]?.key}`,
+      `member ${member} after index ${state.appliedIndex} has no ${due[at]?.key}`,
     )
   }
 }

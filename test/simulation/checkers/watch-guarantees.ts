@@ -146,12 +146,12 @@ export function checkInitialState(history: History, truth: Truth): void {
     if (isLinearizable(watch.mode) && watch.start.marked && begin.revision < acknowledged) {
       throw new Finding(
         'I22 state',
-        `of ${begin.revision}, ${acknowledged} was told before, on ${describe(watch)}`,
+        `of ${begin.revision}, ${acknowledged} was acknowledged before, on ${describe(watch)}`,
       )
     }
     const stated = watch.proof?.revision ?? begin.revision
     if (watch.start.marked && stated !== begin.revision) {
-      throw new Finding('I22 state', `of ${begin.revision}, said to be of ${stated}, on ${describe(watch)}`)
+      throw new Finding('I22 state', `of ${begin.revision}, stated as ${stated}, on ${describe(watch)}`)
     }
   }
 }

@@ -141,7 +141,7 @@ export class ClientPool {
   #again(client: Client, random: SeededRandom): void {
     const { world } = this.#options
     const meanMs = this.#plan.callEveryMs * this.#clients.length
-    // Sometimes in a burst: calls of one client in immediate succession.
+    // Sometimes in a burst: calls of one client without a delay.
     const delayMs = random.chance(0.2) ? 0 : (random.below(1000) / 500) * meanMs
     world.schedule(delayMs, 'client', null, () => {
       if (!this.#active) return

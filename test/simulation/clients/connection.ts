@@ -52,7 +52,7 @@ export function ask<T>(
         (cause: unknown) => answer({ kind: 'threw', cause: apiErrorOf(cause) }),
       )
     })
-    world.schedule(timeoutMs + patienceMs, 'gives up', patience, () => {
+    world.schedule(timeoutMs + patienceMs, 'client timeout', patience, () => {
       aborted.abort()
       end({ kind: 'lost' })
     })

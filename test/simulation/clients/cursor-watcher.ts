@@ -83,7 +83,7 @@ export class CursorWatcher {
     this.#reading = true
     // A process that crashes during a disk read never answers.
     const given = new Promise<null>((resolve) => {
-      this.#options.world.schedule(5_000, 'cursor gives up', null, () => resolve(null))
+      this.#options.world.schedule(5_000, 'cursor times out', null, () => resolve(null))
     })
     Promise.race([answer, given]).then(
       (events) => {

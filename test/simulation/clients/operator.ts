@@ -29,8 +29,8 @@ const againMs = 150
 const lateMsMax = 8_000
 
 /**
- * The operator, who changes the members: sends a request to any of them and retries elsewhere until
- * one responds.
+ * Changes the members as an operator would: sends a request to any of them and retries elsewhere
+ * until one responds.
  */
 export class Operator {
   readonly #options: OperatorOptions

@@ -169,7 +169,7 @@ export class Watcher {
   /** The client's side, a little later. */
   #send(connection: Connection, bytes: Uint8Array | null): void {
     if (bytes?.length === 0) return
-    this.#options.world.schedule(connection.latencyMs, 'is told', null, () => {
+    this.#options.world.schedule(connection.latencyMs, 'watch response', null, () => {
       if (connection !== this.#connection || connection.ended) return
       if (bytes === null || !connection.served.owner.alive) connection.ended = true
       else

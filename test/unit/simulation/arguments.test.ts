@@ -44,18 +44,18 @@ void test('the command printed for a shrunk failure parses to the same reduction
 })
 
 const senseless: readonly (readonly [string, RegExp])[] = [
-  ['--seeds 5..1', /--seeds 5\.\.1 holds no seed/],
+  ['--seeds 5..1', /--seeds 5\.\.1 contains no seed/],
   ['--seeds 1..', /--seeds is a whole number, not ""/],
   ['--seeds 1..2..3', /--seeds is a range such as 1\.\.100/],
   ['--seeds 1..9 --jobs 0', /--jobs 0 would run nothing/],
   ['--seeds 1..9 --jobs 1000000', /--jobs is a whole number up to 256/],
   ['--seeds 1..9 --trace', /--trace is for one seed/],
   ['--seeds 1..9 --seed 4', /--seed is for one seed/],
-  ['--seed 7 --jobs 2', /--jobs goes with --seeds/],
+  ['--seed 7 --jobs 2', /--jobs requires --seeds/],
   ['--seed 1e3', /--seed is a whole number, not "1e3"/],
   ['--seed 99999999999999999999', /--seed is a whole number/],
   ['--actions 1,,2', /each of --actions is a whole number, not ""/],
-  ['--quiet thunder', /--quiet knows .*loss.*, not "thunder"/],
+  ['--quiet thunder', /--quiet accepts .*loss.*, not "thunder"/],
   ['--faults-ms soon', /--faults-ms is a whole number/],
 ]
 

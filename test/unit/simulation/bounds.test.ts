@@ -56,13 +56,13 @@ for (const [name, read] of Object.entries(readers)) {
   void test(`${name}: a read is at most as stale as its answer states`, () => {
     judged({ atMs: 1050 })()
     judged({ atMs: 1500, revision: 2 })()
-    finds(/^I21 bound: 2 was told .* ms before/, judged({ atMs: 1500 }))
-    finds(/^I21 bound: 2 was told/, judged({ atMs: 1500, mode: 'any' }))
+    finds(/^I21 bound: 2 was acknowledged .* ms before/, judged({ atMs: 1500 }))
+    finds(/^I21 bound: 2 was acknowledged/, judged({ atMs: 1500, mode: 'any' }))
     judged({ atMs: 1500, mode: 'any', boundMs: null })()
     judged({ atMs: 1500, mode: 'any', boundMs: 600 })()
   })
 
   void test(`${name}: the bound of a read is not larger than requested`, () => {
-    finds(/^I21 bound: 101 ms is beyond the bound/, judged({ atMs: 1050, boundMs: 101 }))
+    finds(/^I21 bound: 101 ms exceeds the bound/, judged({ atMs: 1050, boundMs: 101 }))
   })
 }

@@ -90,12 +90,12 @@ void test('I8: a member that considers itself removed has been removed', () => {
   }
   observedAt(1)
   observedAt(2).end()
-  finds(/^I8 believes/, () => observedAt(0))
+  finds(/^I8 reported removal/, () => observedAt(0))
   const early = new Memberships(three)
   // Known to any leader before it reports it.
   early.left(2, 1, true)
-  finds(/^I8 believes/, () => early.committed(change(1, two)))
-  finds(/^I8 believes/, () => {
+  finds(/^I8 reported removal/, () => early.committed(change(1, two)))
+  finds(/^I8 reported removal/, () => {
     const never = new Memberships(three)
     never.left(3, 1, false)
     never.end()

@@ -159,7 +159,7 @@ void test('the initial state is the whole state of one revision, and a most rece
     const older = newHistory()
     older.history.observe(5)
     older.watch({ start, mode: { kind }, events: [...state(older), bookmark(4, true)] })
-    finds(/^I22 state: of 4, 5 was told before/, () => checkInitialState(older.history, older.truth))
+    finds(/^I22 state: of 4, 5 was acknowledged before/, () => checkInitialState(older.history, older.truth))
   }
   for (const revision of [4, 5]) {
     const stated = newHistory()
@@ -167,7 +167,7 @@ void test('the initial state is the whole state of one revision, and a most rece
     stated.watch({ start, proof, events: [...state(stated), bookmark(4, true)] })
     const check = (): void => checkInitialState(stated.history, stated.truth)
     if (revision === 4) check()
-    else finds(/^I22 state: of 4, said to be of 5/, check)
+    else finds(/^I22 state: of 4, stated as 5/, check)
   }
   for (const marked of [true, false]) {
     const partial = newHistory()
