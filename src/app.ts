@@ -14,6 +14,7 @@ import { memberKeys } from './pki/member-keys.ts'
 import { registerLogMetrics } from './metrics/log-metrics.ts'
 import { watchHealth } from './health/member-health.ts'
 import { MemberChanges } from './membership/member-changes.ts'
+import { WatchMetrics } from './metrics/watch-metrics.ts'
 import { registerClusterMetrics } from './metrics/cluster-metrics.ts'
 import { openDataDirectory } from './app/open-data-directory.ts'
 import { ownIdentity } from './membership/own-identity.ts'
@@ -100,7 +101,14 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
   const access = accessOf(site.config, names)
-  const { served, registry, controllers } = startRegistry(site, { store, machine, consensus, access })
+  const watches = new WatchMetrics({ clock, store })
+  const { served, registry, controllers } = startRegistry(site, {
+    store,
+    machine,
+    consensus,
+    access,
+    watches,
+  })
   const caughtUp = new CaughtUp({ consensus, clock })
   caughtUp.start()
   closing.add(() => caughtUp.close())
@@ -116,6 +124,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   threads.register(metrics)
   registerClusterMetrics(metrics, { consensus, node, store, machine, watch })
   controllers.register(metrics)
+  watches.register(metrics)
   const url = await serve(site, {
     ...{ store, machine, consensus, registry, served, health, caughtUp, metrics, keys, access, audit },
     watch,
@@ -156,6 +165,7 @@ type RegistryOptions = {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly access: Access
+  readonly watches: WatchMetrics
 }
 
 /**
@@ -164,7 +174,7 @@ type RegistryOptions = {
  */
 function startRegistry(
   { clock, random, log, names, closing, config }: MemberContext,
-  { store, machine, consensus, access }: RegistryOptions,
+  { store, machine, consensus, access, watches }: RegistryOptions,
 ): { readonly served: Catalog; readonly registry: Registry; readonly controllers: Controllers } {
   const catalog = new Catalog(definitionsFor(names))
   const served = catalog.narrowed(servedKinds(catalog.builtIn(), config['runtime-config']))
@@ -187,6 +197,7 @@ function startRegistry(
   })
   const registry = registryOf({
     ...{ store, clock, random, names, catalog, admission, membership, switches, reviewers },
+    observeWatch: (kind) => watches.begin(kind),
     definitionsApplied: () => custom.takenIn(),
   })
   const controllers = new Controllers({

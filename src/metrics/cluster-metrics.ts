@@ -120,7 +120,7 @@ function registerScrub(register: MetricsRegistry, counters: Readonly<ScrubCounte
   count('findings', 'Scrubs that found damage.', () => counters.findings)
 }
 
-/** One series per resource in use. */
+/** One series per resource in use, at most `resourceSeriesMax`; the largest are kept. */
 function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectStore, 'storage'>): void {
   new Gauge({
     name: 'orch_storage_resource_bytes',
@@ -129,7 +129,23 @@ function registerUsageByResource(register: MetricsRegistry, store: Pick<ObjectSt
     registers: [register],
     collect() {
       this.reset()
-      for (const { resource, bytes } of store.storage.largest(Infinity)) this.set({ resource }, bytes)
+      for (const { resource, bytes } of store.storage.largest(resourceSeriesMax))
+        this.set({ resource }, bytes)
+    },
+  })
+  new Gauge({
+    name: 'apiserver_storage_objects',
+    help: 'Number of stored objects, by resource.',
+    labelNames: ['resource'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const { resource, objects } of store.storage.largest(resourceSeriesMax)) {
+        this.set({ resource }, objects)
+      }
     },
   })
 }
+
+/** Kinds that users define come and go, but their number is not limited. */
+const resourceSeriesMax = 1000

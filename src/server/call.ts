@@ -34,6 +34,8 @@ export class Call implements RequestContext, Credentials {
   upload: Upload | null = null
   /** Estimated memory of its parsed body, once received; 0: no body. */
   bodyMemoryBytes = 0
+  /** Bytes of the body of the response that were handed to the connection. */
+  sentBytes = 0
   /** Accounts for bytes that the client has not read; null: nothing does. */
   outgoing: OutgoingBytes | null = null
   /** Ends a watch in progress whose client does not read. */

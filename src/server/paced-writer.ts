@@ -33,6 +33,7 @@ export class PacedWriter {
   /** @returns false: nothing more may be written before `taken` resolves */
   write(bytes: Uint8Array): boolean {
     this.#rest = bytes
+    this.#call.sentBytes += bytes.byteLength
     return this.#push()
   }
 

@@ -22,6 +22,7 @@ import { Places, flowControl } from './plugins/flow-control.ts'
 import { beginCalls } from './plugins/request-id.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import type { InFlightCounts } from './request-metrics.ts'
+import { registerBuildInfo } from '../metrics/build-info-metric.ts'
 import { revokeUnrecognized } from './revoke-unrecognized.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { discoveryRoutes } from './routes/discovery.ts'
@@ -33,7 +34,7 @@ import { resourceMethods, resourceRoutes } from './routes/resources.ts'
 import { settingsRoutes } from './routes/settings.ts'
 import { snapshotRoute } from './routes/snapshot.ts'
 import { rootRoutes } from './routes/root.ts'
-import { versionRoutes } from './routes/version.ts'
+import { versionDocument, versionRoutes } from './routes/version.ts'
 import type { ServerLimits } from './server-limits.ts'
 import type { TlsFiles } from './tls-policy.ts'
 import { answerError } from './error-reply.ts'
@@ -45,6 +46,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   const series = new KindSeries(served)
   const outgoing = outgoingBytes(limits)
   const metrics = new RequestMetrics(parts.metrics, series, () => countsOf(places, outgoing))
+  registerBuildInfo(parts.metrics, versionDocument(parts.version))
   const inFlight = new InFlight(clock, metrics, outgoing)
   const listener = new Listener(parts)
   const discovery = new Discovery(served, parts.names)
@@ -86,7 +88,7 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   healthRoutes(app, parts)
 
   await app.register(async (scope: App) => {
-    flowControl(scope, places, limits)
+    flowControl(scope, places, limits, metrics)
     deadline(scope)
     versionRoutes(scope, parts.version)
     metricsRoutes(scope, parts.metrics)

@@ -53,7 +53,10 @@ export function sendBytes(
   else if (!('stream' in reply) && headers['connection'] === 'close' && !reply.req.complete) {
     endWhenRead(reply, bytes)
   } else if (call !== null && bytes.byteLength > CHUNK_BYTES) void sendPaced(reply, call, bytes)
-  else reply.end(bytes)
+  else {
+    if (call !== null) call.sentBytes += bytes.byteLength
+    reply.end(bytes)
+  }
 }
 
 export function sendText(

@@ -25,6 +25,7 @@ import { quarantinedError } from './quarantine.ts'
 import type { Revision } from './revision.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import type { StoreMachine } from './store-machine.ts'
+import { ApplyTimes } from './watch/apply-times.ts'
 import { WatchHub } from './watch/hub.ts'
 
 export type StoreOptions = {
@@ -39,6 +40,7 @@ export class Store implements ObjectStore {
   readonly #options: StoreOptions
   readonly #hub: WatchHub
   readonly #waiters: RevisionWaiters
+  readonly #applyTimes: ApplyTimes
   readonly #unsubscribe: readonly (() => void)[]
   readonly reads: StoreReads
 
@@ -47,9 +49,12 @@ export class Store implements ObjectStore {
     const { machine, clock, limits, consensus } = options
     this.reads = readsOf(consensus.reads)
     this.#hub = new WatchHub({ machine, clock, limits })
+    this.#applyTimes = new ApplyTimes(clock)
+    this.#applyTimes.applied(machine.lastState.revision)
     this.#waiters = new RevisionWaiters({ clock, waitersMax: limits.waitersMax })
     this.#unsubscribe = [
       machine.onApplied(() => {
+        this.#applyTimes.applied(machine.state.revision)
         this.#waiters.reached(machine.state.revision)
         this.#hub.applied()
         this.#tellOfLeases()
@@ -82,6 +87,16 @@ export class Store implements ObjectStore {
       largest: (count) => usage.largest(count),
       largestPlaces: () => usage.largestPlaces(),
     }
+  }
+
+  /** Newest applied revision. */
+  get revision(): Revision {
+    return this.#options.machine.lastState.revision
+  }
+
+  /** See `ApplyTimes.of`. */
+  appliedMs(of: Revision): number | null {
+    return this.#applyTimes.of(of)
   }
 
   get openWatches(): number {

@@ -219,7 +219,7 @@ test('metrics count responses by verb, resource and code', async (t) => {
   const { body } = await get('/metrics')
   assert.match(
     body,
-    /apiserver_request_total\{verb="get",group="",version="v1",resource="configmaps",subresource="",code="200"\} 1/,
+    /apiserver_request_total\{verb="GET",dry_run="",group="",version="v1",resource="configmaps",subresource="",scope="resource",component="apiserver",code="200"\} 1/,
   )
   assert.ok(body.includes('apiserver_request_duration_seconds_bucket'))
   assert.ok(!body.includes('made-up'))

@@ -97,6 +97,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
     'src/health',
     'src/config',
     'src/audit',
+    'src/metrics',
   ],
   // Builds a member from all of these; nothing but the entry points imports it.
   'src/app': [

@@ -12,6 +12,7 @@ import type { EventFrames } from '../representations/event-frames.ts'
 import type { ByteBudget } from '../shared/byte-budget.ts'
 import type { KeyedMutex } from '../shared/keyed-mutex.ts'
 import type { KindWatches } from '../kinds/kind-watches.ts'
+import type { WatchedKind, WatchObserver } from '../shared/watch-observer.ts'
 import type { RegistryLimits } from '../shared/registry-limits.ts'
 import type { MembershipChanges } from '../shared/membership-changes.ts'
 import type { RegistrySwitches } from './switches.ts'
@@ -38,6 +39,8 @@ export type VerbDependencies = {
   readonly writers: KeyedMutex
   readonly byteBudget: ByteBudget
   readonly kindWatches: KindWatches
+  /** Begins to measure a watch. Unset: nothing does. */
+  readonly observeWatch?: (kind: WatchedKind) => WatchObserver
   /** Unset: this server cannot change the membership. */
   readonly membership?: MembershipChanges
   /** Unset: this server cannot evaluate reviews. */

@@ -11,6 +11,7 @@ import type { EventType } from '../representations/event-frames.ts'
 import type { Framing } from '../representations/framing.ts'
 import type { RegistryLimits } from '../shared/registry-limits.ts'
 import { YieldBudget, yieldToEventLoop } from '../shared/yield-budget.ts'
+import type { WatchObserver } from '../shared/watch-observer.ts'
 import type { Selection } from './selection.ts'
 import { readErrorOf } from '../shared/store-error-mapping.ts'
 
@@ -29,6 +30,8 @@ export type ObjectWatchOptions = {
   /** Annotation of the bookmark that closes the initial events; null: no such bookmark. */
   readonly initialEnd: string | null
   readonly timeoutMs: number
+  /** null: nothing measures it. */
+  readonly observer: WatchObserver | null
   /**
    * Calls `end` when the kind of the watch is gone. @returns to be called when the watch has ended
    * for any reason
@@ -55,6 +58,9 @@ export class ObjectWatch implements WatchStream {
   #ending = false
   #closed = false
   readonly #leave: () => void
+  /** Events of the piece that the connection is taking, and the first change among them. */
+  #taking = 0
+  #firstTaking: Revision | null = null
   #failure: ApiError | null = null
   #wake: (() => void) | null = null
 
@@ -74,7 +80,9 @@ export class ObjectWatch implements WatchStream {
     if (cursor === null) this.#openLater(revision(parts.after))
   }
 
+  /** The connection asks for more once it has taken the last piece. */
   next(): Uint8Array | null | Promise<Uint8Array | null> {
+    this.#noteTaken(this.#firstTaking)
     if (this.#closed) return null
     if (this.#failure !== null) return this.fail(this.#failure)
     if (this.#initial !== null) return this.#initialPiece(this.#initial)
@@ -97,6 +105,7 @@ export class ObjectWatch implements WatchStream {
   }
 
   close(): void {
+    this.#noteTaken(null)
     this.#closed = true
     this.#end.cancel()
     this.#bookmark?.cancel()
@@ -110,6 +119,12 @@ export class ObjectWatch implements WatchStream {
   fail(error: ApiError): Uint8Array {
     this.close()
     return this.#parts.framing.error(error)
+  }
+
+  #noteTaken(first: Revision | null): void {
+    if (this.#taking > 0) this.#parts.observer?.sent(this.#taking, first)
+    this.#taking = 0
+    this.#firstTaking = null
   }
 
   /** Reads events until some of them match this watch, or no events are left. */
@@ -158,7 +173,11 @@ export class ObjectWatch implements WatchStream {
       if (selection.reads || framing.reads)
         turn.charge(event.object.bytes.byteLength + (event.previous?.bytes.byteLength ?? 0))
       const type = this.#typeOf(event)
-      if (type !== null) piece.add(framing.frame(event, type))
+      if (type !== null) {
+        piece.add(framing.frame(event, type))
+        this.#firstTaking ??= event.revision
+        this.#taking++
+      }
     }
     if (this.#pendingAt >= this.#pending.length) this.#pending = []
     return turn.isSpent ? this.#afterTurn(piece.bytes()) : piece.bytes()
@@ -200,12 +219,16 @@ export class ObjectWatch implements WatchStream {
       const { done, value } = initial.next()
       if (done === true) {
         this.#initial = null
-        if (initialEnd !== null) piece.add(framing.bookmark(after, initialEnd))
+        if (initialEnd !== null) {
+          piece.add(framing.bookmark(after, initialEnd))
+          this.#taking++
+        }
         if (piece.empty) return this.#pull()
         break
       }
       if (framing.reads) turn.charge(value.bytes.byteLength)
       for (const part of framing.initial(value)) piece.add(part)
+      this.#taking++
     }
     return piece.bytes()
   }
@@ -223,6 +246,7 @@ export class ObjectWatch implements WatchStream {
     if (!this.#bookmarkDue && !ends) return nothing
     const bookmark = bookmarks && cursor !== null ? framing.bookmark(cursor.revision, null) : nothing
     this.#bookmarkDue = false
+    if (bookmark.length > 0) this.#taking++
     if (ends) this.close()
     else this.#scheduleBookmark()
     return this.#closed && bookmark.length === 0 ? null : bookmark

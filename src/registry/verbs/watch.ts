@@ -47,6 +47,7 @@ export async function watch(parts: VerbDependencies, request: VerbRequest): Prom
     bookmarks: options.bookmarks,
     initialEnd: options.initialEventsEnd ? `${parts.names.domain}/${INITIAL_EVENTS_END}` : null,
     timeoutMs,
+    observer: parts.observeWatch?.(definition) ?? null,
     until: (end) => parts.kindWatches.add(definition, end),
   })
   return { kind: 'watch', stream }

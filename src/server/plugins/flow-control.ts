@@ -1,3 +1,4 @@
+import type { ApiError } from '../../api/errors/api-error.ts'
 import { tooManyRequests } from '../../api/errors/standard-errors.ts'
 import { limits as constants } from '../../config/limits.ts'
 import { BodyMemory, bodyMemoryBytes, bodyMemoryBytesMin } from '../body-memory.ts'
@@ -7,6 +8,7 @@ import type { App, Request } from '../fastify-types.ts'
 import { Upload } from '../upload.ts'
 import { UserBudget } from '../user-budget.ts'
 import { hasBody, wasAbandoned } from './bodies.ts'
+import type { RequestMetrics } from '../request-metrics.ts'
 import type { ServerLimits } from '../server-limits.ts'
 
 /**
@@ -88,7 +90,21 @@ function sharedPlaces(max: number, share: number): UserBudget {
  * are idle for most of their life, so they are counted separately; so are uploads: a request takes
  * its slot when its body has arrived.
  */
-export function flowControl(app: App, places: Places, limits: ServerLimits): void {
+export function flowControl(
+  app: App,
+  places: Places,
+  limits: ServerLimits,
+  metrics: Pick<RequestMetrics, 'watching' | 'dropped'>,
+): void {
+  const take = (call: Call, kind: Kind): boolean => {
+    if (!places.take(call, kind)) return false
+    if (kind === 'watching') call.hold(metrics.watching(call))
+    return true
+  }
+  const drop = (kind: Kind): ApiError => {
+    metrics.dropped(kind === 'writing' ? 'mutating' : 'readOnly')
+    return tooManyRequests(RETRY_AFTER_SECONDS)
+  }
   app.addHook('onRequest', (request, reply, done) => {
     const call = callOf(request)
     // The call may have ended during authentication: what it acquires now would never be released.
@@ -99,8 +115,8 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
     const kind = kindOf(request.method, call.info.action.verb)
     if (!BODIES_UNREAD.has(request.method) && hasBody(request.raw)) {
       call.upload = places.beginUpload(call, saidBytes(request, limits), limits.uploadGraceMs)
-      done(call.upload === null ? tooManyRequests(RETRY_AFTER_SECONDS) : undefined)
-    } else done(places.take(call, kind) ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
+      done(call.upload === null ? drop(kind) : undefined)
+    } else done(take(call, kind) ? undefined : drop(kind))
   })
 
   app.addHook('preParsing', (request, _reply, payload, done) => {
@@ -126,12 +142,11 @@ export function flowControl(app: App, places: Places, limits: ServerLimits): voi
     call.upload = null
     upload.end()
     const body = Buffer.isBuffer(request.body) ? request.body : NO_BODY
-    const isRoom =
-      upload.charge.growTo(bodyMemoryBytesMin(body)) &&
-      places.take(call, kindOf(request.method, call.info.action.verb))
+    const kind = kindOf(request.method, call.info.action.verb)
+    const isRoom = upload.charge.growTo(bodyMemoryBytesMin(body)) && take(call, kind)
     call.bodyMemoryBytes = isRoom ? bodyMemoryBytes(body, request.raw.headers['content-type'] ?? '') : 0
     const isTaken = isRoom && upload.charge.growTo(call.bodyMemoryBytes)
-    done(isTaken ? undefined : tooManyRequests(RETRY_AFTER_SECONDS))
+    done(isTaken ? undefined : drop(kind))
   })
 }
 

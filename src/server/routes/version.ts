@@ -7,7 +7,19 @@ import type { BuildInfo } from '../../build-info.ts'
  * @source spec 9.8; apimachinery `pkg/version`
  */
 export function versionRoutes(app: App, version: BuildInfo): void {
-  const bytes = jsonBytes({
+  const bytes = jsonBytes(versionDocument(version))
+  for (const url of ['/version', '/version/']) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      handler: (request, reply) => sendJson(request, reply, bytes),
+    })
+  }
+}
+
+/** Returns the content of `/version`. */
+export function versionDocument(version: BuildInfo) {
+  return {
     major: '1',
     minor: '24',
     gitVersion: `v1.24.0+orch-${version.program}`,
@@ -18,12 +30,5 @@ export function versionRoutes(app: App, version: BuildInfo): void {
     goVersion: version.runtime,
     compiler: 'node',
     platform: version.platform,
-  })
-  for (const url of ['/version', '/version/']) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url,
-      handler: (request, reply) => sendJson(request, reply, bytes),
-    })
   }
 }

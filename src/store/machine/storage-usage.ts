@@ -15,6 +15,8 @@ export class StorageUsage {
   #bytes = 0
   /** By the key prefix before the name; bounded by the objects and events in history. */
   readonly #byPlace = new Map<string, Amount>()
+  /** The same by resource, so that a scrape costs nothing per namespace. */
+  readonly #byResource = new Map<string, Amount>()
   /** Cached, as every refusal needs them and refusals come in bursts; null: outdated. */
   #largestPlaces: readonly PlaceUsage[] | null = null
   #resources: readonly ResourceUsage[] | null = null
@@ -36,22 +38,11 @@ export class StorageUsage {
 
   /** Returns the largest resources, at most `count`, in descending order. */
   largest(count: number): readonly ResourceUsage[] {
-    this.#resources ??= this.#sumsOfResources()
+    this.#resources ??= descending(this.#byResource).map(([name, amount]) => ({
+      resource: spelled(name),
+      ...amount,
+    }))
     return this.#resources.slice(0, count)
-  }
-
-  #sumsOfResources(): readonly ResourceUsage[] {
-    const byResource = new Map<string, Amount>()
-    for (const [place, { bytes, objects }] of this.#byPlace) {
-      const name = place.slice(0, place.lastIndexOf('/'))
-      const sum = byResource.get(name)
-      if (sum === undefined) byResource.set(name, { bytes, objects })
-      else {
-        sum.bytes += bytes
-        sum.objects += objects
-      }
-    }
-    return top(byResource, Infinity).map(([name, amount]) => ({ resource: spelled(name), ...amount }))
   }
 
   /** Returns the ten largest namespaces of resources, in descending order. */
@@ -70,15 +61,26 @@ export class StorageUsage {
     this.#largestPlaces = null
     this.#resources = null
     const place = key.slice(0, key.lastIndexOf('/'))
-    const known = this.#byPlace.get(place)
-    if (known === undefined) {
-      this.#byPlace.set(place, { bytes, objects })
-      return
-    }
-    known.bytes += bytes
-    known.objects += objects
-    if (known.bytes === 0) this.#byPlace.delete(place)
+    addTo(this.#byPlace, place, bytes, objects)
+    addTo(this.#byResource, place.slice(0, place.lastIndexOf('/')), bytes, objects)
   }
+}
+
+/** Adds to the amount of `name`, which is forgotten once nothing of it is left. */
+function addTo(amounts: Map<string, Amount>, name: string, bytes: number, objects: number): void {
+  const known = amounts.get(name)
+  if (known === undefined) {
+    amounts.set(name, { bytes, objects })
+    return
+  }
+  known.bytes += bytes
+  known.objects += objects
+  if (known.bytes === 0) amounts.delete(name)
+}
+
+/** Ties are ordered by name. */
+function descending(amounts: ReadonlyMap<string, Amount>): readonly [string, Amount][] {
+  return [...amounts].sort(([a, one], [b, other]) => other.bytes - one.bytes || (a < b ? -1 : 1))
 }
 
 type Amount = { bytes: number; objects: number }

@@ -1,0 +1,83 @@
+import { Histogram } from 'prom-client'
+import type { Registry } from 'prom-client'
+
+/** The observations of one series of a `BucketHistogram`. */
+export class BucketCounts {
+  readonly bounds: readonly number[]
+  /** Observations within each bound, and above all of them. */
+  readonly counts: Float64Array
+  sum = 0
+
+  /** @param bounds ascending upper bounds */
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds
+    this.counts = new Float64Array(bounds.length + 1)
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this
+    let bucket = 0
+    while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket++
+    counts[bucket] = (counts[bucket] ?? 0) + 1
+    this.sum += value
+  }
+}
+
+export type BucketSeries<Label extends string> = {
+  readonly labels: Readonly<Record<Label, string>>
+  readonly counts: BucketCounts
+}
+
+type Shape<Label extends string> = {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly Label[]
+  readonly buckets: readonly number[]
+}
+
+type Collected<Label extends string> = Awaited<ReturnType<Histogram<Label>['get']>>
+
+/**
+ * A histogram whose series are kept by its owner: an observation is an addition to an array. An
+ * ordinary one hashes all labels for each observation, which costs a tenth of a get.
+ */
+export class BucketHistogram<Label extends string> extends Histogram<Label> {
+  readonly #name: string
+  /** Name and type, for the registry. */
+  readonly #empty: Histogram<Label>
+  readonly #series: () => Iterable<BucketSeries<Label>>
+
+  /** @param series is called on each scrape; series without observations are left out */
+  constructor(register: Registry, shape: Shape<Label>, series: () => Iterable<BucketSeries<Label>>) {
+    const mutable = { ...shape, labelNames: [...shape.labelNames], buckets: [...shape.buckets] }
+    super({ ...mutable, registers: [register] })
+    this.#name = shape.name
+    this.#empty = new Histogram<Label>({ ...mutable, registers: [] })
+    this.#series = series
+  }
+
+  override async get(): Promise<Collected<Label>> {
+    const values: Collected<Label>['values'] = []
+    for (const series of this.#series()) this.#collect(values, series)
+    return { ...(await this.#empty.get()), values }
+  }
+
+  /** Called by the registry. */
+  getForPromString(): Promise<Collected<Label>> {
+    return this.get()
+  }
+
+  #collect(values: Collected<Label>['values'], { labels, counts }: BucketSeries<Label>): void {
+    let count = 0
+    const buckets = [...counts.bounds, '+Inf'].map((le, place) => {
+      count += counts.counts[place] ?? 0
+      return { metricName: `${this.#name}_bucket`, labels: { ...labels, le }, value: count }
+    })
+    if (count === 0) return
+    values.push(
+      ...buckets,
+      { metricName: `${this.#name}_sum`, labels, value: counts.sum },
+      { metricName: `${this.#name}_count`, labels, value: count },
+    )
+  }
+}
