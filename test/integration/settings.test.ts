@@ -4,6 +4,9 @@
  * Method: HTTP against the shipped server over a real store.
  */
 import assert from 'node:assert/strict'
+import { openMemoryStore } from '../../fixtures/memory-store.ts'
+import { bootstrapOf } from '../../fixtures/store-commands.ts'
+import type { SettingsStore } from '../../src/server/routes/settings.ts'
 import { test } from 'node:test'
 import { featureLevelMax } from '../../src/version.ts'
 import { NOBODY } from '../../fixtures/server-fixture.ts'
@@ -156,4 +159,33 @@ void test('lease reads are off by default, and changing them changes the version
   const odd = await server.ask('POST', path, { body: { leaseReads: 2 } })
   assert.equal(odd.status, 400)
   assert.match(odd.doc.message ?? '', /leaseReads must be a whole number from 0 to 1 \(off to on\)$/)
+})
+
+void test('a change keeps the settings that this member learns of only by its barrier', async (t) => {
+  const { store, close } = await openMemoryStore()
+  t.after(close)
+  await store.write(bootstrapOf('c', { featureLevel: featureLevelMax }), 0)
+  const before = store.settings
+  let isBehind = true
+  const lagging: SettingsStore = {
+    ...{ featureLevel: featureLevelMax, storage: store.storage },
+    get settings() {
+      return isBehind ? before : store.settings
+    },
+    barrier: async (deadlineMs) => {
+      await store.barrier(deadlineMs)
+      isBehind = false
+    },
+    write: (command, deadlineMs) => store.write(command, deadlineMs),
+  }
+  const server = await SpecServer.start(t, { parts: { store: lagging } })
+  const changed = { ...before, historyEventsMin: before.historyEventsMin + 5 }
+  const condition = before.storageBytesMax === null ? {} : { expected: before }
+  await store.write({ kind: 'change-settings', settings: changed, ...condition }, 0)
+  const after = told(
+    await server.ask('POST', path, { body: { historyWindowMs: before.historyWindowMs + 1000 } }),
+  )
+  assert.equal(after.settings['historyEventsMin'], changed.historyEventsMin)
+  isBehind = true
+  assert.deepEqual(told(await server.ask('GET', path)).settings, after.settings)
 })

@@ -334,3 +334,17 @@ void test('a snapshot that a peer requested is reported to the core only if the 
   await settled()
   assert.deepEqual(reports, ['failed 2'], 'the core requests again')
 })
+
+void test('a stream whose snapshot cannot be staged makes room for another sender', async () => {
+  const { box, posted } = inbox(() => undefined)
+  const first = box.receive({ ...header, snapshot: at(10) })
+  box.take({ kind: 'sink-failed', stream: 1, cause: 'disk full' })
+  await assert.rejects(first, /disk full/)
+  const second = box.receive({ ...header, from: nodeId(3), snapshot: at(11) })
+  box.take({ kind: 'sink-taken', stream: 2 })
+  await second
+  assert.deepEqual(
+    posted.map(({ kind }) => kind),
+    ['sink-open', 'sink-open'],
+  )
+})

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { X509Certificate } from 'node:crypto'
-import { connect as connectTcp } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect as connectTcp, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { test } from 'node:test'
 import { Client, credentials, Server, ServerCredentials, status } from '@grpc/grpc-js'
@@ -636,4 +636,28 @@ void test('only an unquoted, single member URI is a name', () => {
   ]) {
     assert.equal(name(text), null, text)
   }
+})
+
+void test('a peer that accepts the connection and does not respond is reported as unreachable', async (t) => {
+  const sockets: Socket[] = []
+  const silent = createServer((socket) => void sockets.push(socket.on('error', () => undefined)))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  const events: TransportEvent[] = []
+  const harness = grpcHarness({
+    credentialsOf: ours,
+    limits: { ...testLimits, connectTimeoutMs: 200 },
+    onEvent: (_, event) => void events.push(event),
+  })
+  t.after(() => harness.close())
+  const a = await startMember(harness, { name: 'n1', id: 1 })
+  const { port } = silent.address() as AddressInfo
+  a.transport.setPeers([a.info, memberInfo({ id: nodeId(2), name: 'n2' }, `127.0.0.1:${port}`)])
+  await until('the link is reported as down', () =>
+    events.some((event) => event.kind === 'link-down' && event.cause === 'no answer in time'),
+  )
 })

@@ -128,3 +128,23 @@ void test('join tokens of the copy let nobody into the new life', async () => {
   assert.equal(machine.state.revision, firstRevision(old.state.revision, incarnation) + 2)
   for (const one of [old, machine]) await one.close()
 })
+
+void test('a state that is abandoned leaves no database behind', async () => {
+  const { machine: old } = await streamOf(1, 40)
+  const home = new MemoryKeyValueDatabases()
+  const options = {
+    old: headOf(old.state),
+    home,
+    incarnation,
+    digest: old.digest,
+    configuration,
+    newKeys: false,
+  }
+  const builder = await NewStateBuilder.open(options)
+  for (const object of old.state.objects.list('', null, null).objects) builder.take(object)
+  assert.equal((await home.list()).length, 1)
+  await builder.abandon()
+  assert.deepEqual(await home.list(), [])
+  // The next attempt begins with an empty database of the same name.
+  await (await NewStateBuilder.open(options)).finish()
+})

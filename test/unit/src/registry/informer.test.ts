@@ -83,3 +83,53 @@ void test('an informer whose watch was closed by the store processes nothing mor
   informer.close()
   await informer.takeIn()
 })
+
+/** As a store whose watch reads all events from disk. */
+function readingFromDisk(store: ObjectStore): ObjectStore {
+  const watch: ObjectStore['watch'] = (...args) => {
+    const cursor = store.watch(...args)
+    return {
+      get revision() {
+        return cursor.revision
+      },
+      next: async (limit) => cursor.next(limit),
+      onMore: (wake) => cursor.onMore(wake),
+      close: () => cursor.close(),
+    }
+  }
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'watch') return watch
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value
+    },
+  })
+}
+
+void test('an informer applies events that its store reads from disk', async (t) => {
+  const api = await Fixture.open()
+  t.after(() => api.close())
+  const prefix = prefixOf({ group: '', plural: 'configmaps', namespace: null })
+  const informer = new Informer({
+    ...{ store: readingFromDisk(api.store), clock: api.clock, prefix },
+    parse: ({ revision }) => revision,
+  })
+  t.after(() => informer.close())
+  await api.configMap('a')
+  informer.start()
+  const { object } = await api.configMap('b')
+  await api.delete({ name: 'a' })
+  await informer.takeIn()
+  assert.deepEqual(
+    [...informer.entries()].map(([, revision]) => String(revision)),
+    [object.metadata.resourceVersion],
+  )
+  const changed = await api.patch({ name: 'b', body: { data: { k: 'v' } } })
+  for (let at = 0; at < 10; at++) await turn()
+  api.clock.advance(1)
+  for (let at = 0; at < 10; at++) await turn()
+  assert.deepEqual(
+    [...informer.entries()].map(([, revision]) => String(revision)),
+    [changed.object.metadata.resourceVersion],
+  )
+})
