@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Authenticated, Authenticator } from '../auth/authenticate.ts'
-import type { Call } from './call.ts'
+import type { Call } from './calls/call.ts'
 
 const callsPerTurn = 100
 

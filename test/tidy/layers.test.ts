@@ -169,6 +169,15 @@ const maySeeWithin: Readonly<Record<string, readonly string[]>> = {
   'src/registry/reading': ['shared', 'kinds', 'representations', 'calls'],
   'src/registry/writing': ['shared', 'kinds', 'representations', 'calls'],
   'src/registry/verbs': ['shared', 'kinds', 'representations', 'calls', 'reading', 'writing'],
+  'src/server/http': [],
+  'src/server/load': ['http'],
+  'src/server/calls': ['http', 'load'],
+  'src/server/metrics': ['http', 'calls'],
+  'src/server/responses': ['http', 'load', 'calls'],
+  'src/server/discovery': ['http', 'responses'],
+  'src/server/openapi': ['http', 'responses'],
+  'src/server/plugins': ['http', 'load', 'calls', 'metrics', 'responses'],
+  'src/server/routes': ['http', 'load', 'calls', 'responses', 'discovery', 'openapi', 'plugins'],
 }
 
 /** Leaves with no imports of their own, seen by everyone in src. */

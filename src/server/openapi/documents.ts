@@ -1,5 +1,5 @@
-import { Derived } from '../derived.ts'
-import type { StaticDocument } from '../static-document.ts'
+import { Derived } from './derived.ts'
+import type { StaticDocument } from '../responses/static-document.ts'
 import { V2Document } from './v2-document.ts'
 import type { DocumentParts } from './v2-document.ts'
 import { jsonForm } from './v2-forms.ts'

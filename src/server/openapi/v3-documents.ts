@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import { jsonText } from '../../api/codec/json-text.ts'
 import type { ResourceDefinition } from '../../registry/kinds/definition.ts'
-import type { StaticDocument } from '../static-document.ts'
-import { contentHash } from '../content-hash.ts'
+import type { StaticDocument } from '../responses/static-document.ts'
+import { contentHash } from '../http/content-hash.ts'
 import { openApiV3, openApiV3Index, v3PathOf } from './v3.ts'
 import type { DocumentParts } from './v2-document.ts'
 

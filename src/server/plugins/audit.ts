@@ -1,8 +1,8 @@
 import { internal } from '../../api/errors/standard-errors.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
-import { AuditedCall } from '../audited-call.ts'
-import type { AuditParts } from '../audited-call.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { AuditedCall } from '../calls/audited-call.ts'
+import type { AuditParts } from '../calls/audited-call.ts'
 
 /**
  * Follows every call for the audit log, including those whose authentication fails. Registered

@@ -2,8 +2,8 @@ import { ApiError } from '../../api/errors/api-error.ts'
 import { unauthorized } from '../../api/errors/standard-errors.ts'
 import type { UserInfo } from '../../api/metadata/object.ts'
 import type { Authenticator } from '../../auth/authenticate.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
 
 /** Authenticates the caller before the body is read. */
 export function authentication(app: App, authenticator: Authenticator): void {

@@ -2,9 +2,9 @@ import { forbidden } from '../../api/errors/standard-errors.ts'
 import type { ApiError } from '../../api/errors/api-error.ts'
 import { refusalText } from '../../api/errors/refusal-text.ts'
 import type { Authorizer, Decision } from '../../auth/decision.ts'
-import type { Call } from '../call.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
+import type { Call } from '../calls/call.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
 
 /** Rejects what no authorization mode allows. */
 export function authorization(app: App, authorizer: Authorizer): void {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/errors/api-error.ts'
 import { tooLarge } from '../../api/errors/standard-errors.ts'
-import type { App, Reply, Request } from '../fastify-types.ts'
-import type { RawRequest } from '../raw-http.ts'
+import type { App, Reply, Request } from '../calls/fastify-types.ts'
+import type { RawRequest } from '../http/raw-http.ts'
 
 /** Checks a body before and after it is read; limits and raw bytes are fastify's. */
 export function bodies(app: App, requestBytesMax: number): void {

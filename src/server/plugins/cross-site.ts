@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '../../api/errors/api-error.ts'
 import { bearerToken } from '../../auth/bearer-token.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
-import { isOwnOrigin } from '../websocket-handshake.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { isOwnOrigin } from '../http/websocket-handshake.ts'
 import { hasBody } from './bodies.ts'
-import type { RawRequest } from '../raw-http.ts'
+import type { RawRequest } from '../http/raw-http.ts'
 
 /**
  * Rejects writes that a page of another origin makes a browser send: the browser adds its user's

@@ -1,8 +1,8 @@
 import { badRequest } from '../../api/errors/standard-errors.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
-import { parseDuration } from '../duration.ts'
-import { firstOf } from '../query.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { parseDuration } from '../http/duration.ts'
+import { firstOf } from '../http/query.ts'
 
 /** Shortens the time limit of a call to its `timeout` parameter; no caller can extend it. */
 export function deadline(app: App): void {

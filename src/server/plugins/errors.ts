@@ -1,6 +1,6 @@
-import type { App } from '../fastify-types.ts'
-import type { ErrorParts } from '../error-reply.ts'
-import { answerError, noRoute } from '../error-reply.ts'
+import type { App } from '../calls/fastify-types.ts'
+import type { ErrorParts } from '../responses/error-reply.ts'
+import { answerError, noRoute } from '../responses/error-reply.ts'
 
 /**
  * Converts every error of a hook, a parser or a verb to a `Status`; the text of an unknown error is

@@ -1,15 +1,15 @@
 import type { ApiError } from '../../api/errors/api-error.ts'
 import { tooManyRequests } from '../../api/errors/standard-errors.ts'
 import { limits as constants } from '../../config/limits.ts'
-import { BodyMemory, bodyMemoryBytes, bodyMemoryBytesMin } from '../body-memory.ts'
-import type { Call } from '../call.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App, Request } from '../fastify-types.ts'
-import { Upload } from '../upload.ts'
-import { UserBudget } from '../user-budget.ts'
+import { BodyMemory, bodyMemoryBytes, bodyMemoryBytesMin } from '../load/body-memory.ts'
+import type { Call } from '../calls/call.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App, Request } from '../calls/fastify-types.ts'
+import { Upload } from '../load/upload.ts'
+import { UserBudget } from '../load/user-budget.ts'
 import { hasBody, wasAbandoned } from './bodies.ts'
-import type { RequestMetrics } from '../request-metrics.ts'
-import type { ServerLimits } from '../server-limits.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import type { ServerLimits } from '../load/server-limits.ts'
 
 /**
  * The slots that calls of each kind hold while they are answered, and the bodies being received.

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
 import { badRequest } from '../../api/errors/standard-errors.ts'
-import { Call } from '../call.ts'
-import type { App } from '../fastify-types.ts'
-import { requestInfo } from '../request-info.ts'
-import { checkTarget } from '../request-target.ts'
-import { asksForWebSocket, webSocketOffer } from '../websocket-handshake.ts'
-import type { InFlight } from '../in-flight.ts'
-import type { RawRequest } from '../raw-http.ts'
+import { Call } from '../calls/call.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { requestInfo } from '../http/request-info.ts'
+import { checkTarget } from '../http/request-target.ts'
+import { asksForWebSocket, webSocketOffer } from '../http/websocket-handshake.ts'
+import type { InFlight } from './in-flight.ts'
+import type { RawRequest } from '../http/raw-http.ts'
 
 /** Begins every call: assigns its id, parses its target, and registers its end. */
 export function beginCalls(

@@ -4,9 +4,9 @@ import { isJsonObject } from '../../api/json.ts'
 import { MembersFailure } from '../../membership/members.ts'
 import type { Members } from '../../membership/members.ts'
 import { ConsensusError } from '../../../raft/index.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App, Request } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from '../json-reply.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App, Request } from '../calls/fastify-types.ts'
+import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 
 /** Cluster status and leadership transfer, for `orchctl`. */
 export function clusterRoutes(app: App, members: Members): void {

@@ -4,12 +4,12 @@ import type { Encoding } from '../../api/codec/document.ts'
 import { textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { discoverySchemas } from '../../api/schema/discovery.ts'
-import { encodingWanted } from '../accept.ts'
-import type { Reply, Request } from '../fastify-types.ts'
-import { contentHash } from '../content-hash.ts'
-import { sendDocument } from '../static-document.ts'
-import type { StaticDocument } from '../static-document.ts'
-import { sendJsonDocument } from '../json-reply.ts'
+import { encodingWanted } from '../http/accept.ts'
+import type { Reply, Request } from '../calls/fastify-types.ts'
+import { contentHash } from '../http/content-hash.ts'
+import { sendDocument } from '../responses/static-document.ts'
+import type { StaticDocument } from '../responses/static-document.ts'
+import { sendJsonDocument } from '../responses/json-reply.ts'
 
 /**
  * Sends a discovery document in the encoding that the client accepts.

@@ -5,9 +5,9 @@ import { namesOf } from '../../api/metadata/names.ts'
 import type { Registry } from '../../registry/calls/verb.ts'
 import { AGGREGATED_KIND } from '../discovery/aggregated.ts'
 import type { Discovery } from '../discovery/discovery.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
-import { sendDocument } from '../static-document.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { sendDocument } from '../responses/static-document.ts'
 import { sendDiscoveryDocument } from './discovery-document.ts'
 
 type DiscoveryParts = {

@@ -1,9 +1,9 @@
 import type { HealthCheck, Health } from '../../health/health.ts'
 import { pathNotFound } from '../../api/errors/standard-errors.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App, Reply, Request } from '../fastify-types.ts'
-import { sendText } from '../wire.ts'
-import type { ServerLog } from '../server-log.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App, Reply, Request } from '../calls/fastify-types.ts'
+import { sendText } from '../responses/wire.ts'
+import type { ServerLog } from '../calls/server-log.ts'
 
 /**
  * Serves `/healthz`, `/livez`, `/readyz`, and one path per check.

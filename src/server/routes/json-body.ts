@@ -2,7 +2,7 @@ import { badRequest } from '../../api/errors/standard-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { ConfigFailure } from '../../config/errors.ts'
-import type { Request } from '../fastify-types.ts'
+import type { Request } from '../calls/fastify-types.ts'
 
 /**
  * @param fields allowed ones

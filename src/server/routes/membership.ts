@@ -17,12 +17,12 @@ import { joinRequestOf } from '../../membership/join-request.ts'
 import type { JoinAnswer } from '../../membership/join-request.ts'
 import { checkMemberName, memberAddress } from '../../config/address.ts'
 import { ConfigFailure } from '../../config/errors.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App, Request } from '../fastify-types.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App, Request } from '../calls/fastify-types.ts'
 import { field, jsonBody } from './json-body.ts'
-import { jsonBytes, sendJson } from '../json-reply.ts'
+import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 import { membershipError } from './membership-errors.ts'
-import type { ServerLog } from '../server-log.ts'
+import type { ServerLog } from '../calls/server-log.ts'
 
 export type MembershipParts = {
   readonly members: Members

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
-import { baseHeaders, sendBytes } from '../wire.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { baseHeaders, sendBytes } from '../responses/wire.ts'
 
 /** Serves `/metrics` in the text format of Prometheus. */
 export function metricsRoutes(app: App, registry: Registry): void {

@@ -7,10 +7,10 @@ import type { SettingName } from '../../config/settings-bounds.ts'
 import { fromRead, fromStore } from '../../registry/shared/store-error-mapping.ts'
 import type { Settings } from '../../store/command.ts'
 import type { ObjectStore } from '../../store/object-store.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App, Request } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from '../json-reply.ts'
-import type { ServerLog } from '../server-log.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App, Request } from '../calls/fastify-types.ts'
+import { jsonBytes, sendJson } from '../responses/json-reply.ts'
+import type { ServerLog } from '../calls/server-log.ts'
 
 /** The part of the store that settings use. */
 export type SettingsStore = Pick<ObjectStore, 'settings' | 'featureLevel' | 'storage' | 'barrier' | 'write'>

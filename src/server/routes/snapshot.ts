@@ -2,11 +2,11 @@ import type { SnapshotSource } from '../../../raft/index.ts'
 import { tooManyRequests } from '../../api/errors/standard-errors.ts'
 import { limits } from '../../config/limits.ts'
 import { fromRead } from '../../registry/shared/store-error-mapping.ts'
-import { answerPieces } from '../answer-stream.ts'
-import { callOf } from '../fastify-types.ts'
-import type { App } from '../fastify-types.ts'
-import type { ErrorParts } from '../error-reply.ts'
-import type { SnapshotProvider } from '../snapshot-provider.ts'
+import { answerPieces } from '../responses/answer-stream.ts'
+import { callOf } from '../calls/fastify-types.ts'
+import type { App } from '../calls/fastify-types.ts'
+import type { ErrorParts } from '../responses/error-reply.ts'
+import type { SnapshotProvider } from './snapshot-provider.ts'
 
 const retryAfterSeconds = 5
 

@@ -1,5 +1,5 @@
-import type { App } from '../fastify-types.ts'
-import { jsonBytes, sendJson } from '../json-reply.ts'
+import type { App } from '../calls/fastify-types.ts'
+import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 import type { BuildInfo } from '../../build-info.ts'
 
 /**

@@ -17,8 +17,8 @@ import {
   readListOptions,
   readWatchOptions,
 } from '../../../src/registry/calls/query-options.ts'
-import { parseQuery } from '../../../src/server/query.ts'
-import { requestInfo } from '../../../src/server/request-info.ts'
+import { parseQuery } from '../../../src/server/http/query.ts'
+import { requestInfo } from '../../../src/server/http/request-info.ts'
 import { revision } from '../../../src/store/revision.ts'
 import { configMapKey, configMapsOf } from '../../../fixtures/store-kit.ts'
 

@@ -9,7 +9,7 @@ import { namesOf } from '../../../../../src/api/metadata/names.ts'
 import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { Discovery } from '../../../../../src/server/discovery/discovery.ts'
-import type { StaticDocument } from '../../../../../src/server/static-document.ts'
+import type { StaticDocument } from '../../../../../src/server/responses/static-document.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 
 const names = namesOf('k8s.io')

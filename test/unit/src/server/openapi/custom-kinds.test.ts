@@ -17,7 +17,7 @@ import type {
 } from '../../../../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
 import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
-import type { StaticDocument } from '../../../../../src/server/static-document.ts'
+import type { StaticDocument } from '../../../../../src/server/responses/static-document.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { readDocument } from './protobuf-reader.ts'
 

@@ -11,11 +11,11 @@ import type { Names } from '../../../../../src/api/metadata/names.ts'
 import { Catalog } from '../../../../../src/registry/kinds/catalog.ts'
 import type { ResourceDefinition } from '../../../../../src/registry/kinds/definition.ts'
 import { definitionsFor } from '../../../../../src/resources/index.ts'
-import { contentHash } from '../../../../../src/server/content-hash.ts'
+import { contentHash } from '../../../../../src/server/http/content-hash.ts'
 import { openApiDocuments } from '../../../../../src/server/openapi/documents.ts'
 import { openApiV2 } from '../../../../../src/server/openapi/v2.ts'
 import { openApiV3 } from '../../../../../src/server/openapi/v3.ts'
-import type { StaticDocument } from '../../../../../src/server/static-document.ts'
+import type { StaticDocument } from '../../../../../src/server/responses/static-document.ts'
 import { readDocument } from './protobuf-reader.ts'
 
 const upstream = namesOf('k8s.io')

@@ -1,0 +1,248 @@
+import type { X509Certificate } from 'node:crypto'
+import { assert, present } from '../../../base/assert.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { Json } from '../../api/json.ts'
+import type { UserInfo } from '../../api/metadata/object.ts'
+import type { Credentials } from '../../auth/credentials.ts'
+import type { ReadProof } from '../../registry/calls/consistency.ts'
+import type { Deprecation } from '../../registry/kinds/definition.ts'
+import type { RequestContext } from '../../registry/calls/request.ts'
+import { limits } from '../../config/limits.ts'
+import { certificatesOf, connectionOf } from '../http/peer.ts'
+import type { AuditedCall } from './audited-call.ts'
+import type { OutgoingBytes } from '../load/outgoing-bytes.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+import type { Upload } from '../load/upload.ts'
+import type { WebSocketOffer } from '../http/websocket-handshake.ts'
+import { warningHeader } from '../http/warning.ts'
+import type { RawRequest, RawReply } from '../http/raw-http.ts'
+
+/** The state of one request while it lasts, also as verbs and authentication see it. */
+export class Call implements RequestContext, Credentials {
+  readonly id: string
+  readonly info: RequestInfo
+  readonly startedMs: number
+  /** The name of the member that answers. */
+  readonly member: string
+  readonly raw: RawRequest
+  readonly reply: RawReply
+  /** The WebSocket handshake of the request; null: not a WebSocket request. */
+  readonly webSocket: WebSocketOffer | null
+  /** On the monotonic clock. */
+  deadlineMs: number
+  /** The upload of its body, while that is in progress. */
+  upload: Upload | null = null
+  /** Estimated memory of its parsed body, once received; 0: no body. */
+  bodyMemoryBytes = 0
+  /** Bytes of the body of the response that were handed to the connection. */
+  sentBytes = 0
+  /** Accounts for bytes that the client has not read; null: nothing does. */
+  outgoing: OutgoingBytes | null = null
+  /** Ends a watch in progress whose client does not read. */
+  endSlow: (() => void) | null = null
+  /** Ends a watch in progress. */
+  endStream: (() => void) | null = null
+  /**
+   * The server drains: the client of an HTTP/1.1 connection should use another one after this
+   * response.
+   */
+  lastOnConnection = false
+  /** The deprecation of the requested kind, once that is known. */
+  deprecated: Deprecation | null = null
+  /** The audit data of the call; null: not audited. */
+  audit: AuditedCall | null = null
+  #revoked = false
+  #user: UserInfo | null = null
+  readonly #clock: Clock
+  #closed = false
+  #isWorking = false
+  #held: readonly (() => void)[] | null = null
+  #aborted = false
+  #blockedSinceMs: number | null = null
+  #abort: AbortController | null = null
+  #warnings: string[] | null = null
+  #proof: ReadProof | null = null
+
+  constructor(of: {
+    readonly id: string
+    readonly info: RequestInfo
+    readonly member: string
+    readonly clock: Clock
+    /** The time limit of the call, in ms. */
+    readonly allowedMs: number
+    readonly raw: RawRequest
+    readonly reply: RawReply
+    readonly webSocket?: WebSocketOffer | null
+  }) {
+    this.id = of.id
+    this.info = of.info
+    this.member = of.member
+    this.#clock = of.clock
+    this.startedMs = of.clock.monotonicMs()
+    this.deadlineMs = this.startedMs + of.allowedMs
+    this.raw = of.raw
+    this.reply = of.reply
+    this.webSocket = of.webSocket ?? null
+  }
+
+  /** The response has ended, in any way. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Calls `release` once the response has ended and no task of the call is running. */
+  hold(release: () => void): void {
+    this.#held = this.#held === null ? [release] : [...this.#held, release]
+    this.#giveBack()
+  }
+
+  /**
+   * Runs a task that may continue after the client left: until it ends, the resources of the call
+   * are not released.
+   */
+  async work<T>(task: () => Promise<T>): Promise<T> {
+    this.#isWorking = true
+    try {
+      return await task()
+    } finally {
+      this.#isWorking = false
+      this.#giveBack()
+    }
+  }
+
+  /** Called when the response has ended: releases the resources of the call. */
+  close(): void {
+    this.#closed = true
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    if (!this.#closed || this.#isWorking) return
+    const held = this.#held
+    if (held === null) return
+    this.#held = null
+    for (const release of held) release()
+  }
+
+  /** Whether the caller's credentials became invalid while the call was in progress. */
+  get isRevoked(): boolean {
+    return this.#revoked
+  }
+
+  /** Ends a stream now, or as soon as it begins; a response in one piece continues. */
+  revoke(): void {
+    this.#revoked = true
+    this.endStream?.()
+  }
+
+  /** Ends a response that the client does not read, with an error where one can still be sent. */
+  cutOff(): void {
+    if (this.endSlow === null) this.reply.destroy()
+    else this.endSlow()
+  }
+
+  /** On the monotonic clock. */
+  nowMs(): number {
+    return this.#clock.monotonicMs()
+  }
+
+  /** Called when bytes wait for the client. */
+  noteBlocked(): void {
+    this.#blockedSinceMs ??= this.#clock.monotonicMs()
+  }
+
+  /** Called when the client has read some of what waited for it. */
+  noteTaken(): void {
+    this.#blockedSinceMs = null
+  }
+
+  /**
+   * Returns for how long the client has read nothing of what waits for it, in ms. 0: nothing waits.
+   */
+  blockedMs(): number {
+    return this.#blockedSinceMs === null ? 0 : this.#clock.monotonicMs() - this.#blockedSinceMs
+  }
+
+  get user(): UserInfo {
+    return present(this.#user, 'the caller was authenticated')
+  }
+
+  /** Whether the caller is authenticated. */
+  get authenticated(): boolean {
+    return this.#user !== null
+  }
+
+  set user(user: UserInfo) {
+    assert(this.#user === null, 'a call has one user')
+    this.#user = user
+  }
+
+  get userAgent(): string {
+    return this.raw.headers['user-agent'] ?? ''
+  }
+
+  get authorization(): string | undefined {
+    const token = this.webSocket?.token ?? null
+    return this.raw.headers.authorization ?? (token === null ? undefined : `Bearer ${token}`)
+  }
+
+  get connection(): object | null {
+    return connectionOf(this.raw)
+  }
+
+  certificates(): readonly X509Certificate[] {
+    return certificatesOf(this.raw)
+  }
+
+  /** Created on first use: most calls never need it. */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController()
+      if (this.#aborted) this.#abort.abort()
+    }
+    return this.#abort.signal
+  }
+
+  get warnings(): readonly string[] | null {
+    return this.#warnings
+  }
+
+  /**
+   * An arrow function, as verbs may pass it on. A repeated text, as from a repeated evaluation of a
+   * write, is added once.
+   */
+  readonly warn = (text: string): void => {
+    this.#warnings ??= []
+    if (this.#warnings.length >= limits.warningsMax) return
+    const header = warningHeader(text)
+    if (!this.#warnings.includes(header)) this.#warnings.push(header)
+  }
+
+  received(body: Json): void {
+    this.audit?.received(body)
+  }
+
+  answered(bytes: Uint8Array, isStatus: boolean): void {
+    this.audit?.answered(bytes, isStatus)
+  }
+
+  /** An arrow function, as `warn`. */
+  readonly annotate = (key: string, value: string, from?: 'Metadata' | 'Request'): void => {
+    this.audit?.annotate(key, value, from)
+  }
+
+  /** The proof of a read, once there is one; null: none yet, or not a read. */
+  get proof(): ReadProof | null {
+    return this.#proof
+  }
+
+  proven(proof: ReadProof): void {
+    this.#proof = proof
+  }
+
+  /** Called when the client is gone or the time is up: work for it may stop. */
+  abort(): void {
+    this.#aborted = true
+    this.#abort?.abort()
+  }
+}

@@ -1,0 +1,150 @@
+import { badRequest } from '../../api/errors/standard-errors.ts'
+import type { Action } from '../../api/action.ts'
+import { emptyQuery, firstOf, isSet, parseQuery } from './query.ts'
+import type { Query } from './query.ts'
+
+/** The parsed request line. */
+export type RequestInfo = {
+  readonly action: Action
+  /** Decoded, without the query. */
+  readonly path: string
+  readonly query: Query
+  /** The path names one object; otherwise a name in `action` was taken from a selector. */
+  readonly named: boolean
+  /**
+   * `plain`: a path of spec 4.1. `odd`: authorized as `action`, but nothing is found there: more
+   * segments than a subresource, an empty segment in the middle, a namespace in another, or
+   * upstream's old `watch` and `proxy` prefixes.
+   */
+  readonly shape: 'plain' | 'odd'
+}
+
+/**
+ * Parses the target of a request to verb, resource and location. The whole path is decoded before
+ * it is split, so authorization and dispatch never see two different paths.
+ *
+ * @param method upper case
+ * @param target path and query, as sent
+ * @throws ApiError `BadRequest` when it cannot be decoded
+ * @source spec 4.1, 5.7; apiserver `pkg/endpoints/request/requestinfo.go`
+ */
+export function requestInfo(method: string, target: string): RequestInfo {
+  const mark = target.indexOf('?')
+  const path = decodePath(mark === -1 ? target : target.slice(0, mark))
+  const query = mark === -1 ? emptyQuery : parseQuery(target.slice(mark + 1))
+  const parts = splitPath(path)
+  const core = parts[0] === 'api'
+  if ((!core && parts[0] !== 'apis') || parts.length < (core ? 3 : 4)) {
+    const action: Action = { kind: 'path', verb: method.toLowerCase(), path }
+    return { action, path, query, named: false, shape: 'plain' }
+  }
+  const group = core ? '' : (parts[1] as string)
+  const version = parts[core ? 1 : 2] as string
+  return resourceInfo({ method, path, query, group, version, parts: parts.slice(core ? 2 : 3) })
+}
+
+/** Subresources of a namespace itself; any other segment after its name is a resource in it. */
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize'])
+const SPECIAL_PREFIXES: ReadonlySet<string> = new Set(['proxy', 'watch'])
+
+const METHOD_VERBS: ReadonlyMap<string, string> = new Map([
+  ['GET', 'get'],
+  ['HEAD', 'get'],
+  ['POST', 'create'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
+
+function resourceInfo(of: {
+  readonly method: string
+  readonly path: string
+  readonly query: Query
+  readonly group: string
+  readonly version: string
+  /** Segments from the resource on; at least one. */
+  readonly parts: readonly string[]
+}): RequestInfo {
+  const { path, query, group, version } = of
+  let { parts } = of
+  const special = SPECIAL_PREFIXES.has(parts[0] as string)
+  if (special && parts.length < 2) {
+    throw badRequest(`unable to determine kind and namespace from url, ${path}`)
+  }
+  let odd = special || parts.includes('')
+  let verb = special ? (parts[0] as string) : (METHOD_VERBS.get(of.method) ?? '')
+  if (special) parts = parts.slice(1)
+
+  let namespace = ''
+  if (parts[0] === 'namespaces' && parts.length > 1) {
+    namespace = parts[1] as string
+    if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] as string)) {
+      parts = parts.slice(2)
+      // Namespaces are not nested: rules for one must not match another.
+      if (parts[0] === 'namespaces') odd = true
+    }
+  }
+  const resource = parts[0] as string
+  let name = parts[1] ?? ''
+  // What follows a proxied name is the path at the target.
+  const subresource = verb === 'proxy' ? '' : (parts[2] ?? '')
+  if (parts.length > 3) odd = true
+  const named = name !== ''
+  // `watch` of a single object is not a watch; upstream returns the object, too.
+  if (!named) {
+    if (verb === 'get') {
+      verb = isSet(query, 'watch') ? 'watch' : 'list'
+      name = nameSelected(query)
+    } else if (verb === 'delete') verb = 'deletecollection'
+  }
+  const action: Action = {
+    kind: 'resource',
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+  }
+  return { action, path, query, named, shape: odd ? 'odd' : 'plain' }
+}
+
+/** A collection narrowed to one name counts as that name for rules with resource names. */
+function nameSelected(query: Query): string {
+  const selector = firstOf(query, 'fieldSelector')
+  if (selector === null || !selector.includes('metadata.name')) return ''
+  for (const term of selector.split(',')) {
+    const equals = term.indexOf('=')
+    if (equals === -1 || term.slice(0, equals).trim() !== 'metadata.name') continue
+    const name = term.slice(term[equals + 1] === '=' ? equals + 2 : equals + 1).trim()
+    if (name !== '' && !/[=!\\]/.test(name) && isPathSegment(name)) return name
+  }
+  return ''
+}
+
+/**
+ * Whether a path segment can be a name.
+ * @source apimachinery `pkg/api/validation/path`
+ */
+export function isPathSegment(part: string): boolean {
+  return part !== '.' && part !== '..' && !part.includes('/') && !part.includes('%')
+}
+
+function decodePath(path: string): string {
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path)
+  } catch (cause) {
+    throw badRequest('invalid URL escape in the path', { cause })
+  }
+}
+
+/** Leading and trailing slashes are ignored. */
+function splitPath(path: string): string[] {
+  let start = 0
+  let end = path.length
+  while (start < end && path[start] === '/') start++
+  while (end > start && path[end - 1] === '/') end--
+  return start === end ? [] : path.slice(start, end).split('/')
+}

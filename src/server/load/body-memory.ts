@@ -1,0 +1,127 @@
+import { assert } from '../../../base/assert.ts'
+import { jsonShape } from '../../api/codec/value-count.ts'
+import type { JsonShape } from '../../api/codec/value-count.ts'
+import { UserBudget } from './user-budget.ts'
+import type { BudgetBounds } from './user-budget.ts'
+
+/**
+ * Memory for request bodies, from their first byte until the response: received, parsed, waiting
+ * for a commit. Large bodies leave a quarter of it to small ones, and one user leaves a quarter to
+ * others.
+ */
+export class BodyMemory {
+  readonly #budget: UserBudget
+  readonly #large: BudgetBounds
+
+  /** @param bytesMax for all bodies of this member together */
+  constructor(bytesMax: number) {
+    const threeQuarters = Math.floor((bytesMax * 3) / 4)
+    this.#budget = new UserBudget({ max: bytesMax, perUserMax: threeQuarters })
+    this.#large = { max: threeQuarters, perUserMax: Math.floor(threeQuarters / 2) }
+  }
+
+  get bytes(): number {
+    return this.#budget.held
+  }
+
+  chargeFor(user: string): BodyCharge {
+    return new BodyCharge(this.#budget, this.#large, user)
+  }
+}
+
+/** The share of one body. */
+export class BodyCharge {
+  readonly #budget: UserBudget
+  readonly #large: BudgetBounds
+  readonly #user: string
+  #bytes = 0
+  #ended = false
+
+  constructor(budget: UserBudget, large: BudgetBounds, user: string) {
+    this.#budget = budget
+    this.#large = large
+    this.#user = user
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /**
+   * Acquires what is missing.
+   *
+   * @param bytes in total; one that is larger than a share counts as a whole share, so that it fits
+   * when there is no other
+   * @returns false when it does not fit now
+   */
+  growTo(bytes: number): boolean {
+    assert(!this.#ended, 'a charge that was given back does not grow')
+    const wanted = Math.min(bytes, this.#large.perUserMax)
+    const more = wanted - this.#bytes
+    if (more <= 0) return true
+    const bounds = wanted > SMALL_BYTES_MAX ? this.#large : this.#budget.bounds
+    if (!this.#budget.acquire(this.#user, more, bounds)) return false
+    this.#bytes = wanted
+    return true
+  }
+
+  /** Releases everything, once. */
+  release(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#budget.release(this.#user, this.#bytes)
+  }
+}
+
+/** Larger bodies count as large. Ordinary objects are smaller. */
+const SMALL_BYTES_MAX = 1024 * 1024
+
+/**
+ * Estimates the bytes that a body takes while its request is evaluated: itself, its text, the
+ * parsed trees and copies, and the encoded result. Only its shape is inspected: nothing is parsed.
+ *
+ * V8 needs 16 to 184 bytes for a parsed object or list in addition to its members, and up to 27 for
+ * each member (measured with Node 20; the maximum is for objects with distinct names). There are
+ * mostly two or three such trees.
+ */
+export function bodyMemoryBytes(body: Uint8Array, mediaType: string): number {
+  const { byteLength } = body
+  if (mediaType.includes('protobuf')) return byteLength * PROTOBUF_FACTOR
+  const { containers, commas } = mediaType.includes('yaml') ? yamlShape(body) : jsonShape(body)
+  return byteLength * TEXT_FACTOR + containers * CONTAINER_BYTES + commas * MEMBER_BYTES
+}
+
+/**
+ * A lower bound of `bodyMemoryBytes` at no cost: most bodies that do not fit need no inspection.
+ */
+export function bodyMemoryBytesMin(body: Uint8Array): number {
+  return body.byteLength * TEXT_FACTOR
+}
+
+/**
+ * An upper bound of `bodyMemoryBytes` for JSON text: there a container takes two bytes, and a comma
+ * one.
+ */
+export function jsonMemoryBytesMax(text: Uint8Array): number {
+  return text.byteLength * (TEXT_FACTOR + CONTAINER_BYTES / 2)
+}
+
+/** The body, its text (two bytes a character at most), the stored form. */
+const TEXT_FACTOR = 4
+const CONTAINER_BYTES = 256
+const MEMBER_BYTES = 64
+/** Two bytes can be an embedded message there. */
+const PROTOBUF_FACTOR = 64
+
+/** Strings are not located; each line may be an object. */
+function yamlShape(body: Uint8Array): JsonShape {
+  let containers = 1
+  let commas = 0
+  for (const byte of body) {
+    if (byte === BRACE || byte === BRACKET || byte === NEWLINE || byte === DASH) containers++
+    else if (byte === COMMA || byte === COLON) commas++
+  }
+  return { containers, commas }
+}
+
+const [BRACE, BRACKET, COMMA, COLON, NEWLINE, DASH] = Array.from('{[,:\n-', (sign) => sign.charCodeAt(0))

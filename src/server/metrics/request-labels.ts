@@ -1,0 +1,97 @@
+import type { Call } from '../calls/call.ts'
+import type { KindSeries } from './kind-series.ts'
+import type { Query } from '../http/query.ts'
+
+/** The labels of the metrics of requests, except `code`. */
+export type RequestLabels = {
+  readonly verb: string
+  readonly dry_run: string
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly subresource: string
+  readonly scope: string
+  readonly component: string
+}
+
+/**
+ * Returns the labels under which a call is counted. Each label has a bounded set of values, so that
+ * clients cannot create series: unknown resources are counted together, without a name.
+ *
+ * @source apiserver `pkg/endpoints/metrics/metrics.go` of 1.24: a deleted collection is a `DELETE`
+ * with the scope of a collection, and `HEAD` counts as the read that it stands for
+ */
+export function labelsOf({ info, raw }: Call, series: Pick<KindSeries, 'has'>): RequestLabels {
+  const { action } = info
+  if (action.kind === 'path') {
+    const verb = pathVerbs.get(action.verb) ?? 'other'
+    const subresource = healthPaths.has(action.path) ? action.path : ''
+    return { ...nothing, verb, subresource }
+  }
+  const verb = verbOf(action.verb, raw.headers['content-type'])
+  const { group, version, resource } = action
+  if (!series.has(group, version, resource)) return { ...nothing, verb }
+  return {
+    ...{ verb, dry_run: isRead(verb) ? '' : dryRunOf(info.query), group, version, resource },
+    subresource: knownSubresources.has(action.subresource) ? action.subresource : '',
+    scope: scopeOf(action),
+    component,
+  }
+}
+
+/** Whether a verb of `labelsOf` is a read that ends. */
+export function isSizedRead(verb: string): boolean {
+  return verb === 'GET' || verb === 'LIST'
+}
+
+const component = 'apiserver'
+const nothing = {
+  ...{ verb: '', dry_run: '', group: '', version: '', resource: '', subresource: '', scope: '', component },
+}
+
+/** For reads `dryRun` has no meaning. */
+function isRead(verb: string): boolean {
+  return isSizedRead(verb) || verb === 'WATCH'
+}
+
+function verbOf(verb: string, contentType: string | undefined): string {
+  if (verb === 'patch' && contentType?.startsWith('application/apply-patch+yaml') === true) return 'APPLY'
+  return resourceVerbs.get(verb) ?? 'other'
+}
+
+function dryRunOf(query: Query): string {
+  const values = query.get('dryRun') ?? []
+  if (values.some((value) => value !== '' && value !== 'All')) return 'invalid'
+  return values.includes('All') ? 'All' : ''
+}
+
+function scopeOf({ verb, name, namespace }: { verb: string; name: string; namespace: string }): string {
+  if (name !== '' || verb === 'create') return 'resource'
+  return namespace === '' ? 'cluster' : 'namespace'
+}
+
+const resourceVerbs: ReadonlyMap<string, string> = new Map([
+  ['get', 'GET'],
+  ['list', 'LIST'],
+  ['watch', 'WATCH'],
+  ['create', 'POST'],
+  ['update', 'PUT'],
+  ['patch', 'PATCH'],
+  ['delete', 'DELETE'],
+  ['deletecollection', 'DELETE'],
+])
+
+const pathVerbs: ReadonlyMap<string, string> = new Map([
+  ['get', 'GET'],
+  ['head', 'GET'],
+  ['post', 'POST'],
+  ['put', 'PUT'],
+  ['patch', 'PATCH'],
+  ['delete', 'DELETE'],
+])
+
+const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
+
+const knownSubresources: ReadonlySet<string> = new Set(
+  'status finalize scale approval binding eviction'.split(' '),
+)

@@ -1,0 +1,232 @@
+import { Counter, Gauge } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { BucketCounts, BucketHistogram } from '../../metrics/bucket-histogram.ts'
+import type { Call } from '../calls/call.ts'
+import type { KindSeries } from './kind-series.ts'
+import { ReadMetrics } from './read-metrics.ts'
+import { isSizedRead, labelsOf } from './request-labels.ts'
+import type { RequestLabels } from './request-labels.ts'
+
+export type InFlightCounts = {
+  readonly reading: number
+  readonly writing: number
+  readonly watching: number
+  readonly uploading: number
+  readonly bodyBytes: number
+  readonly outgoingBytes: number
+  readonly cutOff: number
+}
+
+/** The counts of all requests with the same labels. */
+class RequestSeries {
+  readonly labels: RequestLabels
+  readonly #byCode = new Map<number, number>()
+  readonly durations = new BucketCounts(durationBounds)
+  /** null: not a read. */
+  readonly sizes: BucketCounts | null
+  /** Watches in progress. */
+  watching = 0
+
+  constructor(labels: RequestLabels) {
+    this.labels = labels
+    this.sizes = isSizedRead(labels.verb) ? new BucketCounts(sizeBounds) : null
+  }
+
+  get byCode(): ReadonlyMap<number, number> {
+    return this.#byCode
+  }
+
+  count(code: number): void {
+    this.#byCode.set(code, (this.#byCode.get(code) ?? 0) + 1)
+  }
+}
+
+/**
+ * Counts and times every response. Names and labels are upstream's, as dashboards and alerts expect
+ * them. @source apiserver `pkg/endpoints/metrics/metrics.go` of 1.24
+ */
+export class RequestMetrics {
+  /** By their labels; bounded, as each label is. */
+  readonly #series = new Map<string, RequestSeries>()
+  readonly #deprecated: Gauge<'group' | 'version' | 'resource' | 'subresource' | 'removed_release'>
+  readonly #dropped: Counter<'request_kind'>
+  readonly #reads: ReadMetrics
+  readonly #kinds: Pick<KindSeries, 'has'>
+
+  /**
+   * @param kinds the resources with a series of their own: all others are counted together, or
+   * clients could create series
+   */
+  constructor(registry: Registry, kinds: Pick<KindSeries, 'has'>, inFlight: () => InFlightCounts) {
+    this.#kinds = kinds
+    const registers = [registry]
+    this.#reads = new ReadMetrics(registry)
+    registerSeries(registry, this.#series)
+    registerInFlight(registry, inFlight)
+    this.#deprecated = new Gauge({
+      name: 'apiserver_requested_deprecated_apis',
+      help: '1 for each deprecated version that was requested.',
+      labelNames: ['group', 'version', 'resource', 'subresource', 'removed_release'],
+      registers,
+    })
+    this.#dropped = new Counter({
+      name: 'apiserver_dropped_requests_total',
+      help: 'Requests that were rejected with 429 because too many were in progress.',
+      labelNames: ['request_kind'],
+      registers,
+    })
+  }
+
+  /** Counts a watch as in progress. @returns to be called once, when it has ended */
+  watching(call: Call): () => void {
+    const series = this.#seriesOf(call)
+    series.watching++
+    return () => series.watching--
+  }
+
+  /** Counts a request that flow control rejected. */
+  dropped(kind: 'readOnly' | 'mutating'): void {
+    this.#dropped.inc({ request_kind: kind })
+  }
+
+  observe(call: Call, nowMs: number): void {
+    const series = this.#seriesOf(call)
+    if (call.deprecated !== null) {
+      const { group, version, resource, subresource } = series.labels
+      const asked = { group, version, resource, subresource, removed_release: call.deprecated.removed }
+      this.#deprecated.set(asked, 1)
+    }
+    // 499 marks a client that disconnected before the response; it is never sent.
+    series.count(call.reply.headersSent ? call.reply.statusCode : 499)
+    series.durations.observe((nowMs - call.startedMs) / 1000)
+    series.sizes?.observe(call.sentBytes)
+    const isWatch = call.info.action.verb === 'watch'
+    if (call.proof !== null) this.#reads.read(call.proof, call.startedMs, isWatch ? null : nowMs)
+  }
+
+  #seriesOf(call: Call): RequestSeries {
+    const labels = labelsOf(call, this.#kinds)
+    const { verb, dry_run, group, version, resource, subresource, scope } = labels
+    const key = `${verb} ${dry_run} ${group} ${version} ${resource} ${subresource} ${scope}`
+    let series = this.#series.get(key)
+    if (series === undefined) {
+      series = new RequestSeries(labels)
+      this.#series.set(key, series)
+    }
+    return series
+  }
+}
+
+function registerSeries(registry: Registry, series: ReadonlyMap<string, RequestSeries>): void {
+  const registers = [registry]
+  new Counter({
+    name: 'apiserver_request_total',
+    help: 'Completed requests, by verb, resource, scope and HTTP code.',
+    labelNames: [...requestLabelNames, 'code'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { labels, byCode } of series.values()) {
+        for (const [code, count] of byCode) this.inc({ ...labels, code }, count)
+      }
+    },
+  })
+  const durations = {
+    name: 'apiserver_request_duration_seconds',
+    help: 'Time from the first line of a request to the end of its response; of a watch, its whole duration.',
+    labelNames: requestLabelNames,
+    buckets: durationBounds,
+  }
+  new BucketHistogram(registry, durations, function* () {
+    for (const one of series.values()) yield { labels: one.labels, counts: one.durations }
+  })
+  const sizes = {
+    name: 'apiserver_response_sizes',
+    help: 'Bytes of the responses to gets and lists, as sent.',
+    labelNames: streamLabelNames,
+    buckets: sizeBounds,
+  }
+  new BucketHistogram(registry, sizes, function* () {
+    for (const one of series.values()) {
+      if (one.sizes !== null) yield { labels: withoutDryRun(one.labels), counts: one.sizes }
+    }
+  })
+  new Gauge({
+    name: 'apiserver_longrunning_requests',
+    help: 'Open watches.',
+    labelNames: streamLabelNames,
+    registers,
+    collect() {
+      this.reset()
+      for (const { labels, watching } of series.values()) {
+        if (labels.verb === 'WATCH') this.set(withoutDryRun(labels), watching)
+      }
+    },
+  })
+}
+
+function withoutDryRun(labels: RequestLabels): Omit<RequestLabels, 'dry_run'> {
+  const { verb, group, version, resource, subresource, scope, component } = labels
+  return { verb, group, version, resource, subresource, scope, component }
+}
+
+const streamLabelNames = [
+  ...(['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'] as const),
+]
+const requestLabelNames = [...(['dry_run'] as const), ...streamLabelNames]
+
+/** Upstream's bounds in s, and five below them: most requests take less than its lowest. */
+const durationBounds = [
+  ...[0.001, 0.0025, 0.005, 0.01, 0.025],
+  ...[0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
+]
+/** 1 kB to 1 GB. */
+const sizeBounds = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+
+function registerInFlight(registry: Registry, inFlight: () => InFlightCounts): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'apiserver_current_inflight_requests',
+    help: 'Requests in progress, without watches.',
+    labelNames: ['request_kind'],
+    registers,
+    collect() {
+      const { reading, writing } = inFlight()
+      this.set({ request_kind: 'readOnly' }, reading)
+      this.set({ request_kind: 'mutating' }, writing)
+    },
+  })
+  new Gauge({
+    name: 'orch_request_uploads',
+    help: 'Request bodies being received.',
+    registers,
+    collect() {
+      this.set(inFlight().uploading)
+    },
+  })
+  new Gauge({
+    name: 'orch_request_body_memory_bytes',
+    help: 'Approximate memory charged for request bodies in progress.',
+    registers,
+    collect() {
+      this.set(inFlight().bodyBytes)
+    },
+  })
+  new Gauge({
+    name: 'orch_response_waiting_bytes',
+    help: 'Bytes of responses and watches that clients have not read.',
+    registers,
+    collect() {
+      this.set(inFlight().outgoingBytes)
+    },
+  })
+  new Counter({
+    name: 'orch_slow_clients_cut_off_total',
+    help: 'Responses and watches that were ended to free memory, because their clients did not read.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(inFlight().cutOff)
+    },
+  })
+}

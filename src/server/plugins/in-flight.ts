@@ -1,0 +1,125 @@
+import type { Clock, Timer } from '../../../base/clock.ts'
+import { ApiError } from '../../api/errors/api-error.ts'
+import { timeout } from '../../api/errors/standard-errors.ts'
+import { limits } from '../../config/limits.ts'
+import type { Call } from '../calls/call.ts'
+import type { OutgoingBytes } from '../load/outgoing-bytes.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import { sendError } from '../responses/wire.ts'
+
+/**
+ * All calls in progress, from their first hook to the end of the response. One scan each second
+ * enforces deadlines and finds clients that stopped reading, which saves a timer per request.
+ *
+ * Bounded by the connections and the streams on each.
+ */
+export class InFlight {
+  readonly #calls = new Set<Call>()
+  readonly #clock: Clock
+  readonly #metrics: RequestMetrics
+  readonly #outgoing: OutgoingBytes
+  readonly #sweep: Timer
+  #draining = false
+  #onEmpty: (() => void) | null = null
+
+  constructor(clock: Clock, metrics: RequestMetrics, outgoing: OutgoingBytes) {
+    this.#clock = clock
+    this.#outgoing = outgoing
+    this.#metrics = metrics
+    this.#sweep = clock.every(1000, () => this.#look())
+  }
+
+  get count(): number {
+    return this.#calls.size
+  }
+
+  /** The calls in progress. */
+  get calls(): readonly Call[] {
+    return [...this.#calls]
+  }
+
+  begin(call: Call): void {
+    call.lastOnConnection = this.#draining
+    call.outgoing = this.#outgoing
+    this.#calls.add(call)
+    // In HTTP/1.1 the request's `close` follows the end of its body; only the reply's marks the
+    // end.
+    call.reply.on('close', () => this.#end(call))
+    // A write to a connection that just broke is reported here, too; `close` follows.
+    call.reply.on('error', ignore)
+  }
+
+  /** From now on responses end their HTTP/1.1 connections, and watches end. */
+  drain(): void {
+    this.#draining = true
+    for (const call of this.#calls) call.lastOnConnection = true
+    this.endStreams()
+  }
+
+  /** Ends every watch, some per turn; their clients resume on another member. */
+  endStreams(): void {
+    this.#endSome(
+      [...this.#calls].filter(({ endStream }) => endStream !== null),
+      0,
+    )
+  }
+
+  /** Resolves when no call is left. */
+  async empty(): Promise<void> {
+    if (this.#calls.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+    })
+  }
+
+  close(): void {
+    this.#sweep.cancel()
+  }
+
+  /** Ending ten thousand watches in one turn would take a third of a second. */
+  #endSome(calls: readonly Call[], from: number): void {
+    const to = from + STREAMS_ENDED_PER_TURN
+    for (const call of calls.slice(from, to)) call.endStream?.()
+    if (to < calls.length) this.#clock.soon(() => this.#endSome(calls, to))
+  }
+
+  #end(call: Call): void {
+    if (call.closed) return
+    this.#calls.delete(call)
+    call.close()
+    call.endStream?.()
+    call.endStream = null
+    call.abort()
+    this.#metrics.observe(call, this.#clock.monotonicMs())
+    if (this.#calls.size === 0) this.#onEmpty?.()
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonicMs()
+    this.#outgoing.look(now)
+    for (const call of this.#calls) {
+      // A complete response waits only for the client.
+      if (call.reply.writableEnded) call.noteBlocked()
+      if (call.blockedMs() > limits.writeStallMsMax) {
+        call.cutOff()
+      } else if (call.upload?.isTooSlow(now) === true && !call.reply.headersSent) {
+        giveUp(call, new ApiError('RequestTimeout', 'the body arrives too slowly, nothing was changed'))
+      } else if (now > call.deadlineMs + DEADLINE_GRACE_MS && !call.reply.headersSent) {
+        giveUp(call, timeout('request did not complete within the allotted timeout'))
+      }
+    }
+  }
+}
+
+function giveUp(call: Call, error: ApiError): void {
+  call.lastOnConnection = true
+  call.abort()
+  sendError(call.reply, call, call.raw.method, error)
+}
+
+function ignore(): void {}
+
+const STREAMS_ENDED_PER_TURN = 100
+
+/** Verbs enforce the deadline themselves, with better errors; this covers what they do not see. */
+const DEADLINE_GRACE_MS = 1000

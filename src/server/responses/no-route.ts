@@ -1,0 +1,77 @@
+import type { RouteOptions } from 'fastify'
+import { methodNotAllowed, pathNotFound } from '../../api/errors/standard-errors.ts'
+import type { ApiError } from '../../api/errors/api-error.ts'
+import { EVERY_METHOD } from '../calls/fastify-types.ts'
+import type { RequestInfo } from '../http/request-info.ts'
+
+type NoRouteParts = {
+  /**
+   * @returns null where no kind is served
+   * @throws ApiError `BadRequest` for invalid names
+   */
+  readonly resourceMethods: (info: RequestInfo) => readonly string[] | null
+  /**
+   * Whether discovery has a document there.
+   * @param path without a trailing slash
+   */
+  readonly isDiscovery: (path: string) => boolean
+}
+
+/**
+ * The response where no route takes a request: 405 with the methods of its path, which RFC 9110
+ * requires, or 404.
+ *
+ * @source RFC 9110 sections 10.2.1, 15.5.6
+ */
+export class NoRoute {
+  readonly #parts: NoRouteParts
+  readonly #routes = new Map<string, Set<string>>()
+
+  constructor(parts: NoRouteParts) {
+    this.#parts = parts
+  }
+
+  /** Records a route; routes for every method are skipped. */
+  note({ url, method }: Pick<RouteOptions, 'url' | 'method'>): void {
+    const methods = typeof method === 'string' ? [method] : method
+    if (methods.length === EVERY_METHOD.length) return
+    this.#routes.set(url, new Set([...(this.#routes.get(url) ?? []), ...methods]))
+  }
+
+  /**
+   * @param info null: the caller is not authenticated, so the methods of single paths are not
+   * revealed
+   */
+  refusal(info: RequestInfo | null): ApiError {
+    const methods = info === null ? METHODS : this.#methodsAt(info)
+    return methods === null ? pathNotFound() : methodNotAllowed(methods)
+  }
+
+  #methodsAt(info: RequestInfo): readonly string[] | null {
+    const { path } = info
+    // Authorized as what it resembles, but no served path begins like this.
+    if (path.startsWith('//')) return null
+    if (info.action.kind === 'resource') return this.#parts.resourceMethods(info)
+    if (/^\/apis?(?:\/|$)/.test(path)) {
+      const document = path.replace(/\/$/, '')
+      return !document.endsWith('/') && this.#parts.isDiscovery(document) ? ['GET', 'HEAD'] : null
+    }
+    for (const [url, methods] of this.#routes) if (isAt(url, path)) return [...methods]
+    return null
+  }
+}
+
+/** Each of these is supported by some path. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** @param url as routes are written: `:name` is a segment, `*` the rest */
+function isAt(url: string, path: string): boolean {
+  const wanted = url.split('/')
+  const parts = path.split('/')
+  const open = wanted.at(-1) === '*'
+  if (open ? parts.length < wanted.length : parts.length !== wanted.length) return false
+  return wanted.every((part, at) => {
+    const said = parts[at] ?? ''
+    return part === said || ((part.startsWith(':') || part === '*') && said !== '')
+  })
+}

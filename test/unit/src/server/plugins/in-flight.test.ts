@@ -1,0 +1,68 @@
+/*
+ * Goal: thousands of watches are ended a few per turn, each once, and not those that ended in
+ * between.
+ * Method: calls without sockets; a clock whose turns are counted.
+ */
+import assert from 'node:assert/strict'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { test } from 'node:test'
+import { Registry } from 'prom-client'
+import { Call } from '../../../../../src/server/calls/call.ts'
+import { InFlight } from '../../../../../src/server/plugins/in-flight.ts'
+import { OutgoingBytes } from '../../../../../src/server/load/outgoing-bytes.ts'
+import { requestInfo } from '../../../../../src/server/http/request-info.ts'
+import { RequestMetrics } from '../../../../../src/server/metrics/request-metrics.ts'
+import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
+
+class TurnClock extends ManualClock {
+  readonly turns: (() => void)[] = []
+
+  override soon(action: () => void): void {
+    this.turns.push(action)
+  }
+}
+
+function watchOn(clock: ManualClock, inFlight: InFlight): Call {
+  const raw = new IncomingMessage(new Socket())
+  const reply = new ServerResponse(raw)
+  const info = requestInfo('GET', '/api/v1/configmaps?watch=1')
+  const call = new Call({ id: 'a', member: 'n1', info, clock, allowedMs: 1000, raw, reply })
+  inFlight.begin(call)
+  return call
+}
+
+for (const how of ['endStreams', 'drain'] as const) {
+  void test(`${how} of 950 watches takes ten turns, and each ends once`, () => {
+    const clock = new TurnClock()
+    const room = {
+      ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
+    }
+    const outgoing = new OutgoingBytes({ bytesMax: 1, perUserMax: 1, perConnectionMax: 1, slowMsMin: 1 })
+    const inFlight = new InFlight(
+      clock,
+      new RequestMetrics(new Registry(), { has: () => true }, () => room),
+      outgoing,
+    )
+    const ended = new Map<Call, number>()
+    const calls = Array.from({ length: 950 }, () => watchOn(clock, inFlight))
+    for (const call of calls) call.endStream = () => void ended.set(call, (ended.get(call) ?? 0) + 1)
+    // Still waits for permission.
+    watchOn(clock, inFlight)
+    inFlight[how]()
+    assert.equal(ended.size, 100)
+    const left = calls.at(-1) ?? assert.fail('there are calls')
+    left.reply.emit('close')
+    assert.equal(ended.get(left), 1)
+    let turns = 1
+    for (let turn = clock.turns.shift(); turn !== undefined; turn = clock.turns.shift()) {
+      turn()
+      turns++
+    }
+    assert.equal(turns, 10)
+    assert.equal(ended.size, 950)
+    assert.ok([...ended.values()].every((times) => times === 1))
+    assert.equal(calls[500]?.lastOnConnection, how === 'drain')
+    inFlight.close()
+  })
+}
