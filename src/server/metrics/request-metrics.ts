@@ -75,6 +75,8 @@ export class RequestMetrics {
       labelNames: ['request_kind'],
       registers,
     })
+    // A rate over a series that begins with its first event would miss that event.
+    for (const request_kind of ['readOnly', 'mutating']) this.#dropped.inc({ request_kind }, 0)
   }
 
   /** Counts a watch as in progress. @returns to be called once, when it has ended */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { installDebianPackage } from '../tools/debian-package.ts'
 import { patienceMs } from '../tools/until.ts'
 
 const run = promisify(execFile)
@@ -100,25 +100,12 @@ function versionOf(program: string): string | null {
   }
 }
 
-/**
- * Files of tests that run at the same time all want it: one installs, the others wait for that and
- * find it.
- *
- * @throws Error with the last output
- */
+/** @throws Error with the last output */
 function installed(program: string): string {
-  console.log("# kubectl is not on this machine: installing Debian's kubernetes-client")
-  const install = 'apt-get update -q && apt-get install -y -q --no-install-recommends kubernetes-client'
-  const script = `command -v "$1" || { ${install}; }`
-  const lock = join(tmpdir(), 'orch-test-kubectl.lock')
-  const { status, stdout, stderr, error } = spawnSync('flock', [lock, 'sh', '-c', script, 'sh', program], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const version = status === 0 ? versionOf(program) : null
+  const failure = installDebianPackage('kubernetes-client', program)
+  const version = failure === null ? versionOf(program) : null
   if (version !== null) return version
-  const words = error?.message ?? `${stdout}${stderr}`.slice(-2000)
   throw new Error(
-    `these tests need kubectl: none is on the path and Debian's kubernetes-client could not be installed: ${words}`,
+    `these tests need kubectl: none is on the path and Debian's kubernetes-client could not be installed: ${failure ?? ''}`,
   )
 }
