@@ -179,7 +179,7 @@ export class RaftLog {
     this.#runs.truncateFrom(index)
     this.#cache.truncateFrom(index)
     while ((this.#configurations.at(-1)?.index ?? -1) >= index) this.#configurations.pop()
-    this.#disclaimFrom(index)
+    this.#unpersistFrom(index)
   }
 
   /**
@@ -188,7 +188,7 @@ export class RaftLog {
    */
   restore(snapshot: SnapshotMeta, commit: LogIndex): void {
     assert(snapshot.index > commit, 'a snapshot that replaces the log is ahead of it')
-    this.#disclaimFrom((commit + 1) as LogIndex)
+    this.#unpersistFrom((commit + 1) as LogIndex)
     this.#base = snapshot
     this.#snapshot = snapshot
     this.#lastIndex = snapshot.index
@@ -253,7 +253,7 @@ export class RaftLog {
     assert(this.#persisted <= this.#lastIndex, 'the durable index is within the log')
   }
 
-  #disclaimFrom(index: LogIndex): void {
+  #unpersistFrom(index: LogIndex): void {
     const last = (index - 1) as LogIndex
     if (this.#persisted > last) this.#persisted = last
     if (this.#handed > last) this.#handed = last

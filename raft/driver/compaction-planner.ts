@@ -54,7 +54,7 @@ export class CompactionPlanner {
   }
 
   /** The log has this base now, whatever was planned; later points stay valid. */
-  beginsBehind(base: SnapshotMeta): void {
+  beginsAfter(base: SnapshotMeta): void {
     const gone = this.#points.filter(({ snapshot }) => snapshot.index <= base.index)
     this.#base = { snapshot: base, bytes: gone.at(-1)?.bytes ?? this.#base.bytes }
     this.#points.splice(0, gone.length)

@@ -85,7 +85,7 @@ export class Driver {
       fetch: (from, bytesMax, take) => options.log.fetch(from, bytesMax, take),
       transferAway: (forMs) => this.#transferPolicy.transferAway(this.#now(), forMs),
       complete: (snapshot) => this.#logBounds.complete(snapshot),
-      beginLogBehind: (snapshot) => this.#compactor.beginBehind(snapshot),
+      beginLogAfter: (snapshot) => this.#compactor.beginAfter(snapshot),
       logBase: () => this.#logBounds.base.index,
     })
     this.#compactor = new LogCompactor({
@@ -224,8 +224,8 @@ export class Driver {
       case 'applied-disk':
         this.#appliedDisk(message.snapshot)
         return
-      case 'state-set-aside':
-        this.#compactor.stateSetAside()
+      case 'state-quarantined':
+        this.#compactor.stateQuarantined()
         return
       case 'resume':
         this.#entryStream.resume(message.from)

@@ -5,7 +5,7 @@ import { CompactionPlanner } from './compaction-planner.ts'
 import type { CompactionLimits } from './compaction-planner.ts'
 import type { LogNeed } from './log-needs.ts'
 
-type FoundLog = Pick<RecoveredLog, 'base' | 'lastIndex' | 'bytes'>
+type LogExtent = Pick<RecoveredLog, 'base' | 'lastIndex' | 'bytes'>
 
 /**
  * Base and last index of this member's log as of its latest write, and the base to compact it to.
@@ -22,7 +22,7 @@ export class LogBounds {
   /** @param held the snapshot metadata of the database at start */
   constructor(
     limits: CompactionLimits,
-    { base, lastIndex, bytes }: FoundLog,
+    { base, lastIndex, bytes }: LogExtent,
     held: SnapshotMeta | null = null,
   ) {
     this.#planner = new CompactionPlanner(limits, base, bytes)
@@ -77,7 +77,7 @@ export class LogBounds {
    * - Following the snapshot of another member. It comes from a leader, which has everything that
    *   is committed, so a snapshot at `committed` or later is available, as long as this member
    *   requests no earlier one (`RepairRelay.wanted`). It is installed only if the log begins no
-   *   later (`LogCompactor.beginBehind`).
+   *   later (`LogCompactor.beginAfter`).
    *
    * So a full log is compacted as if the database held everything that is committed and durable
    * here. Entries beyond that may have been acknowledged to a leader and stay, as do term and vote.
@@ -98,7 +98,7 @@ export class LogBounds {
   compactAll(): SnapshotMeta | null {
     const durable = this.#durable
     if (durable === null || durable.index <= this.#base.index) return null
-    this.beginBehind(durable)
+    this.beginAfter(durable)
     return durable
   }
 
@@ -108,10 +108,10 @@ export class LogBounds {
   }
 
   /** Sets the base of the log, whatever was planned. */
-  beginBehind(base: SnapshotMeta): void {
+  beginAfter(base: SnapshotMeta): void {
     if (base.index > this.#base.index) {
       this.#base = base
-      this.#planner.beginsBehind(base)
+      this.#planner.beginsAfter(base)
     }
     this.#stateIsBack()
   }

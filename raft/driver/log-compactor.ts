@@ -17,14 +17,14 @@ export interface LogCompactorOptions {
 export class LogCompactor {
   readonly #needs: LogCompactorOptions
   /** The snapshot that replaces a quarantined state, while the log is being compacted to it. */
-  #beginning: SnapshotMeta | null = null
+  #pendingBase: SnapshotMeta | null = null
   /**
    * The log is damaged: everything that the database holds is compacted, so that the log can
    * rewrite the rest.
    */
   #damaged = false
   /** The state is quarantined: nothing is applied, and no database advances. */
-  #isStateSetAside = false
+  #isStateQuarantined = false
 
   constructor(needs: LogCompactorOptions) {
     this.#needs = needs
@@ -39,13 +39,13 @@ export class LogCompactor {
     this.#needs.compact(base)
   }
 
-  stateSetAside(): void {
-    this.#isStateSetAside = true
+  stateQuarantined(): void {
+    this.#isStateQuarantined = true
   }
 
   /** Another snapshot was installed. */
   stateInstalled(): void {
-    this.#isStateSetAside = false
+    this.#isStateQuarantined = false
   }
 
   /**
@@ -54,7 +54,7 @@ export class LogCompactor {
    * @param needs as for `durable`
    */
   tick(needs: () => readonly LogNeed[]): void {
-    if (!this.#isStateSetAside || this.#beginning !== null) return
+    if (!this.#isStateQuarantined || this.#pendingBase !== null) return
     const { core, bounds } = this.#needs
     const committed = core.durablyCommitted
     if (committed === null || committed.index <= bounds.base.index) return
@@ -87,21 +87,21 @@ export class LogCompactor {
    * @returns `later`: the log is not committed and durable up to the snapshot yet; `never`: the log
    *   already begins after it
    */
-  beginBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
+  beginAfter(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
     const { core, bounds } = this.#needs
     if (snapshot.index < bounds.base.index) return 'never'
     const { commit, persistedIndex } = core.status()
     if (snapshot.index > commit || snapshot.index > persistedIndex) return 'later'
-    this.#isStateSetAside = false
+    this.#isStateQuarantined = false
     if (snapshot.index === bounds.base.index) {
-      bounds.beginBehind(snapshot)
+      bounds.beginAfter(snapshot)
       this.#needs.install(snapshot)
       return 'begun'
     }
     const base = bounds.complete(snapshot)
-    this.#beginning = snapshot
+    this.#pendingBase = snapshot
     core.applied(base.index)
-    bounds.beginBehind(base)
+    bounds.beginAfter(base)
     core.compact(base)
     this.#needs.compact(base)
     return 'begun'
@@ -109,9 +109,9 @@ export class LogCompactor {
 
   /** The log reports that everything at and below `index` is durably removed. */
   done(index: LogIndex): void {
-    const beginning = this.#beginning
+    const beginning = this.#pendingBase
     if (beginning === null || beginning.index > index) return
-    this.#beginning = null
+    this.#pendingBase = null
     this.#needs.install(beginning)
   }
 }

@@ -37,8 +37,8 @@ export type RelaysNeeds = {
   readonly transferAway: (forMs: number) => void
   /** See `LogBounds`. */
   readonly complete: (snapshot: SnapshotMeta) => SnapshotMeta
-  /** See `LogCompactor.beginBehind`. */
-  readonly beginLogBehind: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'
+  /** See `LogCompactor.beginAfter`. */
+  readonly beginLogAfter: (snapshot: SnapshotMeta) => 'begun' | 'later' | 'never'
   /** The base of the log. */
   readonly logBase: () => LogIndex
 }
@@ -156,7 +156,7 @@ export class Relays {
       send,
       wake,
       complete,
-      beginLogBehind,
+      beginLogAfter,
       electionMs,
       transferAway: transferAway,
       isCommand,
@@ -192,7 +192,7 @@ export class Relays {
       wake,
       fetch: needs.fetch,
       complete,
-      beginLogBehind,
+      beginLogAfter,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
       readIndex: () => core.readIndex(),
       send,

@@ -33,7 +33,7 @@ export interface SnapshotInboxNeeds {
    *
    * @returns `later`: not yet, retry in the next turn; `never`: the log already begins after it
    */
-  beginLogBehind(snapshot: SnapshotMeta): 'begun' | 'later' | 'never'
+  beginLogAfter(snapshot: SnapshotMeta): 'begun' | 'later' | 'never'
 }
 
 export type SnapshotInboxLimits = {
@@ -156,7 +156,7 @@ export class SnapshotInbox {
    */
   turnEnded(): void {
     if (this.#state !== 'staged' || this.#offered !== null) return
-    const answer = this.#repair === null ? 'never' : this.#needs.beginLogBehind(this.#repair.snapshot)
+    const answer = this.#repair === null ? 'never' : this.#needs.beginLogAfter(this.#repair.snapshot)
     if (answer === 'later') return
     this.#state = answer === 'begun' ? 'taken' : 'free'
     this.#repair = null

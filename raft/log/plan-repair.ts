@@ -7,7 +7,7 @@ import type { EntryId } from './intact-run.ts'
  * terms, votes and bases. A repair is safe if each of them is known to be replaced or available
  * elsewhere:
  *
- *   |-- before: intact --|-- damaged --|-- behind: intact, to the end of the log --|
+ *   |-- before: intact --|-- damaged --|--- after: intact, to the end of the log --|
  *              known ^                  ^ first                            last ^
  *
  * - Terms and votes: only the last hard state counts. One follows the damage, so no vote is lost.

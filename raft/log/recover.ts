@@ -18,7 +18,7 @@ import {
 } from './layout.ts'
 import { LogShape } from './log-shape.ts'
 import { GroupScanner } from './scan.ts'
-import type { FoundGroup } from './scan.ts'
+import type { ScannedGroup } from './scan.ts'
 import { checkPreamble, SegmentWindow } from './segment.ts'
 import type { LogOwner, Segment } from './segment.ts'
 
@@ -213,7 +213,7 @@ class Recovery {
    * Reads a head record. The first head gives the beginning of the log; later heads must agree with
    * what was read before them.
    */
-  #head(name: string, group: FoundGroup, { record }: PlacedRecord): void {
+  #head(name: string, group: ScannedGroup, { record }: PlacedRecord): void {
     const shape = this.#shape
     const first = this.#segments.length === 1
     const disagrees = (): LogError => damaged(name, group.offset, 'it does not continue the one before')
@@ -238,7 +238,7 @@ class Recovery {
     }
   }
 
-  #record(segment: Segment, group: FoundGroup, placed: PlacedRecord): void {
+  #record(segment: Segment, group: ScannedGroup, placed: PlacedRecord): void {
     const shape = present(this.#shape, 'a head comes first')
     const { record } = placed
     const wrong = (what: string): LogError => damaged(segment.name, group.offset + placed.offset, what)
@@ -321,7 +321,7 @@ const headKinds = ['base', 'tail', 'hard-state'] as const
  * Returns whether the group is a complete head. The first group of a segment has no predecessor to
  * verify it, so its content is checked.
  */
-function isWholeHead({ records }: FoundGroup): boolean {
+function isWholeHead({ records }: ScannedGroup): boolean {
   return (
     records.length === headKinds.length && records.every(({ record }, at) => record.kind === headKinds[at])
   )

@@ -100,7 +100,7 @@ export class RepairableLog {
       logId: this.#salvage.logId,
       owner: this.#owner,
       lastSegment: this.#lastSegment,
-      sequence: Math.max(this.#salvage.behind.sequence, this.#salvage.before?.sequence ?? 0),
+      sequence: Math.max(this.#salvage.after.sequence, this.#salvage.before?.sequence ?? 0),
       base: plan.base,
       hardState: damage.hardState,
       entries: this.#entries(plan.base, fetched),
@@ -137,30 +137,30 @@ export class RepairableLog {
 
   /** Refuses a database whose history differs from the log's. */
   #checkCovered(base: SnapshotMeta): void {
-    const { behind } = this.#salvage
-    if (base.index < this.damage.first || behind.index?.has(base.index) !== true) return
-    const { term } = entryAt(this.#disk, behind, base.index)
+    const { after } = this.#salvage
+    if (base.index < this.damage.first || after.index?.has(base.index) !== true) return
+    const { term } = entryAt(this.#disk, after, base.index)
     if (term !== base.term) throw this.refusal('the database holds another entry than the log')
   }
 
   *#entries(base: SnapshotMeta, fetched: readonly Entry[]): Generator<Entry> {
     const { damage } = this
-    const { before, behind } = this.#salvage
+    const { before, after } = this.#salvage
     const fetchedFirst = fetched[0]?.index ?? damage.first
     if (before !== null) yield* readEntries(this.#disk, before, logIndex(base.index + 1), fetchedFirst - 1)
     yield* fetched
     const first = logIndex(Math.max(base.index + 1, damage.first))
-    yield* readEntries(this.#disk, behind, first, damage.last.index)
+    yield* readEntries(this.#disk, after, first, damage.last.index)
   }
 }
 
-function damageOf(disk: LogDisk, { before, behind }: Salvage): LogDamage | null {
-  const base = behind.base ?? before?.base ?? null
-  const { hardState, last, index } = behind
+function damageOf(disk: LogDisk, { before, after }: Salvage): LogDamage | null {
+  const base = after.base ?? before?.base ?? null
+  const { hardState, last, index } = after
   if (base === null || hardState === null || last === null || index === null) return null
   const { first } = index
   const hasEntries = first <= last.index
-  const anchor = hasEntries ? entryAt(disk, behind, first) : last
+  const anchor = hasEntries ? entryAt(disk, after, first) : last
   const committed = Math.min(before?.last?.index ?? 0, before?.hardState?.commit ?? 0, first - 1)
   return {
     base,
@@ -170,7 +170,7 @@ function damageOf(disk: LogDisk, { before, behind }: Salvage): LogDamage | null 
     anchor: { index: anchor.index, term: anchor.term },
     last,
     hardState,
-    configuration: behind.configuration ?? before?.configuration ?? base.configuration,
+    configuration: after.configuration ?? before?.configuration ?? base.configuration,
   }
 }
 

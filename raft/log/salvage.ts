@@ -19,7 +19,7 @@ export type Salvage = {
   /** null when the beginning of the log is damaged. */
   readonly before: IntactRun | null
   /** Reaches the end of the log, so that no later write is missing. */
-  readonly behind: IntactRun
+  readonly after: IntactRun
 }
 
 const windowBytes = 1024 * 1024
@@ -83,17 +83,17 @@ class SalvageScan {
    *   known
    */
   result(fromTheStart: boolean): Salvage | null {
-    const behind = this.#current
-    if (behind === null || this.#logId === null || this.#contradiction) return null
+    const after = this.#current
+    if (after === null || this.#logId === null || this.#contradiction) return null
     if (!this.#broken || !this.#identified) return null
     // Corruption may put a copy of an old group in the place of the newest one, which is lost then.
-    if (behind.sequence - 1 <= this.#sequenceElsewhere) return null
+    if (after.sequence - 1 <= this.#sequenceElsewhere) return null
     const before = this.#before
-    if (before !== null && behind.firstSequence < before.sequence) return null
+    if (before !== null && after.firstSequence < before.sequence) return null
     const end = this.#end
-    if (end !== null && !reaches(behind, end)) return null
-    if (fromTheStart && before === null && behind.base === null) behind.base = noSnapshot
-    return { logId: this.#logId, before, behind }
+    if (end !== null && !reaches(after, end)) return null
+    if (fromTheStart && before === null && after.base === null) after.base = noSnapshot
+    return { logId: this.#logId, before, after }
   }
 
   #preamble(name: string, number: number, window: SegmentWindow): void {

@@ -5,7 +5,7 @@ import { countSparseSectors, countZeroSectors, groupBytes, groupHeaderBytes } fr
 import { isZero, paddingBytesMin, sectorBytes } from './layout.ts'
 import type { SegmentWindow } from './segment.ts'
 
-export type FoundGroup = {
+export type ScannedGroup = {
   readonly kind: 'group'
   /** Offset in the file; records are placed relative to it. */
   readonly offset: number
@@ -16,7 +16,7 @@ export type FoundGroup = {
 }
 
 export type ScanResult =
-  | FoundGroup
+  | ScannedGroup
   | { readonly kind: 'end' }
   /** An unacknowledged write; it is removed with the `bytes` that it covers. */
   | { readonly kind: 'interrupted'; readonly bytes: number }
@@ -60,7 +60,7 @@ export class GroupScanner {
   }
 
   /** The next segment was written before the seal, so it continues the chain from before it. */
-  forgetSeal(group: FoundGroup): void {
+  forgetSeal(group: ScannedGroup): void {
     this.#chain = group.records[0]?.seed ?? this.#chain
     this.#sequence = (this.#sequence ?? 1) - 1
   }

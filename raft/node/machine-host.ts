@@ -32,7 +32,7 @@ export class MachineHost<Outcome> {
   readonly #applier: Applier<Outcome>
   readonly #snapshots: SnapshotStreams
   #reportedDisk: LogIndex
-  #reportedSetAside = false
+  #reportedQuarantine = false
 
   constructor(machine: StateMachine<Outcome>, needs: MachineHostOptions<Outcome>) {
     const { options, session, creditDelayMs } = needs
@@ -103,7 +103,7 @@ export class MachineHost<Outcome> {
       return
     }
     this.#needs.post({ kind: 'installed', index: snapshot.index })
-    this.#reportedSetAside = false
+    this.#reportedQuarantine = false
     this.#applier.resume()
   }
 
@@ -127,9 +127,9 @@ export class MachineHost<Outcome> {
       this.#reportedDisk = appliedDisk.index
       this.#needs.post({ kind: 'applied-disk', snapshot: appliedDisk })
     }
-    if (!isSetAside || this.#reportedSetAside) return
-    this.#reportedSetAside = true
-    this.#needs.post({ kind: 'state-set-aside' })
+    if (!isSetAside || this.#reportedQuarantine) return
+    this.#reportedQuarantine = true
+    this.#needs.post({ kind: 'state-quarantined' })
   }
 
   /** Stops applying. */

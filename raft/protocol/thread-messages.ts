@@ -61,7 +61,7 @@ export type ApiToRaft =
   /** The database holds all of this: the log may be compacted up to it. */
   | { readonly kind: 'applied-disk'; readonly snapshot: SnapshotMeta }
   /** The state is quarantined: the database does not advance until `installed`. */
-  | { readonly kind: 'state-set-aside' }
+  | { readonly kind: 'state-quarantined' }
   /** Caught up by reading: send entries again, beginning with this index. */
   | { readonly kind: 'resume'; readonly from: LogIndex }
   /** Answers `install`. */

@@ -161,13 +161,13 @@ class InboundLink {
     const { verify, identity } = this.#options.context
     void verify(hello.from, hello.identity).then((verdict) => {
       if (this.#ended) return
-      const unfit = refusalOf(verdict, this.certified, hello.identity, identity())
-      if (unfit === null) this.#welcome(hello)
-      else this.refuse(unfit.reason, unfit.detail)
+      const refusal = refusalOf(verdict, this.certified, hello.identity, identity())
+      if (refusal === null) this.#acceptHello(hello)
+      else this.refuse(refusal.reason, refusal.detail)
     })
   }
 
-  #welcome(hello: Hello): void {
+  #acceptHello(hello: Hello): void {
     // The configuration may have changed during the verification.
     const refusal = this.#refusal(hello)
     if (refusal !== null) return this.refuse(refusal.reason, refusal.detail)

@@ -141,7 +141,7 @@ export class PeerLink {
       this.#broke(attempt, new TransportError('unreachable', 'no answer in time'))
     })
     const attempt = { client, stream, timer }
-    stream.on('data', (bytes: Buffer) => this.#welcome(attempt, bytes))
+    stream.on('data', (bytes: Buffer) => this.#acceptHello(attempt, bytes))
     stream.on('error', (error: ServiceError) => {
       const removedIndex = removedIndexOf(error)
       if (removedIndex > noIndex && this.#isCurrent(attempt)) this.#options.onRemovedByPeer(removedIndex)
@@ -157,7 +157,7 @@ export class PeerLink {
     return attempt
   }
 
-  #welcome(attempt: Attempt, bytes: Buffer): void {
+  #acceptHello(attempt: Attempt, bytes: Buffer): void {
     if (this.#state.kind !== 'dialing' || !this.#isCurrent(attempt)) return
     try {
       const { protocol, identity } = decodeWelcome(bytes)

@@ -21,9 +21,9 @@ type Plain = {
   readonly text: string
 }
 
-type Held = { readonly plain: Plain; readonly source: EncodedObject }
+type StoredObject = { readonly plain: Plain; readonly source: EncodedObject }
 type Event = { readonly kind: string; readonly object: Plain; readonly previous: Plain | null }
-type State = ReadonlyMap<Key, Held>
+type State = ReadonlyMap<Key, StoredObject>
 
 /** The specification of the store in its simplest form: a list of all states that ever existed. */
 export class NaiveStore {
@@ -57,7 +57,7 @@ export class NaiveStore {
         const upTo = Math.min(command.upTo, this.revision - this.#eventsKept)
         if (upTo <= this.trimmed) return { kind: 'nothing' }
         this.trimmed = upTo
-        this.#lookAtAlarm()
+        this.#updateAlarm()
         return { kind: 'done', revisions: [] }
       }
       case 'change-settings':
@@ -129,10 +129,10 @@ export class NaiveStore {
     const first = Math.max(8 * 2 ** 30, 2 * this.usedBytes)
     const storageBytesMax = settings.storageBytesMax ?? this.#settings.storageBytesMax ?? first
     this.#settings = { ...settings, storageBytesMax: this.#level < 2 ? null : storageBytesMax }
-    this.#lookAtAlarm()
+    this.#updateAlarm()
   }
 
-  #lookAtAlarm(): void {
+  #updateAlarm(): void {
     const { usedBytes } = this
     const quota = this.#settings.storageBytesMax ?? Infinity
     if (usedBytes < 0.9 * quota) this.alarm = false
@@ -148,7 +148,7 @@ export class NaiveStore {
     if (tooMuch?.kind === 'over-quota' && isTight) this.alarm = true
     if (tooMuch !== null) return tooMuch
     const outcome = this.#do(operations, wouldBe.states)
-    this.#lookAtAlarm()
+    this.#updateAlarm()
     return outcome
   }
 
@@ -237,7 +237,7 @@ export class NaiveStore {
   }
 
   #newest(): State {
-    return this.#states[this.#states.length - 1] ?? new Map<Key, Held>()
+    return this.#states[this.#states.length - 1] ?? new Map<Key, StoredObject>()
   }
 }
 

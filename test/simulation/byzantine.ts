@@ -70,7 +70,11 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
     return core({ kind: 'heartbeat-response', ...raisedTerm(random, ends), context: null })
   },
   (random, ends) => core(impossibleAppend(random, ends)),
-  (random, ends) => ({ kind: 'forward', ...ends, proposals: [random.bytes(50), poison(random, ends.term)] }),
+  (random, ends) => ({
+    kind: 'forward',
+    ...ends,
+    proposals: [random.bytes(50), invalidCommand(random, ends.term)],
+  }),
   (random, ends) => {
     const proposals = [{ session: random.below(2 ** 31), sequence: random.below(100) }]
     return { kind: 'forward-refused', ...ends, reason: 'unreadable', proposals }
@@ -91,7 +95,7 @@ const makers: readonly ((random: SeededRandom, ends: Ends) => PeerMessage)[] = [
 ]
 
 /** A command with a valid envelope and a payload that no machine can decode. */
-function poison(random: SeededRandom, expectedTerm: Term): Uint8Array {
+function invalidCommand(random: SeededRandom, expectedTerm: Term): Uint8Array {
   const payload = Uint8Array.from([0xff, ...random.bytes(random.below(200))])
   const session = 1 + random.below(2 ** 31)
   return encodeEnvelope({ session, sequence: 1, acknowledgedBelow: 1, expectedTerm, payload })

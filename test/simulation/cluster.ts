@@ -196,7 +196,7 @@ class Cluster {
     const member = new Member({
       ...{ world: this.#world, network: this.#network, watcher: this.#oracle, swarm: this.#swarm },
       node: { ...node, timing, limits },
-      wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetful : (disk) => disk,
+      wrapDisk: this.#options.disk === 'forgets-syncs' ? forgetSyncs : (disk) => disk,
       allCrashPoints: this.#allCrashPoints,
       met: (fault) => coverage.hit(`met ${fault}`),
       someDiverged: () => (coverage.counts['met divergence'] ?? 0) > 0,
@@ -270,7 +270,7 @@ class Cluster {
 }
 
 /** A disk that acknowledges syncs without syncing. */
-function forgetful(disk: LogDisk): LogDisk {
+function forgetSyncs(disk: LogDisk): LogDisk {
   return {
     list: () => disk.list(),
     open: (name, mode) => {

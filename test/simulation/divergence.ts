@@ -77,9 +77,9 @@ export class StateCondition {
    * @param someWrong another member's state is or was wrong, and may have been sent here
    * @returns whether the state is plausible
    */
-  looked(isRight: boolean, reportsRight: boolean, someWrong: boolean): boolean {
-    const harmed = this.#isWrong || this.#wasWrong || this.#injected
-    const explained = (isRight && reportsRight) || (this.#isNew ? someWrong : harmed)
+  compared(isRight: boolean, reportsRight: boolean, someWrong: boolean): boolean {
+    const mayBeWrong = this.#isWrong || this.#wasWrong || this.#injected
+    const explained = (isRight && reportsRight) || (this.#isNew ? someWrong : mayBeWrong)
     this.#wasWrong = !reportsRight || (!this.#isNew && (this.#wasWrong || this.#isWrong))
     if (this.#isNew) this.#injected = false
     this.#isWrong = !isRight

@@ -40,7 +40,7 @@ export type LinkFault =
   | 'clog-drop'
 
 /** The result for one message: its arrivals, and the error of its sender. */
-export type Passage = {
+export type Delivery = {
   /** Virtual times; empty: lost. */
   readonly arrivals: readonly number[]
   readonly reportedUnreachable: boolean
@@ -95,7 +95,7 @@ export class Link {
    * @param faulty whether messages may be lost, doubled or reordered without a condition
    * @param repeatable whether this one may arrive twice
    */
-  pass(now: number, faulty: boolean, repeatable: boolean): Passage {
+  pass(now: number, faulty: boolean, repeatable: boolean): Delivery {
     if (!this.isOpen) return this.#stopped(now)
     this.#silentSince = null
     const random = this.#random
@@ -127,7 +127,7 @@ export class Link {
     return delayMsMin + Math.min(drawn, tailMsMax) + extra
   }
 
-  #stopped(now: number): Passage {
+  #stopped(now: number): Delivery {
     const silent = this.#found('half-open')
     if (silent === null || this.#found('cut') !== null) {
       this.#met('cut')
@@ -177,7 +177,7 @@ export class Link {
   }
 }
 
-const lost: Passage = { arrivals: [], reportedUnreachable: false }
+const lost: Delivery = { arrivals: [], reportedUnreachable: false }
 
 function is<K extends Condition['kind']>(
   condition: Condition,

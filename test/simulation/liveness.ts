@@ -37,7 +37,7 @@ export type Sabotage = 'links' | 'thread'
 /** Virtual ms, each from the end of the previous phase. */
 export type LivenessReport = {
   readonly healthy: number
-  readonly ill: number
+  readonly faulty: number
   /** Until the membership was settled. */
   readonly settledMs: number
   readonly startedMs: number
@@ -167,9 +167,9 @@ export class Liveness {
     this.#repair()
     await phase(
       limits.repair,
-      () => this.#ailing().length === 0,
+      () => this.#unhealthy().length === 0,
       () =>
-        `L5: not repaired: ${this.#ailing()
+        `L5: not repaired: ${this.#unhealthy()
           .map(({ id }) => `m${id}`)
           .join(', ')}`,
       20,
@@ -193,7 +193,7 @@ export class Liveness {
     await phase(limits.watch, watched, () => 'L6: a watch does not receive all events', 50)
     const [settledMs = 0, startedMs = 0, electedMs = 0, agreedMs = 0, repairedMs = 0, ...rest] = times
     const [servedMs = 0, convergedMs = 0, watchedMs = 0] = rest
-    const sizes = { healthy: this.#healthy.length, ill: this.#faulty.size }
+    const sizes = { healthy: this.#healthy.length, faulty: this.#faulty.size }
     const first = { settledMs, startedMs, electedMs, agreedMs, repairedMs }
     return { ...sizes, ...first, servedMs, convergedMs, watchedMs }
   }
@@ -297,7 +297,7 @@ export class Liveness {
   }
 
   /** Members that are wrong, suspect, or without a state. */
-  #ailing(): readonly Member[] {
+  #unhealthy(): readonly Member[] {
     return this.#healthy.filter(({ instance, isWrong }) => isWrong || instance?.machine?.quarantine !== null)
   }
 
@@ -307,9 +307,9 @@ export class Liveness {
    */
   #repair(): void {
     this.#options.world.schedule(repairEveryMs, 'an operator checks again', null, () => this.#repair())
-    const ailing = this.#ailing()
+    const unhealthy = this.#unhealthy()
     // With a right majority other right members recover trust without a repair.
-    const member = ailing.find(({ isWrong }) => isWrong) ?? ailing.find(({ isSuspect }) => isSuspect)
+    const member = unhealthy.find(({ isWrong }) => isWrong) ?? unhealthy.find(({ isSuspect }) => isSuspect)
     if (member === undefined) return
     const from = sourceOf(this.#healthy, member)
     if (from !== undefined) return member.repair(from)
@@ -361,8 +361,8 @@ export class Liveness {
 
   #fail(what: string): never {
     const lines = this.#options.members.map((member) => {
-      const ill = this.#faulty.get(member)
-      const role = ill === undefined ? 'healthy' : member.recoverable ? ill : 'damaged'
+      const faulty = this.#faulty.get(member)
+      const role = faulty === undefined ? 'healthy' : member.recoverable ? faulty : 'damaged'
       const { status, load } = member.instance?.node ?? {}
       if (status === undefined) return `m${member.id} (${role}) is not running; ${member.lost ?? ''}`
       const { term, leader, commit, lastIndex, persistedIndex, appliedMemory, appliedDisk, followers } =

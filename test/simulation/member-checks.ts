@@ -106,7 +106,7 @@ export class MemberChecks {
     const { world, watcher, met, someDiverged } = options
     const wasWrong = state.isWrong
     const isRight = watcher.isRight(machine)
-    if (!state.looked(isRight, watcher.reportsRight(machine), someDiverged())) {
+    if (!state.compared(isRight, watcher.reportsRight(machine), someDiverged())) {
       const what = `at index ${machine.appliedMemory} member ${id} has ${lastDigest(machine)}`
       world.fail(new Error(`I4 equal state: ${what}, which is not the result of the log`))
     }

@@ -171,7 +171,7 @@ export class Member {
         this.#failed(cause)
         return true
       },
-      gaveUp: (cause) => this.#failed(cause),
+      failed: (cause) => this.#failed(cause),
       violated: (peer, violation) => this.#checks.onViolation(peer, violation),
       removed: (cause) => this.#removed(cause),
       logRepaired: () => this.#checks.onLogRepaired(),

@@ -108,7 +108,7 @@ export class Nemesis {
       case 'log-rot':
       case 'database-rot':
       case 'wipe':
-        return this.#ruin(fault)
+        return this.#damageMember(fault)
       case 'earlier-cluster':
         return this.#startEarlierMembers(fault)
       case 'diverge':
@@ -220,14 +220,16 @@ export class Nemesis {
   }
 
   /** Damage from which a member does not recover. */
-  #ruin(fault: Extract<FaultAction, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>): boolean {
+  #damageMember(
+    fault: Extract<FaultAction, { readonly kind: 'log-rot' | 'database-rot' | 'wipe' }>,
+  ): boolean {
     const member = this.#target(fault.target)
     if (member.lost !== null || !this.#options.quorumGuard.canLose(member.id)) return false
     if (fault.kind === 'wipe' && !this.#canForget(member)) return false
     // A cluster is founded by all its founders.
     const isFounded = this.#options.members.some(({ clusterId }) => clusterId !== null)
     if (fault.kind === 'log-rot' && !isFounded) return false
-    if (fault.kind === 'wipe' && fault.alone) this.#leaveAloneWith(member, fault.downMs + aloneMs)
+    if (fault.kind === 'wipe' && fault.alone) this.#stopOthers(member, fault.downMs + aloneMs)
     this.#downMs.set(member.id, fault.downMs)
     if (fault.kind === 'database-rot' && fault.while === 'running') {
       member.rotDatabase(fault.rot, fault.seed)
@@ -271,7 +273,7 @@ export class Nemesis {
   /**
    * Stops all members but this and one other: the minimum to bootstrap a cluster of three again.
    */
-  #leaveAloneWith(member: Member, forMs: number): void {
+  #stopOthers(member: Member, forMs: number): void {
     const others = this.#options.members.filter((other) => other !== member)
     const companion = others.find(({ running }) => running) ?? others[0]
     for (const other of others) {

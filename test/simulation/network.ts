@@ -165,7 +165,7 @@ export class Network {
 
   /** @returns false: the sender was rejected */
   #admits(from: SimTransport, to: SimTransport): boolean {
-    if (to.welcomes(from)) return true
+    if (to.admits(from)) return true
     if (to.isApartFrom(from)) this.#parts.met('other-cluster')
     else this.#rejectRemoved(from, to)
     return false
@@ -221,7 +221,7 @@ export class Network {
     if (sender?.peers.has(to) !== true || port === undefined || receiver === null) {
       throw new TransportError('unreachable', `no connection to member ${to}`)
     }
-    if (!port.welcomes(sender))
+    if (!port.admits(sender))
       throw new TransportError('refused', `member ${from} is not in the configuration`)
     const { met } = port.greetings.get(sender) ?? this.#greet(sender, port, receiver)
     const verdict = await met
@@ -303,7 +303,7 @@ export class SimTransport implements Transport {
     return this.#self.id
   }
 
-  welcomes(caller: SimTransport): boolean {
+  admits(caller: SimTransport): boolean {
     const { id, identity } = caller
     if (identity.cluster !== this.#self.cluster || this.isApartFrom(caller)) return false
     return this.peers.get(id)?.name === identity.name

@@ -15,7 +15,7 @@ import { checkPrefix, checkRevision } from './checkers/state-prefix.ts'
 import type { StorageEvent } from './checkers/storage-model.ts'
 import { History } from './clients/history.ts'
 import type { Answer } from './clients/history.ts'
-import { ClientPool, hastyFrom } from './clients/client-pool.ts'
+import { ClientPool, burstClientsFrom } from './clients/client-pool.ts'
 import type { Served } from './clients/served.ts'
 import type { Proven } from './coverage.ts'
 import type { ProcessInstance, Serving, Watcher } from './process-instance.ts'
@@ -33,7 +33,7 @@ export type OracleOptions = {
 }
 
 export type OracleReport = {
-  readonly reigns: number
+  readonly leaderships: number
   readonly committed: number
   /** The calls of clients during the faults, and how many got a definite response. */
   readonly asked: number
@@ -50,7 +50,7 @@ export type OracleReport = {
 }
 
 /** Compares members with the reference, object by object, every `n` applied batches. */
-const wholeLookEvery = 50
+const fullCheckEvery = 50
 
 /**
  * Runs the clients, and observes everything: what members, network and clients do is passed to the
@@ -68,7 +68,7 @@ export class Oracle implements Watcher {
   #snapshots = 0
   #applied = 0
   #undecided = 0
-  #duringHarm = { asked: 0, answered: 0 }
+  #duringFaults = { asked: 0, answered: 0 }
 
   constructor(options: OracleOptions) {
     this.#consensus = new ConsensusCheckers(options.founding)
@@ -120,9 +120,9 @@ export class Oracle implements Watcher {
   calm(): void {
     this.#clientPool.calm()
     // Bursts go to members that may not respond.
-    const calls = this.#history.calls.filter(({ client }) => client < hastyFrom)
+    const calls = this.#history.calls.filter(({ client }) => client < burstClientsFrom)
     const answered = calls.filter(({ answer }) => answer.kind !== 'unknown' && !isUnavailable(answer)).length
-    this.#duringHarm = { asked: calls.length, answered }
+    this.#duringFaults = { asked: calls.length, answered }
   }
 
   /** Stops new calls; calls in flight may end, and watchers continue. */
@@ -200,9 +200,9 @@ export class Oracle implements Watcher {
     const answers = (kind: string): number => calls.filter(({ answer }) => answer.kind === kind).length
     const events = watches.flatMap((watch) => watch.events)
     return {
-      reigns: this.#consensus.leaderTerms,
+      leaderships: this.#consensus.leaderTerms,
       committed: this.#consensus.truth.index,
-      ...this.#duringHarm,
+      ...this.#duringFaults,
       acknowledged: calls.filter(({ request, answer }) => 'token' in request && isDone(answer.kind)).length,
       unknown: answers('unknown'),
       reads: calls.filter(({ request, answer }) => !('token' in request) && isDone(answer.kind)).length,
@@ -268,7 +268,7 @@ export class Oracle implements Watcher {
     this.#states.applied(member, machine.appliedMemory, machine.digest)
     checkRevision(member, machine.state, truth)
     const isNew = this.#installed.delete(member)
-    if (isNew || ++this.#applied % wholeLookEvery === 0) checkPrefix(member, machine.state, truth)
+    if (isNew || ++this.#applied % fullCheckEvery === 0) checkPrefix(member, machine.state, truth)
   }
 }
 

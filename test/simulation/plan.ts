@@ -197,8 +197,11 @@ export function drawPlan(options: {
     const own = random.fork()
     let atMs = firstAt(kind, own, meanMs)
     for (let count = 0; atMs < forMs && count < countMax(kind, options.members); count++) {
-      const isYoung = atMs === 0
-      actions.push({ atMs: Math.round(atMs), fault: drawFault(kind, own, { members, downMsMax, isYoung }) })
+      const isFirstStart = atMs === 0
+      actions.push({
+        atMs: Math.round(atMs),
+        fault: drawFault(kind, own, { members, downMsMax, isFirstStart }),
+      })
       atMs += meanMs * (0.2 + (own.below(1000) / 1000) * 1.6)
     }
   }
@@ -211,12 +214,12 @@ function firstAt(kind: FaultKind, random: SeededRandom, meanMs: number): number 
   return meanMs * (0.1 + random.below(1000) / 1000)
 }
 
-type Bounds = { readonly members: number; readonly downMsMax: number; readonly isYoung: boolean }
+type Bounds = { readonly members: number; readonly downMsMax: number; readonly isFirstStart: boolean }
 
 function drawFault(
   kind: FaultKind,
   random: SeededRandom,
-  { members, downMsMax, isYoung }: Bounds,
+  { members, downMsMax, isFirstStart }: Bounds,
 ): FaultAction {
   const anyone = (): number => 1 + random.below(members)
   const target: Target = { member: anyone(), preferLeader: random.chance(0.35) }
@@ -231,7 +234,7 @@ function drawFault(
     case 'restart-loop':
       return { kind, target, downMs: random.below(200), times: 2 + random.below(5), upMs: random.below(900) }
     case 'crash-step':
-      return drawCrash(random, target, downMs, isYoung)
+      return drawCrash(random, target, downMs, isFirstStart)
     case 'pause':
       return { kind, target, thread: random.pick(['all', 'api', 'raft', 'log'] as const), forMs }
     case 'sync-stall': {
@@ -278,7 +281,7 @@ function drawFault(
 }
 
 /** Steps that occur only in a new log or database. */
-const youngSteps: readonly CrashStep[] = [
+const firstStartSteps: readonly CrashStep[] = [
   ...(['configuration', 'vote', 'log-rename', 'database-open'] as const),
   ...(['cluster-record', 'cluster-recorded'] as const),
 ]
@@ -299,12 +302,14 @@ const rareSteps: readonly CrashStep[] = [
 /** The rarest of the rare steps. */
 const rarestSteps: readonly CrashStep[] = ['log-truncate', 'snapshot-complete', 'snapshot-install']
 
-function drawCrash(random: SeededRandom, target: Target, downMs: number, isYoung: boolean): FaultAction {
+function drawCrash(random: SeededRandom, target: Target, downMs: number, isFirstStart: boolean): FaultAction {
   return {
     kind: 'crash-step',
-    anyMember: isYoung || random.chance(0.7),
+    anyMember: isFirstStart || random.chance(0.7),
     target,
-    step: random.pick(isYoung ? youngSteps : random.pick([crashSteps, crashSteps, rareSteps, rarestSteps])),
+    step: random.pick(
+      isFirstStart ? firstStartSteps : random.pick([crashSteps, crashSteps, rareSteps, rarestSteps]),
+    ),
     side: random.pick(['before', 'after'] as const),
     skip: random.pick([0, 0, 0, 0, 1, 5]),
     end: random.pick(['kill', 'power-cut'] as const),

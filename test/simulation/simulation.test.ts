@@ -29,10 +29,26 @@ const mutantSeedsMax = 40
 const divergentRuns = 5
 const shrinkMsMax = 60_000
 const answeredShareMin = 0.6
-const sums = ['asked', 'answered', 'acknowledged', 'reads', 'reigns', 'comparedStates', 'snapshots'] as const
+const sums = [
+  'asked',
+  'answered',
+  'acknowledged',
+  'reads',
+  'leaderships',
+  'comparedStates',
+  'snapshots',
+] as const
 
 void test(`a cluster survives each of ${seeds} seeds`, async () => {
-  const sum = { asked: 0, answered: 0, acknowledged: 0, reads: 0, reigns: 0, comparedStates: 0, snapshots: 0 }
+  const sum = {
+    asked: 0,
+    answered: 0,
+    acknowledged: 0,
+    reads: 0,
+    leaderships: 0,
+    comparedStates: 0,
+    snapshots: 0,
+  }
   const coverage = new Coverage()
   const times = new LivenessTimes()
   const failed: Failed[] = []

@@ -67,7 +67,7 @@ export type ProcessParts = {
   /** One of its threads ended by an error. @returns whether that was expected */
   readonly threw: (cause: unknown) => boolean
   /** Called when the process cannot continue, with a one-line reason. */
-  readonly gaveUp: (cause: unknown) => void
+  readonly failed: (cause: unknown) => void
   /** A peer sent it an impossible message. */
   readonly violated: (peer: number, violation: string) => void
   /** Called once when it learns of its removal. */
@@ -130,7 +130,7 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
     ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
     clusterRecord: parts.clusterRecord,
     ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a), lease },
-    onFatal: (cause) => parts.gaveUp(cause),
+    onFatal: (cause) => parts.failed(cause),
     onRemoved: (cause) => parts.removed(cause),
     onPeerEvent: null,
     close: async () => undefined,
@@ -148,7 +148,7 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
   openMachine(parts, instance, api).catch((cause: unknown) => {
     // It was stopped during its start, or its failure was reported already.
     if (cause instanceof ConsensusError && cause.code === 'stopped') return
-    if (api.alive) parts.gaveUp(cause)
+    if (api.alive) parts.failed(cause)
   })
   return instance
 }
@@ -240,7 +240,7 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
     logBase: base,
     logLast: lastIndex,
     onFailure: (cause) => {
-      if (api.alive) parts.gaveUp(cause)
+      if (api.alive) parts.failed(cause)
     },
     onQuarantine: ({ cause, reason }) => damage({ kind: 'quarantined', cause, reason }),
     onReplay: () => damage({ kind: 'whole', name: null }),

@@ -117,8 +117,8 @@ export const logMutants: readonly Mutant[] = [
     id: 'log-repair-forgets-the-newest-write',
     file: 'raft/log/salvage.ts',
     edits: [
-      { find: 'if (behind.sequence - 1 <= this.#sequenceElsewhere) return null', replace: '' },
-      { find: 'if (before !== null && behind.firstSequence < before.sequence) return null', replace: '' },
+      { find: 'if (after.sequence - 1 <= this.#sequenceElsewhere) return null', replace: '' },
+      { find: 'if (before !== null && after.firstSequence < before.sequence) return null', replace: '' },
     ],
     breaks: 'a copy of an old vote in the place of the newest one is believed',
     standsFor: 'misdirected writes: FAST 2018, protocol-aware recovery',

@@ -72,11 +72,11 @@ export const nodeMutants: readonly Mutant[] = [
   {
     id: 'log-without-a-state',
     file: 'raft/driver/log-compactor.ts',
-    edits: [{ find: 'this.#isStateSetAside = true', replace: 'this.#isStateSetAside = false' }],
+    edits: [{ find: 'this.#isStateQuarantined = true', replace: 'this.#isStateQuarantined = false' }],
     breaks: 'the log of a member whose state is set aside grows for ever',
     standsFor: 'a bug this project had: a disk fills while a state is disputed',
     invariant: 'L7',
-    killedBy: tests('unit/raft/node/set-aside'),
+    killedBy: tests('unit/raft/node/quarantine'),
   },
   {
     id: 'abandoned-points-kept',

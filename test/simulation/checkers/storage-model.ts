@@ -91,8 +91,8 @@ export class StorageModel {
   /** Updates the alarm after a change. */
   look(): void {
     const quota = this.#limits.storageBytesMax ?? Infinity
-    if (this.#usedBytes * 10 < quota * 9) this.#ring(false)
-    else if (this.#usedBytes > quota) this.#ring(true)
+    if (this.#usedBytes * 10 < quota * 9) this.#setAlarm(false)
+    else if (this.#usedBytes > quota) this.#setAlarm(true)
   }
 
   /**
@@ -123,7 +123,7 @@ export class StorageModel {
     if (!isFull && !isAbove) return false
     this.#met.add('over-quota')
     // Writes of large objects do not prove that small ones fit.
-    if (this.#usedBytes * 10 >= quota * 9) this.#ring(true)
+    if (this.#usedBytes * 10 >= quota * 9) this.#setAlarm(true)
     return true
   }
 
@@ -145,7 +145,7 @@ export class StorageModel {
     return { bytes, grows, bytesMax, added: recordBytes({ key, revision: revision + 1 + at, ...object }) }
   }
 
-  #ring(alarm: boolean): void {
+  #setAlarm(alarm: boolean): void {
     if (alarm !== this.#alarm) this.#met.add(alarm ? 'storage-alarm' : 'storage-alarm-ended')
     this.#alarm = alarm
   }

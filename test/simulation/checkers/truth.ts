@@ -198,12 +198,12 @@ export class Truth {
         this.#add(operation, old, at === operations.length - 1)
         continue
       }
-      this.#takeBack(before)
+      this.#revert(before)
       return false
     }
     const newest = (key: string): Version | null => known.get(key) ?? null
     if (bySize && this.storage.refuses(operations, { revision: before, newest })) {
-      this.#takeBack(before)
+      this.#revert(before)
       return false
     }
     for (const version of this.#versions.slice(before + 1))
@@ -228,7 +228,7 @@ export class Truth {
     else versions.push(version)
   }
 
-  #takeBack(to: number): void {
+  #revert(to: number): void {
     while (this.revision > to) {
       const version = this.#versions.pop()
       if (version !== undefined) this.#byKey.get(version.key)?.pop()

@@ -67,7 +67,7 @@ export class Administrator {
     const at = this.#random.pick(served)
     const { identity } = at.store
     if (identity === null) return
-    if (isSo(at, change)) {
+    if (isApplied(at, change)) {
       if (this.#left[0] === change) this.#left.shift()
       return
     }
@@ -77,7 +77,7 @@ export class Administrator {
   }
 }
 
-function isSo({ store }: Served, change: PlannedChange): boolean {
+function isApplied({ store }: Served, change: PlannedChange): boolean {
   return change.kind === 'raise'
     ? store.featureLevel >= change.level
     : JSON.stringify(store.settings) === JSON.stringify(change.settings)

@@ -22,9 +22,9 @@ export type ClientPoolOptions = {
   readonly newest: () => Committed
 }
 
-const hastyClients = 12
+const burstClientCount = 12
 /** Higher than the numbers of all other clients. */
-export const hastyFrom = 100
+export const burstClientsFrom = 100
 
 /** All clients of a cluster, and what its processes offer them. */
 export class ClientPool {
@@ -33,8 +33,8 @@ export class ClientPool {
   readonly #clients: readonly Client[]
   readonly #prover: Client
   /** Clients that only take part in bursts. */
-  readonly #hasty: Client[]
-  #only: ReadonlySet<number> | null = null
+  readonly #burstClients: Client[]
+  #allowedMembers: ReadonlySet<number> | null = null
   readonly #watchers: readonly Watcher[]
   readonly #cursors: readonly CursorWatcher[]
   readonly #administrator: Administrator
@@ -56,7 +56,7 @@ export class ClientPool {
     const tokens = new Tokens()
     this.#prover = client(0)
     this.#clients = Array.from({ length: swarm.clients }, (_, at) => client(at + 1))
-    this.#hasty = Array.from({ length: hastyClients }, (_, at) => client(hastyFrom + at))
+    this.#burstClients = Array.from({ length: burstClientCount }, (_, at) => client(burstClientsFrom + at))
     this.#watchers = this.#plan.watched.map(
       (range, at) => new Watcher({ ...{ world, history, range, serving, newest }, name: `w${at}` }),
     )
@@ -87,9 +87,9 @@ export class ClientPool {
   burst(member: number, what: 'read' | 'write', calls: number): void {
     const served = this.#served.get(member)
     if (served === undefined || served.gone || !this.#active) return
-    for (const client of this.#hasty.splice(0, calls)) {
+    for (const client of this.#burstClients.splice(0, calls)) {
       client.burst(served, what).then(
-        () => this.#hasty.push(client),
+        () => this.#burstClients.push(client),
         (cause: unknown) => this.#options.world.fail(cause),
       )
     }
@@ -126,14 +126,14 @@ export class ClientPool {
 
   /** From now on clients use only these members, as behind a load balancer. */
   only(members: readonly number[]): void {
-    this.#only = new Set(members)
+    this.#allowedMembers = new Set(members)
   }
 
   /** Serving processes, in order of their members. */
   get served(): readonly Served[] {
     const found: Served[] = []
     for (const served of this.#served.values()) {
-      if (!served.gone && this.#only?.has(served.member) !== false) found.push(served)
+      if (!served.gone && this.#allowedMembers?.has(served.member) !== false) found.push(served)
     }
     return found.sort((a, b) => a.member - b.member)
   }

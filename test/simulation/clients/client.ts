@@ -65,7 +65,7 @@ const weights: readonly (readonly [Act, number])[] = [
 export class Client {
   readonly #options: ClientOptions
   readonly #random: SeededRandom
-  readonly #sticks: boolean
+  readonly #isSticky: boolean
   /** The last version of each object that it received. */
   readonly #known = new Map<string, ObservedObject>()
   /** Some received revisions, the newest last; bounded. */
@@ -76,7 +76,7 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#options = options
     this.#random = options.world.random.fork()
-    this.#sticks = this.#random.chance(0.5)
+    this.#isSticky = this.#random.chance(0.5)
   }
 
   /** Performs one action of a client. */
@@ -121,7 +121,7 @@ export class Client {
 
   #choose(): Served | null {
     const all = this.#options.serving()
-    const stuck = this.#sticks ? all.find(({ member }) => member === this.#member) : undefined
+    const stuck = this.#isSticky ? all.find(({ member }) => member === this.#member) : undefined
     if (stuck !== undefined && !this.#random.chance(0.02)) return stuck
     if (all.length === 0) return null
     const served = this.#random.pick(all)

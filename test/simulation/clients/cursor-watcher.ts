@@ -11,7 +11,7 @@ import type { Served } from './served.ts'
 /** The pulled range: all objects of the kind that clients write. */
 const everything = prefixOf({ group: '', plural: 'configmaps', namespace: null })
 /** A cursor without events for this long is checked. */
-const lookMs = 200
+const pollMs = 200
 
 export type CursorWatcherOptions = {
   readonly world: World
@@ -34,13 +34,13 @@ export class CursorWatcher {
   }
 
   start(): void {
-    this.#options.world.schedule(lookMs, 'cursor looks', null, () => {
-      this.#look()
+    this.#options.world.schedule(pollMs, 'cursor polls', null, () => {
+      this.#poll()
       this.start()
     })
   }
 
-  #look(): void {
+  #poll(): void {
     if (this.#open === null || this.#open.served.gone || this.#random.chance(0.05)) this.#reopen()
     this.#read()
   }

@@ -21,7 +21,7 @@ export type WatcherOptions = {
 }
 
 /** Interval of the check whether the connection is alive. */
-const lookMs = 150
+const pollMs = 150
 
 type Connection = {
   readonly served: Served
@@ -54,27 +54,27 @@ export class Watcher {
   }
 
   start(): void {
-    this.#options.world.schedule(lookMs, 'watcher looks', null, () => {
-      this.#look()
+    this.#options.world.schedule(pollMs, 'watcher looks', null, () => {
+      this.#poll()
       this.start()
     })
   }
 
-  #look(): void {
+  #poll(): void {
     const connection = this.#connection
     if (this.#asking) return
     if (connection !== null && !connection.ended && !connection.served.gone) {
       const stays = this.#options.serving().includes(connection.served) && !this.#random.chance(0.03)
       if (stays) return
       // The client changes to another member.
-      this.#hangUp(connection)
+      this.#closeConnection(connection)
     }
     this.#connection = null
     const all = this.#options.serving()
     if (all.length > 0) this.#connect(this.#random.pick(all))
   }
 
-  #hangUp(connection: Connection): void {
+  #closeConnection(connection: Connection): void {
     connection.ended = true
     const { served, stream } = connection
     this.#options.world.schedule(0, 'hangs up', served.owner, () => stream.close())

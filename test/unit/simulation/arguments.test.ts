@@ -43,7 +43,7 @@ void test('the command printed for a shrunk failure parses to the same reduction
   }
 })
 
-const senseless: readonly (readonly [string, RegExp])[] = [
+const invalidArguments: readonly (readonly [string, RegExp])[] = [
   ['--seeds 5..1', /--seeds 5\.\.1 contains no seed/],
   ['--seeds 1..', /--seeds is a whole number, not ""/],
   ['--seeds 1..2..3', /--seeds is a range such as 1\.\.100/],
@@ -59,11 +59,11 @@ const senseless: readonly (readonly [string, RegExp])[] = [
   ['--faults-ms soon', /--faults-ms is a whole number/],
 ]
 
-for (const [words, complaint] of senseless) {
+for (const [words, expected] of invalidArguments) {
   void test(`refused: ${words}`, () => {
     assert.throws(
       () => readArguments(words.split(' ')),
-      (cause) => cause instanceof NotUnderstood && complaint.test(cause.message),
+      (cause) => cause instanceof NotUnderstood && expected.test(cause.message),
     )
   })
 }

@@ -32,7 +32,7 @@ const write: Entry = { kind: 'command', index: logIndex(1), term: term(1), data:
 function begun(): StateCondition {
   const state = new StateCondition()
   state.begins()
-  assert.ok(state.looked(true, true, false))
+  assert.ok(state.compared(true, true, false))
   return state
 }
 
@@ -43,23 +43,23 @@ function applied(state: StateCondition): Entry | undefined {
 void test('an undamaged state is right and may not be quarantined', () => {
   const state = begun()
   assert.equal(applied(state), write)
-  assert.ok(state.looked(true, true, false))
+  assert.ok(state.compared(true, true, false))
   assert.ok(!state.mayBeDistrusted)
-  assert.ok(!state.looked(true, false, false), 'it reported what the log does not produce')
-  assert.ok(!begun().looked(false, true, false), 'it is not what the log produces')
+  assert.ok(!state.compared(true, false, false), 'it reported what the log does not produce')
+  assert.ok(!begun().compared(false, true, false), 'it is not what the log produces')
 })
 
 void test('an error between two checks counts against a state as long as that state is used', () => {
   const state = begun()
   state.corrupt('skipped')
   assert.equal(applied(state)?.kind, 'empty')
-  assert.ok(state.looked(true, false, false))
+  assert.ok(state.compared(true, false, false))
   assert.ok(!state.isWrong)
   assert.ok(state.mayBeDistrusted)
-  assert.ok(state.looked(true, true, false))
+  assert.ok(state.compared(true, true, false))
   assert.ok(state.mayBeDistrusted, 'others know what it reported')
   state.begins()
-  assert.ok(state.looked(true, true, false))
+  assert.ok(state.compared(true, true, false))
   assert.ok(!state.mayBeDistrusted)
 })
 
@@ -67,6 +67,6 @@ void test('an injected divergence without effect is no reason for a quarantine',
   const state = begun()
   state.corrupt('bit-flip')
   assert.notEqual(applied(state), write)
-  assert.ok(state.looked(true, true, false))
+  assert.ok(state.compared(true, true, false))
   assert.ok(!state.mayBeDistrusted)
 })

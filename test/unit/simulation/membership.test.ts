@@ -51,11 +51,11 @@ void test('I8: a member whose removal is committed begins no leadership and does
 })
 
 void test('I8: a member promoted in its own log may lead before the promotion is committed', () => {
-  const learning = of(info(1), info(2), info(3, 'learner'))
-  const memberships = new Memberships(learning)
+  const withLearner = of(info(1), info(2), info(3, 'learner'))
+  const memberships = new Memberships(withLearner)
   const own = { index: logIndex(5), term: term(2), configuration: three }
   memberships.leads(3, 3, [own])
-  memberships.committed(change(5, learning, 3))
+  memberships.committed(change(5, withLearner, 3))
   finds(/^I8 leads/, () => memberships.leads(3, 4, [own]))
 })
 

@@ -9,11 +9,11 @@ import { cluster } from '../../../scenario/people.ts'
  * Messages of a faulty peer to member 1: every kind, with numbers near the valid ones and far from
  * them.
  */
-export function madMessage(random: SeededRandom, from: number, known: CoreStatus): Message {
-  const at = (): LogIndex => madIndex(random, known)
-  const ends = { from: nodeId(from), to: nodeId(1), term: madTerm(random, known) }
+export function invalidMessage(random: SeededRandom, from: number, known: CoreStatus): Message {
+  const at = (): LogIndex => invalidIndex(random, known)
+  const ends = { from: nodeId(from), to: nodeId(1), term: invalidTerm(random, known) }
   const of = (): Term =>
-    term(Math.max(0, random.chance(0.8) ? ends.term - random.below(3) : madTerm(random, known)))
+    term(Math.max(0, random.chance(0.8) ? ends.term - random.below(3) : invalidTerm(random, known)))
   switch (random.pick(kinds)) {
     case 'pre-vote-request':
       return { kind: 'pre-vote-request', ...ends, lastIndex: at(), lastTerm: of() }
@@ -26,7 +26,7 @@ export function madMessage(random: SeededRandom, from: number, known: CoreStatus
     case 'append-request': {
       const previousIndex = at()
       const entries = Array.from({ length: random.below(4) }, (_, place) =>
-        madEntry(random, previousIndex + 1 + place, of()),
+        invalidEntry(random, previousIndex + 1 + place, of()),
       )
       return { kind: 'append-request', ...ends, previousIndex, previousTerm: of(), entries, commit: at() }
     }
@@ -39,15 +39,15 @@ export function madMessage(random: SeededRandom, from: number, known: CoreStatus
         kind: 'heartbeat',
         ...ends,
         commit: at(),
-        context: madContext(random),
+        context: invalidContext(random),
         sentMs: random.below(1e6),
       }
     case 'heartbeat-response': {
       const promise = { sentMs: random.below(1e6), promisedMs: random.pick([1, 1e3, 1e15]) }
-      return { kind: 'heartbeat-response', ...ends, context: madContext(random), promise }
+      return { kind: 'heartbeat-response', ...ends, context: invalidContext(random), promise }
     }
     case 'snapshot': {
-      const snapshot = { index: at(), term: of(), configuration: madConfiguration(random) }
+      const snapshot = { index: at(), term: of(), configuration: invalidConfiguration(random) }
       return { kind: 'snapshot', ...ends, snapshot }
     }
     case 'timeout-now':
@@ -68,36 +68,37 @@ const kinds: readonly Message['kind'][] = [
   ...(['pre-vote-request', 'vote-request', 'pre-vote-response', 'vote-response'] as const),
 ]
 
-function madIndex(random: SeededRandom, { commit, lastIndex, firstIndex }: CoreStatus): LogIndex {
+function invalidIndex(random: SeededRandom, { commit, lastIndex, firstIndex }: CoreStatus): LogIndex {
   const near = random.pick([0, firstIndex, commit, commit + 1, lastIndex, lastIndex + 1])
   if (random.chance(0.15))
     return logIndex(random.pick([2 ** 31, 2 ** 32, 2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER - 8]))
   return logIndex(Math.max(0, near + random.below(3) - 1))
 }
 
-function madTerm(random: SeededRandom, known: CoreStatus): Term {
+function invalidTerm(random: SeededRandom, known: CoreStatus): Term {
   if (random.chance(0.1))
     return term(random.pick([2 ** 27, 2 ** 32, 2 ** 41, 2 ** 52, Number.MAX_SAFE_INTEGER]))
   return term(Math.max(0, known.term + random.pick([-1, 0, 0, 0, 0, 0, 0, 1, 2])))
 }
 
-function madContext(random: SeededRandom): ReadContext | null {
+function invalidContext(random: SeededRandom): ReadContext | null {
   return random.chance(0.3) ? null : (random.pick([0, 1, 2, 2 ** 40]) as ReadContext)
 }
 
 /** Not always consecutive. */
-function madEntry(random: SeededRandom, index: number, of: Term): Entry {
+function invalidEntry(random: SeededRandom, index: number, of: Term): Entry {
   const place = {
     index: logIndex(Math.min(index + (random.chance(0.05) ? 1 : 0), Number.MAX_SAFE_INTEGER)),
     term: of,
   }
-  if (random.chance(0.3)) return { ...place, kind: 'configuration', configuration: madConfiguration(random) }
+  if (random.chance(0.3))
+    return { ...place, kind: 'configuration', configuration: invalidConfiguration(random) }
   return random.chance(0.2)
     ? { ...place, kind: 'empty' }
     : { ...place, kind: 'command', data: random.bytes(3) }
 }
 
-function madConfiguration(random: SeededRandom): Configuration {
+function invalidConfiguration(random: SeededRandom): Configuration {
   const good = cluster([1, 2, 3])
   const [first] = good.members
   switch (random.below(8)) {

@@ -38,8 +38,8 @@ const driftMax = 0.045
  */
 export class LeaseNet {
   readonly #random: SeededRandom
-  readonly #people: Person[] = []
-  readonly #travelling: { readonly atMs: number; readonly message: Message }[] = []
+  readonly #members: TimedMember[] = []
+  readonly #inTransit: { readonly atMs: number; readonly message: Message }[] = []
   readonly trace: string[] = []
   #now = 0
   #cutOff: ReadonlySet<number> = new Set()
@@ -48,7 +48,7 @@ export class LeaseNet {
   /** The latest term of any leader so far. */
   #latestTerm = 0
   /** Milliseconds in which a member held a lease, and terms with a lease. */
-  readonly seen = { leasedMs: 0, reigns: new Set<number>(), elections: 0 }
+  readonly seen = { leasedMs: 0, leaseTerms: new Set<number>(), elections: 0 }
 
   constructor(seed: number) {
     this.#random = new SeededRandom(seed)
@@ -66,14 +66,14 @@ export class LeaseNet {
       const board = new SharedLease()
       const keeper = new LeaseKeeper(member.raft, board)
       const ticksMax = electionTicks
-      this.#people.push({
+      this.#members.push({
         member,
         ...clock,
         ticksMax,
         board,
         keeper,
         tickAt: 0,
-        toldAt: 0,
+        updatedAt: 0,
         awakeAt: 0,
         writesAt: null,
       })
@@ -83,36 +83,36 @@ export class LeaseNet {
   /** Advances by one ms. @throws when a lease is held without leadership */
   step(): void {
     this.#now++
-    if (this.#random.chance(0.02)) this.#harm()
-    for (const person of this.#people) if (person.awakeAt <= this.#now) this.#live(person)
-    this.#pester()
-    const due = this.#travelling.filter(({ atMs }) => atMs <= this.#now)
+    if (this.#random.chance(0.02)) this.#injectFault()
+    for (const timed of this.#members) if (timed.awakeAt <= this.#now) this.#advance(timed)
+    this.#campaignIsolated()
+    const due = this.#inTransit.filter(({ atMs }) => atMs <= this.#now)
     for (const one of due) {
-      this.#travelling.splice(this.#travelling.indexOf(one), 1)
+      this.#inTransit.splice(this.#inTransit.indexOf(one), 1)
       this.#deliver(one.message)
     }
-    this.#look()
+    this.#checkLeases()
   }
 
-  #live(person: Person): void {
-    const { member, keeper } = person
-    if (this.#now >= person.toldAt) {
-      person.toldAt = this.#now + 200
+  #advance(timed: TimedMember): void {
+    const { member, keeper } = timed
+    if (this.#now >= timed.updatedAt) {
+      timed.updatedAt = this.#now + 200
       // The message was in transit for a while.
       const sent = this.#now - this.#random.below(4)
-      keeper.update(true, sent * person.rate + person.apiZero, this.#raftMs(person))
+      keeper.update(true, sent * timed.rate + timed.apiZero, this.#raftMs(timed))
     }
-    if (this.#now >= person.tickAt) {
+    if (this.#now >= timed.tickAt) {
       // Timers may fire a little early, and are never made up for.
-      person.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / person.rate
-      keeper.updateTime(this.#raftMs(person))
+      timed.tickAt = this.#now + (tickMs - this.#random.below(1000) / 2000) / timed.rate
+      keeper.updateTime(this.#raftMs(timed))
       member.raft.tick()
-      this.#work(person)
+      this.#work(timed)
     }
-    if (person.writesAt !== null && this.#now >= person.writesAt) {
-      person.writesAt = null
+    if (timed.writesAt !== null && this.#now >= timed.writesAt) {
+      timed.writesAt = null
       while (member.underWay.length > 0) this.#send(member.finishWrite())
-      this.#work(person)
+      this.#work(timed)
     }
   }
 
@@ -120,24 +120,24 @@ export class LeaseNet {
    * A member without contact to a leader for long enough campaigns repeatedly: only the votes of
    * the others must prevent its election.
    */
-  #pester(): void {
+  #campaignIsolated(): void {
     if (this.#isolated === null || this.#now < this.#isolated.sinceMs + 2 * electionTicks * tickMs) return
-    const person = this.#person(this.#isolated.id)
-    if (person.awakeAt > this.#now || person.member.raft.leader !== null || !this.#random.chance(0.2)) return
-    person.member.raft.campaign()
-    this.#work(person)
+    const timed = this.#memberOf(this.#isolated.id)
+    if (timed.awakeAt > this.#now || timed.member.raft.leader !== null || !this.#random.chance(0.2)) return
+    timed.member.raft.campaign()
+    this.#work(timed)
   }
 
-  #work(person: Person): void {
-    const { member, keeper } = person
-    keeper.updateTime(this.#raftMs(person))
+  #work(timed: TimedMember): void {
+    const { member, keeper } = timed
+    keeper.updateTime(this.#raftMs(timed))
     while (member.raft.hasReady()) {
       const ready = member.takeReady()
       keeper.publish()
       this.#send(ready.messagesAtOnce)
       for (const { from, bytesMax } of ready.fetches) member.fetch(from, bytesMax)
       for (const to of ready.snapshotsToSend) member.raft.reportSnapshot(to, 'failed')
-      if (ready.persist !== null) person.writesAt ??= this.#now + this.#random.below(15)
+      if (ready.persist !== null) timed.writesAt ??= this.#now + this.#random.below(15)
     }
     keeper.publish()
     const { role, term } = member.raft.status()
@@ -151,47 +151,47 @@ export class LeaseNet {
     for (const message of messages) {
       if (this.#random.chance(0.02)) continue
       const far = this.#random.chance(0.03) ? this.#random.below(600) : 0
-      this.#travelling.push({ atMs: this.#now + 1 + this.#random.below(6) + far, message })
+      this.#inTransit.push({ atMs: this.#now + 1 + this.#random.below(6) + far, message })
     }
   }
 
   #deliver(message: Message): void {
     const { from, to } = message
-    if (this.#cutOff.has(from) !== this.#cutOff.has(to) || this.#isUnheard(message)) return
-    const person = this.#person(to)
-    if (person.awakeAt > this.#now) {
+    if (this.#cutOff.has(from) !== this.#cutOff.has(to) || this.#isUndeliverable(message)) return
+    const timed = this.#memberOf(to)
+    if (timed.awakeAt > this.#now) {
       // The message waits in the socket.
-      this.#travelling.push({ atMs: person.awakeAt, message })
+      this.#inTransit.push({ atMs: timed.awakeAt, message })
       return
     }
     if (message.kind !== 'heartbeat' && message.kind !== 'heartbeat-response') {
       this.#note(describeMessage(message))
     }
-    person.keeper.updateTime(this.#raftMs(person))
-    person.member.hear(message)
-    this.#work(person)
+    timed.keeper.updateTime(this.#raftMs(timed))
+    timed.member.hear(message)
+    this.#work(timed)
   }
 
-  #isUnheard({ from, to }: Message): boolean {
+  #isUndeliverable({ from, to }: Message): boolean {
     const { id } = this.#isolated ?? { id: 0 }
     if (from !== id && to !== id) return false
-    const { raft } = this.#person(from === id ? to : from).member
+    const { raft } = this.#memberOf(from === id ? to : from).member
     return raft.leader === raft.status().id
   }
 
-  #harm(): void {
+  #injectFault(): void {
     const random = this.#random
-    const leaders = this.#people.filter(({ member }) => member.raft.leader === member.id)
-    const person = leaders.length > 0 && random.chance(0.5) ? random.pick(leaders) : random.pick(this.#people)
-    const { member } = person
+    const leaders = this.#members.filter(({ member }) => member.raft.leader === member.id)
+    const timed = leaders.length > 0 && random.chance(0.5) ? random.pick(leaders) : random.pick(this.#members)
+    const { member } = timed
     switch (random.below(9)) {
       case 0:
-        person.awakeAt = this.#now + random.below(random.chance(0.3) ? 500 : 120)
-        return this.#note(`${member.id} is stalled until ${person.awakeAt}`)
+        timed.awakeAt = this.#now + random.below(random.chance(0.3) ? 500 : 120)
+        return this.#note(`${member.id} is stalled until ${timed.awakeAt}`)
       case 1:
-        return this.#crash(person)
+        return this.#crash(timed)
       case 2:
-        this.#cutOff = new Set(this.#people.map((one) => one.member.id).filter(() => random.chance(0.3)))
+        this.#cutOff = new Set(this.#members.map((one) => one.member.id).filter(() => random.chance(0.3)))
         return this.#note(`cut off ${[...this.#cutOff].join()}`)
       case 3: {
         if (random.chance(0.2)) {
@@ -218,46 +218,46 @@ export class LeaseNet {
       default:
         this.#cutOff = new Set()
     }
-    if (person.awakeAt <= this.#now) this.#work(person)
+    if (timed.awakeAt <= this.#now) this.#work(timed)
   }
 
-  #crash(person: Person): void {
-    const { member, board } = person
+  #crash(timed: TimedMember): void {
+    const { member, board } = timed
     this.#note(`${member.id} crashes`)
     member.flush()
     const ticks = this.#random.chance(0.3) ? this.#random.pick(otherTicks) : electionTicks
-    const next = { ...timeouts(ticks, person.ticksMax), random: this.#random.fork() }
-    person.ticksMax = Math.max(person.ticksMax, ticks)
+    const next = { ...timeouts(ticks, timed.ticksMax), random: this.#random.fork() }
+    timed.ticksMax = Math.max(timed.ticksMax, ticks)
     member.crash(this.#random.below(member.underWay.length + 1), scenarioConfig(member.id, next))
-    person.writesAt = null
+    timed.writesAt = null
     // The process ends and loses its memory; the next one starts a moment later.
     board.revoke()
-    person.board = new SharedLease()
-    person.keeper = new LeaseKeeper(member.raft, person.board)
-    person.awakeAt = this.#now + this.#random.below(30)
-    person.toldAt = person.awakeAt
+    timed.board = new SharedLease()
+    timed.keeper = new LeaseKeeper(member.raft, timed.board)
+    timed.awakeAt = this.#now + this.#random.below(30)
+    timed.updatedAt = timed.awakeAt
     if (this.#isolated?.id === member.id) this.#isolated = { id: member.id, sinceMs: this.#now }
     // As in the driver.
     if (member.raft.votesAlone) member.raft.campaign()
   }
 
   /** The checked property: a member with a lease is the leader of the latest term. */
-  #look(): void {
-    for (const { member, board, rate, apiZero } of this.#people) {
+  #checkLeases(): void {
+    for (const { member, board, rate, apiZero } of this.#members) {
       if (board.untilMs <= this.#now * rate + apiZero) continue
       this.seen.leasedMs++
-      this.seen.reigns.add(board.term)
+      this.seen.leaseTerms.add(board.term)
       if (board.term >= this.#latestTerm) continue
       throw new Error(`${member.id} reads by a lease of term ${board.term} in term ${this.#latestTerm}`)
     }
   }
 
-  #raftMs({ rate, raftZero }: Person): number {
+  #raftMs({ rate, raftZero }: TimedMember): number {
     return this.#now * rate + raftZero
   }
 
-  #person(id: number): Person {
-    return present(this.#people[id - 1], `member ${id} exists`)
+  #memberOf(id: number): TimedMember {
+    return present(this.#members[id - 1], `member ${id} exists`)
   }
 
   #note(line: string): void {
@@ -266,7 +266,7 @@ export class LeaseNet {
   }
 }
 
-type Person = {
+type TimedMember = {
   readonly member: Member
   /** Rate of its clock; the same for both threads. */
   readonly rate: number
@@ -284,7 +284,7 @@ type Person = {
    * stall, and of the completion of its disk write.
    */
   tickAt: number
-  toldAt: number
+  updatedAt: number
   awakeAt: number
   writesAt: number | null
 }

@@ -13,7 +13,7 @@ import { knowledgeOf } from '../../../scenario/knowledge.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
 import { drawSwarm } from './swarm.ts'
 import type { Swarm } from './swarm.ts'
-import { Witness } from './witness.ts'
+import { SafetyObserver } from './safety-observer.ts'
 
 /** Number of old messages of a kind that may be repeated. */
 const replayable = 20
@@ -25,7 +25,7 @@ export class RandomNet {
   readonly #random: SeededRandom
   #swarm: Swarm
   readonly members = new Map<NodeId, Member>()
-  readonly witness: Witness
+  readonly witness: SafetyObserver
   readonly trace: string[] = []
   #messages: Message[] = []
   #cutOff: ReadonlySet<NodeId> = new Set()
@@ -41,7 +41,7 @@ export class RandomNet {
     this.#random = new SeededRandom(seed)
     const random = this.#random
     this.#swarm = drawSwarm(random)
-    this.witness = new Witness(this.members)
+    this.witness = new SafetyObserver(this.members)
     const voters = random.pick([[1, 2, 3], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2], [1]])
     const learners = random.pick([[], [4], [4, 5]])
     const configuration = cluster(
@@ -67,7 +67,7 @@ export class RandomNet {
     else if (random.chance(this.#swarm.cuts)) this.#cut(member)
     else if (random.chance(this.#swarm.changes)) this.#change(member)
     else if (random.chance(this.#swarm.partitions)) this.#partition()
-    else if (random.chance(this.#swarm.oneWays)) this.#cutOneWay()
+    else if (random.chance(this.#swarm.oneWayCuts)) this.#cutOneWay()
     else if (random.chance(this.#swarm.replays)) this.#replay()
     else if (random.chance(this.#swarm.transfers)) this.#transfer(member)
     else if (random.chance(0.25)) this.#tick(member)
@@ -202,20 +202,20 @@ export class RandomNet {
   /** Keeps messages for repetition. A snapshot is streamed: its end is reported once. */
   #keep(message: Message): void {
     if (this.#swarm.replays === 0 || message.kind === 'snapshot') return
-    const alike = this.#old.get(message.kind) ?? []
-    this.#old.set(message.kind, alike)
-    if (alike.length < replayable) alike.push(message)
+    const haveEqualState = this.#old.get(message.kind) ?? []
+    this.#old.set(message.kind, haveEqualState)
+    if (haveEqualState.length < replayable) haveEqualState.push(message)
     else {
-      alike.splice(this.#random.below(replayable), 1)
-      alike.push(message)
+      haveEqualState.splice(this.#random.below(replayable), 1)
+      haveEqualState.push(message)
     }
   }
 
   #replay(): void {
     if (this.#old.size === 0) return
-    const alike = this.#random.pick([...this.#old.values()])
-    const latest = present(alike.at(-1), 'a kind that was kept has a message')
-    this.#messages.push(this.#random.chance(0.5) ? latest : this.#random.pick(alike))
+    const haveEqualState = this.#random.pick([...this.#old.values()])
+    const latest = present(haveEqualState.at(-1), 'a kind that was kept has a message')
+    this.#messages.push(this.#random.chance(0.5) ? latest : this.#random.pick(haveEqualState))
   }
 
   /** The sender notices a broken stream, but not a lost message. */

@@ -17,7 +17,7 @@ export type Swarm = {
   readonly partitions: number
   readonly pauses: number
   /** Links that break in one direction only. */
-  readonly oneWays: number
+  readonly oneWayCuts: number
   /** Old messages that arrive again, long after. */
   readonly replays: number
   readonly transfers: number
@@ -42,7 +42,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     slowDisks: random.pick([0, 0.3, 0.8]),
     partitions: random.pick([0, 0.002, 0.01]),
     pauses: random.pick([0, 0.002, 0.02]),
-    oneWays: random.pick([0, 0, 0.01]),
+    oneWayCuts: random.pick([0, 0, 0.01]),
     replays: random.pick([0, 0, 0.05]),
     transfers: random.pick([0, 0.001, 0.03]),
     campaigns: random.pick([0.001, 0.02]),

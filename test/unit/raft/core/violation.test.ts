@@ -6,7 +6,7 @@ import type { Message, ReadContext } from '../../../../raft/core/message.ts'
 import { logIndex, nodeId, term } from '../../../../raft/core/types.ts'
 import type { Entry } from '../../../../raft/core/types.ts'
 import { cluster } from '../../../scenario/people.ts'
-import { madMessage } from './impossible-messages.ts'
+import { invalidMessage } from './impossible-messages.ts'
 import { command, Solo } from './solo.ts'
 
 /*
@@ -260,7 +260,8 @@ function runFaulty(seed: number, roles: Set<string>): number {
     else if (what < 7) solo.propose('x')
     else if (what === 7) solo.raft.readIndex()
     else if (what < 12 && solo.member.underWay.length > 0) solo.finishWrite()
-    else if (solo.refuses(madMessage(random, 2 + random.below(3), solo.raft.status())) !== null) refusals++
+    else if (solo.refuses(invalidMessage(random, 2 + random.below(3), solo.raft.status())) !== null)
+      refusals++
     solo.work()
     roles.add(solo.raft.status().role)
     const after = committed(solo)

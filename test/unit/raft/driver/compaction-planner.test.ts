@@ -94,7 +94,7 @@ void test('a log that was replaced, or got another base, is measured from there 
   planner.durable(at(55))
   assert.equal(planner.next(logIndex(60), need(52)), null)
   const other = withPoints()
-  other.beginsBehind(at(35))
+  other.beginsAfter(at(35))
   other.appended(1999)
   assert.equal(other.next(logIndex(60), need(36)), null)
   other.appended(1)
@@ -125,7 +125,7 @@ void test('without a state a log is compacted when it is full, and never beyond 
   assert.ok(extent.base.index >= 1600)
   extent.compactAbandoned(at(1995), [])
   const state = extent.base.index + 20
-  extent.beginBehind(at(state))
+  extent.beginAfter(at(state))
   append(2001, 2200)
   extent.durable(at(state + 30))
   assert.equal(extent.compact([])?.index, state + 30, 'not 1995, which no database holds')

@@ -77,7 +77,7 @@ function run(
   for (; core.nowMs <= untilMs; core.nowMs += 10) policy.tick(core.nowMs, (id) => unserved.includes(id))
 }
 
-function starving(id: number): FollowerStatus {
+function waitingForSnapshot(id: number): FollowerStatus {
   return { ...follower(id, 3), state: 'snapshot' }
 }
 
@@ -198,7 +198,7 @@ void test('a stalled member declines leadership', () => {
 void test('a leader that cannot open a snapshot for followers in contact that need one resigns', () => {
   for (const state of ['snapshot', 'probe'] as const) {
     const { core, policy } = made()
-    core.followers = [{ ...starving(2), state }, follower(3, 9, false)]
+    core.followers = [{ ...waitingForSnapshot(2), state }, follower(3, 9, false)]
     run(core, policy, 2500, [2])
     assert.deepEqual(core.resignedMs, [], 'it may still open one')
     run(core, policy, 30_000, [2])
@@ -215,8 +215,8 @@ const useful: readonly (readonly [
   followers: readonly FollowerStatus[],
   unserved: readonly number[],
 ])[] = [
-  ['that sends a snapshot', [starving(2), follower(3, 9, false)], []],
-  ['with a follower that has the log', [starving(2), follower(3, 9)], [2]],
+  ['that sends a snapshot', [waitingForSnapshot(2), follower(3, 9, false)], []],
+  ['with a follower that has the log', [waitingForSnapshot(2), follower(3, 9)], [2]],
   ['whose follower has caught up since', [follower(2, 9), follower(3, 9, false)], [2]],
   ['without a quorum in contact', [follower(2, 9, false), follower(3, 9, false)], [2]],
 ]
@@ -233,7 +233,7 @@ for (const [what, followers, unserved] of useful) {
 void test('a follower served in time ends the wait, and so does another leader', () => {
   const { core, policy } = made()
   for (let round = 0; round < 5; round++) {
-    core.followers = [starving(2), follower(3, 9, false)]
+    core.followers = [waitingForSnapshot(2), follower(3, 9, false)]
     run(core, policy, core.nowMs + 2000, [2])
     if (round % 2 === 0) core.followers = [follower(2, 9)]
     else core.leader = nodeId(2)

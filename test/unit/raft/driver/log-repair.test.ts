@@ -31,8 +31,8 @@ async function bench() {
   const clock = new ManualClock()
   const sent: PeerMessage[] = []
   const notices: string[] = []
-  const mended: (readonly Entry[])[] = []
-  const mender = new LogRepair({
+  const repairedEntries: (readonly Entry[])[] = []
+  const repair = new LogRepair({
     ...{
       self,
       peers: [second, third],
@@ -42,14 +42,14 @@ async function bench() {
     },
     send: (message) => sent.push(message),
     refusePeer: (peer) => notices.push(`link to ${peer} closed`),
-    done: (entries) => mended.push(entries),
+    done: (entries) => repairedEntries.push(entries),
     refuse: (why) => notices.push(`refused: ${why}`),
     notice: (line) => notices.push(line),
   })
   const answer = (from: number, first: number, entries: readonly Entry[]): void =>
-    mender.receive({ kind: 'entries-sent', from: nodeId(from), to: self, first: logIndex(first), entries })
+    repair.receive({ kind: 'entries-sent', from: nodeId(from), to: self, first: logIndex(first), entries })
   await clock.settle()
-  return { clock, sent, notices, mended, answer, mender }
+  return { clock, sent, notices, repairedEntries, answer, repair }
 }
 
 function wanted(to: number, first: number): PeerMessage {
@@ -57,7 +57,7 @@ function wanted(to: number, first: number): PeerMessage {
 }
 
 void test('missing entries are fetched in parts from one peer', async () => {
-  const { sent, mended, answer, clock, notices } = await bench()
+  const { sent, repairedEntries, answer, clock, notices } = await bench()
   assert.deepEqual(sent, [wanted(2, 5)])
   answer(3, 5, [entry(5)])
   answer(2, 6, [entry(6)])
@@ -65,14 +65,14 @@ void test('missing entries are fetched in parts from one peer', async () => {
   answer(2, 5, [entry(5), entry(6)])
   assert.deepEqual(sent.at(-1), wanted(2, 7))
   answer(2, 7, [entry(7), entry(8)])
-  assert.deepEqual(mended, [[5, 6, 7, 8].map((index) => entry(index))])
+  assert.deepEqual(repairedEntries, [[5, 6, 7, 8].map((index) => entry(index))])
   await clock.advance(100_000)
   assert.equal(sent.length, 2, 'nothing is requested any more')
   assert.deepEqual(notices, [])
 })
 
 void test('a peer that does not respond is given up for the next one, repeatedly', async () => {
-  const { sent, clock, notices, answer, mended } = await bench()
+  const { sent, clock, notices, answer, repairedEntries } = await bench()
   answer(2, 5, [entry(5)])
   for (let at = 0; at < 3; at++) await clock.advance(1000)
   assert.deepEqual(sent, [wanted(2, 5), wanted(2, 6), wanted(3, 5), wanted(2, 5), wanted(3, 5)])
@@ -86,11 +86,11 @@ void test('a peer that does not respond is given up for the next one, repeatedly
     5,
     [5, 6, 7, 8].map((index) => entry(index)),
   )
-  assert.equal(mended.length, 1)
+  assert.equal(repairedEntries.length, 1)
 })
 
 void test('entries that do not belong to this log are refused, and their sender is not tried again', async () => {
-  const { sent, notices, answer, mended, clock } = await bench()
+  const { sent, notices, answer, repairedEntries, clock } = await bench()
   answer(2, 5, [entry(5), entry(6), entry(7), entry(8, 2)])
   assert.equal(notices.shift(), 'link to 2 closed')
   assert.match(
@@ -106,7 +106,7 @@ void test('entries that do not belong to this log are refused, and their sender 
   assert.deepEqual(notices.slice(3), ['refused: no other member has entries 5 to 8 any more'])
   await clock.advance(100_000)
   assert.equal(sent.length, 2)
-  assert.deepEqual(mended, [])
+  assert.deepEqual(repairedEntries, [])
 })
 
 void test('the repair is refused when all peers have compacted the entries', async () => {

@@ -22,7 +22,7 @@ import { cluster, people, person } from '../../../scenario/people.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 /** A fake core of a leader, as far as the coordinator uses it. */
-class HandCore implements MembershipCore {
+class ManualCore implements MembershipCore {
   term = term(1)
   leader: NodeId | null = nodeId(1)
   configuration: Configuration
@@ -84,7 +84,7 @@ class HandCore implements MembershipCore {
 
 function bench(configuration: Configuration = cluster([1, 2, 3])) {
   const clock = new ManualClock()
-  const core = new HandCore(configuration)
+  const core = new ManualCore(configuration)
   const sent: PeerMessage[] = []
   const answers: [number, MembershipAnswer][] = []
   const transfers: number[] = []
@@ -227,7 +227,7 @@ void test('a refusal for lack of live voters is sent only after all followers co
 void test('a follower that never responded to this leader does not count as in contact', async () => {
   const { clock, core, answers, coordinator, turn } = bench()
   core.status = () => {
-    const status = HandCore.prototype.status.call(core)
+    const status = ManualCore.prototype.status.call(core)
     return {
       ...status,
       followers: status.followers.map((each) => (each.id === 3 ? { ...each, match: logIndex(0) } : each)),

@@ -83,8 +83,8 @@ class RandomMembers {
 
   #step(): void {
     const random = this.#random
-    const process = this.#anyone()
-    if (process === null || random.chance(0.08)) return void this.#comeBack()
+    const process = this.#anyProcess()
+    if (process === null || random.chance(0.08)) return void this.#startAgain()
     if (random.chance(0.25)) return this.#requestChange(process)
     if (random.chance(0.4)) return this.#propose(process)
     if (random.chance(0.15)) return void this.#end(process, random.chance(0.6))
@@ -148,13 +148,13 @@ class RandomMembers {
   }
 
   #transfer({ node }: Process): void {
-    const to = this.#anyone()
+    const to = this.#anyProcess()
     if (to === null) return
     node.transferLeadership(to.info.id, this.#clock.monotonicMs() + 1_000).catch(() => undefined)
   }
 
   #cut(): void {
-    const [from, to] = [this.#anyone(), this.#anyone()]
+    const [from, to] = [this.#anyProcess(), this.#anyProcess()]
     if (from === null || to === null || from === to) return
     this.#note(`blocks m${from.info.id} to m${to.info.id}`)
     this.#network.block(from.info.id, to.info.id)
@@ -169,10 +169,10 @@ class RandomMembers {
     await transport.close()
     await node.stop(this.#clock.monotonicMs())
     this.#down.push(process)
-    if (soon) await this.#comeBack(process)
+    if (soon) await this.#startAgain(process)
   }
 
-  async #comeBack(process: Process | undefined = this.#down[0]): Promise<void> {
+  async #startAgain(process: Process | undefined = this.#down[0]): Promise<void> {
     if (process === undefined) return
     this.#down.splice(this.#down.indexOf(process), 1)
     await this.#start(process.info, process.joining, new MemoryLog(process.log), process.clusterRecord)
@@ -234,7 +234,7 @@ class RandomMembers {
   async #heal(): Promise<void> {
     this.#note('all faults are healed', () => this.#network.heal())
     for (let round = 0; round < 12; round++) {
-      void this.#comeBack()
+      void this.#startAgain()
       // A learner sends nothing by itself, so no peer would refuse it.
       for (const { node } of this.#processes.values()) node.report('all', new Uint8Array(1))
       await this.#advance(1_000)
@@ -274,7 +274,7 @@ class RandomMembers {
     if (this.#failure !== null) throw this.#failure
   }
 
-  #anyone(): Process | null {
+  #anyProcess(): Process | null {
     const processes = [...this.#processes.values()]
     return processes.length === 0 ? null : this.#random.pick(processes)
   }

@@ -173,9 +173,9 @@ function inbox(staged: (message: Message) => void) {
     self,
     commit: noIndex,
     stateWanted: null as LogIndex | null,
-    /** The result of `beginLogBehind`. */
+    /** The result of `beginLogAfter`. */
     answer: 'begun' as 'begun' | 'later' | 'never',
-    beginLogBehind: (snapshot: SnapshotMeta) => {
+    beginLogAfter: (snapshot: SnapshotMeta) => {
       begun.push(snapshot)
       return needs.answer
     },

@@ -24,10 +24,10 @@ export function openSmallWal(disk: SimulatedDisk): Wal {
 export function smallLog(end: 'closed' | 'killed'): SimulatedDisk {
   const disk = new SimulatedDisk(new SeededRandom(1))
   const wal = openSmallWal(disk)
-  const lonely = new Uint8Array(1500)
-  lonely[1020] = 1
+  const sparse = new Uint8Array(1500)
+  sparse[1020] = 1
   const data = (index: number): Uint8Array => {
-    if (index % 3 === 0 || index === 11) return lonely
+    if (index % 3 === 0 || index === 11) return sparse
     return new TextEncoder().encode(`entry ${index} `.repeat(index % 3 === 1 ? 60 : 4))
   }
   const entry = (index: number, at: number): Entry => {

@@ -143,7 +143,7 @@ for (const end of ['closed', 'killed'] as const) {
       const [to, from, length] = [random.below(sectors), random.below(sectors + 4) - 4, 1 + random.below(3)]
       const both = random.chance(0.5)
       const what = `${name}: ${length} sectors at ${from} ${both ? 'exchanged with' : 'over'} those at ${to}`
-      const rotten = spoiled(disk, name, (target) => {
+      const damagedDisk = spoiled(disk, name, (target) => {
         for (let at = 0; at < length && Math.max(to, from) + at < sectors; at++) {
           const one = sectorOf(bytes, from < 0 ? -1 : from + at)
           target.set(one, (to + at) * sectorBytes)
@@ -152,7 +152,7 @@ for (const end of ['closed', 'killed'] as const) {
         return target
       })
       const help = random.pick(Object.values(helpers))(whole)
-      counts[judge(rotten, help, whole, what)]++
+      counts[judge(damagedDisk, help, whole, what)]++
     }
     console.log(`# ${end}, sectors: ${JSON.stringify(counts)}`)
     assert.ok(counts.repaired > 40 && counts.refused > 20, JSON.stringify(counts))
@@ -223,9 +223,9 @@ void test('a log whose last vote is damaged is refused, whatever data is availab
   const end = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
   const whole = wholeOf(disk)
   for (let at = 1; at <= 4; at++) {
-    const rotten = spoiled(disk, name, (bytes) => bytes.fill(0xee, end - at * sectorBytes, end))
+    const damagedDisk = spoiled(disk, name, (bytes) => bytes.fill(0xee, end - at * sectorBytes, end))
     for (const help of Object.values(helpers))
-      assert.equal(judge(rotten, help(whole), whole, `${at}`), 'refused')
+      assert.equal(judge(damagedDisk, help(whole), whole, `${at}`), 'refused')
   }
 })
 
@@ -237,12 +237,12 @@ void test('entries that the damage may have replaced are not used from this disk
   wal.append([write(commands(7, 7, 2), hard(2, null, 6))])
   const right = wal.read(logIndex(1), logIndex(7), Infinity)
   const name = segmentsOf(disk)[0] ?? ''
-  const rotten = spoiled(disk, name, (bytes) => {
+  const damagedDisk = spoiled(disk, name, (bytes) => {
     const text = Buffer.from(bytes).indexOf('command 4 of term 2')
     bytes[text] = 0x43
     return bytes
   })
-  const opened = Wal.openOrSalvage(smallWalOptions(rotten))
+  const opened = Wal.openOrSalvage(smallWalOptions(damagedDisk))
   assert.ok(opened instanceof RepairableLog)
   const plan = opened.plan(null)
   assert.ok(plan.kind === 'fetch')
@@ -251,7 +251,7 @@ void test('entries that the damage may have replaced are not used from this disk
   assert.equal(opened.plan(metaAt(6, 2)).kind, 'rewrite')
   assert.equal(opened.plan(metaAt(8, 2)).kind, 'refuse')
   const entries = right.filter(({ index }) => index >= 3)
-  const again = Wal.openRepaired(smallWalOptions(rotten), opened, { covered: null, entries })
+  const again = Wal.openRepaired(smallWalOptions(damagedDisk), opened, { covered: null, entries })
   assert.deepEqual(contents(again), right)
 })
 
@@ -261,10 +261,11 @@ void test('a copy of an older vote in the place of the newest one is refused', (
   for (let at = 1; at <= 5; at++) wal.append([write([command(at, 1)], hard(at, 2, at - 1))])
   const name = segmentsOf(disk)[0] ?? ''
   const end = disk.contents(name).findLastIndex((byte) => byte !== 0) + 1
-  const rotten = spoiled(disk, name, (bytes) =>
+  const damagedDisk = spoiled(disk, name, (bytes) =>
     bytes.copyWithin(end - sectorBytes, end - 2 * sectorBytes, end - sectorBytes),
   )
-  for (const help of Object.values(helpers)) assert.equal(judge(rotten, help(wal), wal, 'a copy'), 'refused')
+  for (const help of Object.values(helpers))
+    assert.equal(judge(damagedDisk, help(wal), wal, 'a copy'), 'refused')
 })
 
 void test('a log write in the data of a client is not mistaken for one of the log', () => {
@@ -273,8 +274,8 @@ void test('a log write in the data of a client is not mistaken for one of the lo
   wal.append([write([command(1, 1)], hard(1, 2, 0))])
   // A write of a diverged copy of this log, with a vote that was never cast, is contained in the
   // data of the next entry.
-  const forger = disk.copy(new SeededRandom(2))
-  const forged = openSmallWal(forger)
+  const forgedDisk = disk.copy(new SeededRandom(2))
+  const forged = openSmallWal(forgedDisk)
   forged.append([write([command(2, 1)], hard(1, 2, 1))])
   forged.append([write([], hard(9, 9, 1))])
   const name = segmentsOf(disk)[0] ?? ''
@@ -282,11 +283,11 @@ void test('a log write in the data of a client is not mistaken for one of the lo
   // The offset in its group that aligns the copy with a sector.
   const lead = sectorBytes - 48 - 12 - 16
   const data = new Uint8Array(lead + 3 * sectorBytes)
-  const used = forger.contents(name).findLastIndex((byte) => byte !== 0) + 1
-  data.set(forger.contents(name).slice(used - sectorBytes, used), lead)
+  const used = forgedDisk.contents(name).findLastIndex((byte) => byte !== 0) + 1
+  data.set(forgedDisk.contents(name).slice(used - sectorBytes, used), lead)
   wal.append([write([{ index: logIndex(2), term: term(1), kind: 'command', data }], null)])
-  const rotten = spoiled(disk, name, (bytes) => bytes.fill(0xee, start, start + 8))
-  assert.throws(() => Wal.openOrSalvage(smallWalOptions(rotten)), LogError)
+  const damagedDisk = spoiled(disk, name, (bytes) => bytes.fill(0xee, start, start + 8))
+  assert.throws(() => Wal.openOrSalvage(smallWalOptions(damagedDisk)), LogError)
 })
 
 void test('entries of a peer that do not belong to this log are refused', () => {

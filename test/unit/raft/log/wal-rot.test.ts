@@ -82,11 +82,11 @@ for (const end of ['closed', 'killed'] as const) {
         const masks = byte === 0 ? [1 + random.below(255)] : [byte, 1 << random.below(8)]
         for (const mask of masks) {
           const what = `${name} at ${at} changed by ${mask}`
-          const rotten = spoiled(disk, name, (bytes) => {
+          const damagedDisk = spoiled(disk, name, (bytes) => {
             bytes[at] = byte ^ mask
             return bytes
           })
-          counts[judge(rotten, whole, what)]++
+          counts[judge(damagedDisk, whole, what)]++
           assert.equal(counts.shortened + counts.silent, 0, what)
         }
       }
@@ -102,8 +102,8 @@ for (const end of ['closed', 'killed'] as const) {
       const bodies = bodyEnds(disk.contents(name))
       for (let length = 0; length < disk.contents(name).length; length += length % 512 < 80 ? 1 : 7) {
         const what = `${name} cut to ${length}`
-        const rotten = spoiled(disk, name, (bytes) => bytes.slice(0, length))
-        const verdict = judge(rotten, whole, what)
+        const damagedDisk = spoiled(disk, name, (bytes) => bytes.slice(0, length))
+        const verdict = judge(damagedDisk, whole, what)
         counts[verdict]++
         if (verdict !== 'shortened' && verdict !== 'silent') continue
         // Only here a lost end looks like a power failure: the database still detects that applied

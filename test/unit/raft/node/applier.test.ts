@@ -24,7 +24,7 @@ function entries(from: number, to: number): Entry[] {
 }
 
 /** A machine with capacity controlled by the test. */
-class NarrowMachine extends ListMachine {
+class LimitedMachine extends ListMachine {
   override room = 1
   wake: () => void = () => undefined
 
@@ -35,7 +35,7 @@ class NarrowMachine extends ListMachine {
 
 function bench(sliceEntriesMax = 100) {
   const clock = new ManualClock()
-  const machine = new NarrowMachine()
+  const machine = new LimitedMachine()
   const reads: string[] = []
   const resumes: number[] = []
   const granted: number[] = []

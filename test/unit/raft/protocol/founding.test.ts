@@ -122,9 +122,9 @@ void test('a founder that agreed and was away learns of the founding from any fo
   const back = founder(3, 'log3', record)
   back.receive(nodeId(9), { logId: 'log9', clusterId: record.clusterId, phase: 'founded' })
   assert.deepEqual(recorded(back), { ...record, founded: true })
-  const misled = founder(3, 'log3', record)
-  misled.receive(nodeId(1), { logId: 'log1', clusterId: 'another', phase: 'founded' })
-  assert.equal(misled.next(), null)
+  const misinformed = founder(3, 'log3', record)
+  misinformed.receive(nodeId(1), { logId: 'log1', clusterId: 'another', phase: 'founded' })
+  assert.equal(misinformed.next(), null)
 })
 
 void test('a single member founds its cluster at once', () => {

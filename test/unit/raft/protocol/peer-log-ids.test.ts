@@ -34,12 +34,12 @@ function of(logId: string, clusterId = 'c1', phase: PeerIdentity['phase'] = 'fou
 void test('a new peer waits until its log is recorded', async () => {
   const { logIds, asked } = bench(cluster)
   let answer: string | null = null
-  const meeting = logIds.verify(peer, of('a1')).then((verdict) => (answer = verdict))
+  const verification = logIds.verify(peer, of('a1')).then((verdict) => (answer = verdict))
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(answer, null)
   assert.deepEqual(asked, [{ peer, logId: 'a1' }])
   logIds.recorded({ peer, logId: 'a1' })
-  await meeting
+  await verification
   assert.equal(answer, 'ok')
 })
 

@@ -276,12 +276,12 @@ void test('a caller is refused with one clear line for each kind of mistake', as
   await withHarness(ours, async (harness, events) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
-    const nameless = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: [] })
+    const unnamed = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: [] })
     const both = ['orch://member/n1', 'orch://member/n2']
     const twoNames = peerCredentials(testAuthority, 'n1', { dns: [memberDnsName('n1')], ips: [], uris: both })
     const [n1, n3] = [ours('n1'), ours('n3')]
     const cases: readonly [PeerCredentials, Uint8Array, status, RegExp][] = [
-      [nameless, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
+      [unnamed, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
       [twoNames, encodeHelloFrame(hello), status.UNAUTHENTICATED, /names no member/],
       [n3, encodeHelloFrame(hello), status.PERMISSION_DENIED, /"n3" was used as member "n1"/],
       [

@@ -83,7 +83,7 @@ void test('noise on the wire disturbs no other link, and a few lines name its se
         }),
       )
       for (const error of errors)
-        assert.ok(isTurnedAway(error), `seed ${seed}: ${error.code} ${error.details}`)
+        assert.ok(isRejection(error), `seed ${seed}: ${error.code} ${error.details}`)
     }
     await until('all messages of the quiet member arrived', () => {
       return (
@@ -106,7 +106,7 @@ void test('noise on the wire disturbs no other link, and a few lines name its se
  * Returns whether the call was refused with a reason, above a limit, or replaced by a newer stream
  * of the same member.
  */
-function isTurnedAway({ code }: ServiceError): boolean {
+function isRejection({ code }: ServiceError): boolean {
   return [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED, status.CANCELLED].includes(code)
 }
 
@@ -114,17 +114,17 @@ void test('a member that sends impossible messages loses its link, is counted an
   const events: TransportEvent[] = []
   const harness = grpcHarness({ onEvent: (name, event) => void (name === 'n2' && events.push(event)) })
   try {
-    const liar = await startMember(harness, { name: 'n1', id: 1 })
+    const byzantinePeer = await startMember(harness, { name: 'n1', id: 1 })
     const called = await startMember(harness, { name: 'n2', id: 2 })
-    for (const { transport } of [liar, called]) transport.setPeers([liar.info, called.info])
+    for (const { transport } of [byzantinePeer, called]) transport.setPeers([byzantinePeer.info, called.info])
     const transport = called.transport as GrpcTransport
     for (let time = 1; time <= 20; time++) {
-      await connect(liar, called)
+      await connect(byzantinePeer, called)
       transport.refuse(nodeId(1), 'it accepts entry 9, but the log ends at 3')
       assert.equal(transport.counters.violations, time)
     }
     transport.refuse(nodeId(3), 'no process is connected as that member')
-    await connect(liar, called)
+    await connect(byzantinePeer, called)
     const lines = events.filter((event) => event.kind === 'refused' && event.reason === 'violation')
     assert.ok(lines.length > 0 && lines.length < 20, `${lines.length} lines`)
     for (const line of lines)

@@ -37,8 +37,8 @@ void test('the log of a quarantined state stays bounded while no snapshot arrive
   const { fleet, leader, other } = await fleetOf(t)
   await write(leader, 5)
   await until('the other has connected', () => other.machine.appliedMemory === leader.machine.appliedMemory)
-  const setAsideAt = other.machine.appliedMemory
-  other.machine.quarantineState('test', setAsideAt)
+  const quarantinedAt = other.machine.appliedMemory
+  other.machine.quarantineState('test', quarantinedAt)
   // As while a repair backs off: no snapshot is requested.
   other.machine.wanted = null
   await write(leader, 300)
@@ -47,12 +47,12 @@ void test('the log of a quarantined state stays bounded while no snapshot arrive
   const length = (): number => found().lastIndex - found().base.index
   await until(
     'the log is compacted',
-    () => found().base.index > setAsideAt && length() <= 4 * retentionEntries,
+    () => found().base.index > quarantinedAt && length() <= 4 * retentionEntries,
   )
   const { commit } = leader.node.status
   await until('and ends at the right index', () => found().lastIndex >= commit)
-  assert.equal(other.machine.appliedMemory, setAsideAt)
-  other.machine.wanted = setAsideAt
+  assert.equal(other.machine.appliedMemory, quarantinedAt)
+  other.machine.wanted = quarantinedAt
   await until('another state is installed', () => other.machine.room > 0)
   await write(leader, 10)
   await until('it applies entries again', () => other.machine.appliedMemory === leader.machine.appliedMemory)

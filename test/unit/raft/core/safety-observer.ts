@@ -13,7 +13,7 @@ type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
  * Observes all members at once and knows what no single member can: the leader of each term, the
  * committed entries, and what was acknowledged before a read began. Raft paper figure 3.
  */
-export class Witness {
+export class SafetyObserver {
   readonly #members: ReadonlyMap<NodeId, Member>
   readonly #leaders = new Map<Term, NodeId>()
   /** Votes by term; a repeated request may find a longer log. */
