@@ -38,7 +38,7 @@ function isForgiven(kind: string, { field, reason }: Broken): boolean {
   return field === 'roleRef.apiGroup' || field.startsWith('status')
 }
 
-test('spec 2: required fields, closed lists, types and bounds of the declarations are enforced in every kind', async (t) => {
+void test('spec 2: required fields, closed lists, types and bounds of the declarations are enforced in every kind', async (t) => {
   const api = await SpecServer.start(t)
   await makeStoodFor(api)
   for (const definition of definitionsFor(names)) {
@@ -82,7 +82,7 @@ async function isRefused(api: SpecServer, collection: string, broken: Broken): P
   assert.ok(found !== undefined && textMember(found, 'message').includes(words), told)
 }
 
-test('spec 2: exactly one member of a union is set in every kind', async (t) => {
+void test('spec 2: exactly one member of a union is set in every kind', async (t) => {
   const api = await SpecServer.start(t)
   let count = 0
   for (const definition of definitionsFor(names)) {
@@ -131,7 +131,7 @@ const lasting: readonly (readonly [
   ['ClusterRoleBinding', ['roleRef', 'name'], 'other'],
 ]
 
-test('spec 2: an immutable field stays as it was created', async (t) => {
+void test('spec 2: an immutable field stays as it was created', async (t) => {
   const api = await SpecServer.start(t)
   const maker = makerFor()
   for (const definition of definitionsFor(names)) {
@@ -160,7 +160,7 @@ test('spec 2: an immutable field stays as it was created', async (t) => {
   }
 })
 
-test('spec 2.1, 4.2: another kind or version is not taken for this one, in any kind', async (t) => {
+void test('spec 2.1, 4.2: another kind or version is not taken for this one, in any kind', async (t) => {
   const api = await SpecServer.start(t)
   for (const definition of definitionsFor(names)) {
     const collection = collectionOf(definition)
@@ -179,7 +179,7 @@ test('spec 2.1, 4.2: another kind or version is not taken for this one, in any k
   }
 })
 
-test('spec 4.2: unknown and duplicate fields are refused, warned about or ignored in every kind', async (t) => {
+void test('spec 4.2: unknown and duplicate fields are refused, warned about or ignored in every kind', async (t) => {
   const api = await SpecServer.start(t)
   await makeStoodFor(api)
   for (const definition of definitionsFor(names)) {

@@ -52,7 +52,7 @@ const neverSaid = [
 ]
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  test(`spec 2, 9.4: nothing is lost of any kind of ${domain}`, async (t) => {
+  void test(`spec 2, 9.4: nothing is lost of any kind of ${domain}`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const maker = new FullObjects(names, seed)

@@ -105,7 +105,7 @@ for (const url of [
   '/apis/stable.example.com/v1/',
   V3,
 ]) {
-  test(`a newly defined kind is served: ${url}`, async (t) => {
+  void test(`a newly defined kind is served: ${url}`, async (t) => {
     let taken = 0
     const { get, rounds } = await start(t, {
       answer: (confirm) => setImmediate(confirm),
@@ -135,7 +135,7 @@ for (const [what, before, now, method, url] of [
   ['objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'GET', `${ACROSS}/one`],
   ['new objects outside', tabs, { ...tabs, scope: 'Cluster' }, 'POST', ACROSS],
 ] as const) {
-  test(`a new version of a definition is served: ${what}`, async (t) => {
+  void test(`a new version of a definition is served: ${what}`, async (t) => {
     const { send, catalog, rounds } = await start(t, {
       answer: (confirm) => setImmediate(confirm),
       takeIn: (catalog) => Promise.resolve(void catalog.setCustom([now])),
@@ -147,7 +147,7 @@ for (const [what, before, now, method, url] of [
   })
 }
 
-test('an undefined kind is 404 after one read round, in the core group and at invalid paths without any', async (t) => {
+void test('an undefined kind is 404 after one read round, in the core group and at invalid paths without any', async (t) => {
   const { get, rounds } = await start(t, { answer: (confirm) => setImmediate(confirm) })
   const none = '/apis/none.example.com'
   for (const url of [OBJECTS, none, `${none}/v1`, `/openapi/v3${none}/v1`]) {
@@ -172,7 +172,7 @@ test('an undefined kind is 404 after one read round, in the core group and at in
   assert.equal(rounds(), before)
 })
 
-test('a scan of unknown paths shares its rounds with the leader', async (t) => {
+void test('a scan of unknown paths shares its rounds with the leader', async (t) => {
   const leader = held()
   const { get, rounds, waits } = await start(t, leader)
   const asked = Array.from({ length: 150 }, (_, at) => get(`/apis/g${at}.example.com/v1/things`))
@@ -183,7 +183,7 @@ test('a scan of unknown paths shares its rounds with the leader', async (t) => {
   assert.ok(rounds() <= 2, `${rounds()} rounds for 150 paths`)
 })
 
-test('without a quorum it is 504 within the bound or the caller’s own, and no 404 that may be wrong', async (t) => {
+void test('without a quorum it is 504 within the bound or the caller’s own, and no 404 that may be wrong', async (t) => {
   const { get } = await start(t, { answer: () => undefined, waitMs: 60 })
   const answer = await get(OBJECTS)
   assert.equal(answer.statusCode, 504)
@@ -195,7 +195,7 @@ test('without a quorum it is 504 within the bound or the caller’s own, and no 
   assert.equal((await slow.get(`${OBJECTS}?timeout=50ms`)).statusCode, 504)
 })
 
-test('a limited number of requests waits at once, and further ones get 429', async (t) => {
+void test('a limited number of requests waits at once, and further ones get 429', async (t) => {
   const leader = held()
   const { get } = await start(t, { ...leader, waitsMax: 3 })
   let turnedAway = 0
@@ -215,7 +215,7 @@ test('a limited number of requests waits at once, and further ones get 429', asy
   assert.equal((await get(OBJECTS)).statusCode, 404)
 })
 
-test('a quarantined state serves no request', async (t) => {
+void test('a quarantined state serves no request', async (t) => {
   const { get } = await start(t, {
     answer: (confirm) => setImmediate(confirm),
     takeIn: () => Promise.reject(new StoreError('quarantined', 'this state is not trusted')),

@@ -33,7 +33,7 @@ function marked(x: string): JsonObject {
   }
 }
 
-test('definitions are shown to clients that ask for them by their upstream name', async (t) => {
+void test('definitions are shown to clients that ask for them by their upstream name', async (t) => {
   const api = await SpecServer.start(t)
   const body = customDefinition(namesOf('orch.io'), { properties: marked('x-orch-') })
   const made = await api.ask('POST', OWN, { body })
@@ -65,7 +65,7 @@ test('definitions are shown to clients that ask for them by their upstream name'
   assert.match(table.text, /"cells":\["widgets\.example\.com",/)
 })
 
-test('the upstream name is read-only and not listed in discovery', async (t) => {
+void test('the upstream name is read-only and not listed in discovery', async (t) => {
   const names = namesOf('orch.io')
   const documented = { catalog: new Catalog(definitionsFor(names)), names, version: 'v1' }
   const openapi = openApiDocuments({ ...documented, turn: () => Promise.resolve() }, true)
@@ -95,7 +95,7 @@ test('the upstream name is read-only and not listed in discovery', async (t) => 
   assert.equal((await api.ask('GET', '/apis/apiextensions.k8s.io/v1')).status, 404)
 })
 
-test('a cluster in the upstream domain has one kind of definitions', async (t) => {
+void test('a cluster in the upstream domain has one kind of definitions', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   assert.equal((await api.ask('GET', BUILT_IN)).status, 200)
   assert.equal((await api.ask('GET', OWN)).status, 404)

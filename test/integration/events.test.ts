@@ -33,7 +33,7 @@ function sameEvent(core: JsonObject, grouped: JsonObject, what: string): void {
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  test(`an event changes hands between the groups in every encoding, ${domain}`, async (t) => {
+  void test(`an event changes hands between the groups in every encoding, ${domain}`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const names = namesOf(domain)
     const events = definitionsFor(names).filter(({ kind }) => kind === 'Event')

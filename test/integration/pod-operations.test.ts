@@ -41,7 +41,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   const typeOf = (encoding: Encoding): string =>
     encoding === 'protobuf' ? names.protobufMediaType : `application/${encoding}`
 
-  test(`spec 1.4, 4.7: operations on Pods of ${domain} are asked for and answered in every encoding`, async (t) => {
+  void test(`spec 1.4, 4.7: operations on Pods of ${domain} are asked for and answered in every encoding`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const written = { json: JSON.stringify, yaml: stringify }
     for (const { name, body } of [binding, eviction]) {
@@ -73,7 +73,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-test('spec 5.7: operations on Pods are subresources of their own for authorization', async (t) => {
+void test('spec 5.7: operations on Pods are subresources of their own for authorization', async (t) => {
   const api = await SpecServer.start(t)
   const path = await makePod(api, 'a')
   for (const [at, resource] of [
@@ -88,7 +88,7 @@ test('spec 5.7: operations on Pods are subresources of their own for authorizati
   }
 })
 
-test('operations on Pods are create-only, and those that need the node are not served', async (t) => {
+void test('operations on Pods are create-only, and those that need the node are not served', async (t) => {
   const api = await SpecServer.start(t)
   const path = await makePod(api, 'a')
   for (const name of ['eviction', 'binding']) {
@@ -139,7 +139,7 @@ type Listed = {
   readonly verbs: readonly string[]
 }
 
-test('spec 4.1: every kind has the subresources that clients know, and discovery lists them', async (t) => {
+void test('spec 4.1: every kind has the subresources that clients know, and discovery lists them', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const lines = new Set(subresources.trim().split(/\n +/))
   const versions = new Set(

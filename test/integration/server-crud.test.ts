@@ -108,7 +108,7 @@ async function watchOf(url: string, agent: https.Agent, path: string) {
 }
 
 for (const protocol of ['1.1', '2'] as const) {
-  test(`spec 4.2: an object lives through all verbs over HTTP/${protocol}`, async (t) => {
+  void test(`spec 4.2: an object lives through all verbs over HTTP/${protocol}`, async (t) => {
     const { url, agent, ask } = await start(t, protocol)
     const watch = await watchOf(url, agent, `${CM}?watch=1&fieldSelector=metadata.name%3Da`)
     const created = await ask('POST', CM, configMap('a', { x: '1' }))
@@ -149,7 +149,7 @@ for (const protocol of ['1.1', '2'] as const) {
     watch.leave()
   })
 
-  test(`spec 7: a bad request gets a Status with its cause over HTTP/${protocol}`, async (t) => {
+  void test(`spec 7: a bad request gets a Status with its cause over HTTP/${protocol}`, async (t) => {
     const { ask } = await start(t, protocol)
     const cases: readonly [string, string, unknown, string | undefined, number, string][] = [
       ['POST', CM, '{"apiVersion":', undefined, 400, 'BadRequest'],
@@ -199,7 +199,7 @@ for (const protocol of ['1.1', '2'] as const) {
   })
 }
 
-test('a long list comes whole, in pages, and piece by piece', async (t) => {
+void test('a long list comes whole, in pages, and piece by piece', async (t) => {
   const { ask } = await start(t, '1.1')
   const count = 300
   const value = 'v'.repeat(1000)
@@ -221,7 +221,7 @@ test('a long list comes whole, in pages, and piece by piece', async (t) => {
   assert.deepEqual(paged, items)
 })
 
-test('spec 6.1: a thousand changes reach a watcher once each, in order', async (t) => {
+void test('spec 6.1: a thousand changes reach a watcher once each, in order', async (t) => {
   const { url, agent, ask } = await start(t, '2')
   const made = await ask('POST', CM, configMap('counter', { n: '0' }))
   const since = textOf(made.json['metadata']?.['resourceVersion'])

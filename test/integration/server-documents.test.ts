@@ -20,7 +20,7 @@ async function start(t: TestContext) {
   return { server, consensus, get, json }
 }
 
-test('discovery lists versions, groups and resources with their subresources', async (t) => {
+void test('discovery lists versions, groups and resources with their subresources', async (t) => {
   const { json } = await start(t)
   assert.deepEqual(await json('/api'), {
     kind: 'APIVersions',
@@ -49,7 +49,7 @@ test('discovery lists versions, groups and resources with their subresources', a
   })
 })
 
-test('aggregated discovery lists everything in two documents, in either domain', async (t) => {
+void test('aggregated discovery lists everything in two documents, in either domain', async (t) => {
   const { get } = await start(t)
   for (const [group, version] of [
     ['apidiscovery.k8s.io', 'v2'],
@@ -90,7 +90,7 @@ test('aggregated discovery lists everything in two documents, in either domain',
   }
 })
 
-test('a client that requests no or an unknown aggregated discovery gets the plain documents', async (t) => {
+void test('a client that requests no or an unknown aggregated discovery gets the plain documents', async (t) => {
   const { get } = await start(t)
   const unknown = 'application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList'
   const plain = await get('/apis', { accept: `${unknown},application/json` })
@@ -109,7 +109,7 @@ type DiscoveryList = {
   }[]
 }
 
-test('the root lists the served paths', async (t) => {
+void test('the root lists the served paths', async (t) => {
   const { json } = await start(t)
   const { paths } = (await json('/')) as { paths: string[] }
   for (const path of ['/api', '/api/v1', '/apis/example.io/v1', '/healthz', '/openapi/v2', '/version']) {
@@ -118,7 +118,7 @@ test('the root lists the served paths', async (t) => {
   assert.deepEqual(paths, paths.toSorted())
 })
 
-test('spec 9.8: the version names the release whose API is served', async (t) => {
+void test('spec 9.8: the version names the release whose API is served', async (t) => {
   const { json } = await start(t)
   const version = (await json('/version')) as Record<string, string>
   assert.equal(`${version['major']}.${version['minor']}`, '1.24')
@@ -128,7 +128,7 @@ test('spec 9.8: the version names the release whose API is served', async (t) =>
   }
 })
 
-test('OpenAPI is served as JSON or protobuf, and not again to clients with its ETag', async (t) => {
+void test('OpenAPI is served as JSON or protobuf, and not again to clients with its ETag', async (t) => {
   const { get } = await start(t)
   const plain = await get('/openapi/v2')
   assert.equal(plain.body, '{"swagger":"2.0"}')
@@ -143,7 +143,7 @@ test('OpenAPI is served as JSON or protobuf, and not again to clients with its E
   assert.equal((await get('/openapi/v3/api/v1')).body, '{"openapi":"3.0.0"}')
 })
 
-test('spec 9.7: without the gate OpenAPIV3 OpenAPI of version 3 is not served, and not listed', async (t) => {
+void test('spec 9.7: without the gate OpenAPIV3 OpenAPI of version 3 is not served, and not listed', async (t) => {
   const { registry } = new FakeRegistry()
   const openapi = { v2: async () => empty, v2Protobuf: async () => empty, v3: null }
   const { server } = await serverAround(registry, { openapi })
@@ -156,7 +156,7 @@ test('spec 9.7: without the gate OpenAPIV3 OpenAPI of version 3 is not served, a
 
 const empty = { bytes: Buffer.from('{}'), etag: '"e"' }
 
-test('disabled resources are 404 and absent from discovery', async (t) => {
+void test('disabled resources are 404 and absent from discovery', async (t) => {
   const { registry } = new FakeRegistry()
   const served = new Catalog(registry.catalog.all().filter(({ plural }) => plural !== 'widgets'))
   const { server } = await serverAround(registry, { served })
@@ -168,7 +168,7 @@ test('disabled resources are 404 and absent from discovery', async (t) => {
   assert.equal((await get('/api/v1/namespaces/a/configmaps')).statusCode, 200)
 })
 
-test('spec 6.2, 9.6: calls of a deprecated version are warned about and counted', async (t) => {
+void test('spec 6.2, 9.6: calls of a deprecated version are warned about and counted', async (t) => {
   const fake = new FakeRegistry()
   const kinds = fake.registry.catalog.all().map((kind) =>
     kind.plural === 'widgets'
@@ -193,7 +193,7 @@ test('spec 6.2, 9.6: calls of a deprecated version are warned about and counted'
   assert.deepEqual(found, [`apiserver_requested_deprecated_apis{${labels}} 1`])
 })
 
-test('spec 4.5: health is 200 or 500, verbose on request and on failure, and recovers without a restart', async (t) => {
+void test('spec 4.5: health is 200 or 500, verbose on request and on failure, and recovers without a restart', async (t) => {
   const { get, consensus } = await start(t)
   assert.equal((await get('/readyz')).body, 'ok')
   const verbose = (await get('/readyz?verbose')).body
@@ -212,7 +212,7 @@ test('spec 4.5: health is 200 or 500, verbose on request and on failure, and rec
   assert.equal((await get('/readyz')).statusCode, 200)
 })
 
-test('metrics count responses by verb, resource and code', async (t) => {
+void test('metrics count responses by verb, resource and code', async (t) => {
   const { get } = await start(t)
   await get('/api/v1/namespaces/ns/configmaps/a')
   await get('/api/v1/namespaces/ns/made-up-by-a-stranger/a')
@@ -225,7 +225,7 @@ test('metrics count responses by verb, resource and code', async (t) => {
   assert.ok(!body.includes('made-up'))
 })
 
-test('the cluster status names the members; leadership moves on request', async (t) => {
+void test('the cluster status names the members; leadership moves on request', async (t) => {
   const { server, consensus, json } = await start(t)
   const status = (await json('/cluster/v1/status')) as Record<string, unknown>
   assert.deepEqual(
@@ -248,7 +248,7 @@ test('the cluster status names the members; leadership moves on request', async 
   }
 })
 
-test('every response has a request id, which a caller may choose', async (t) => {
+void test('every response has a request id, which a caller may choose', async (t) => {
   const { get } = await start(t)
   const ids = new Set<unknown>()
   for (let at = 0; at < 3; at++) ids.add((await get('/version')).headers['audit-id'])

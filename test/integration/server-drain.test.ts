@@ -36,7 +36,7 @@ async function get(url: string, agent: https.Agent): Promise<IncomingMessage & {
   return Object.assign(response, { text })
 }
 
-test('spec 4.5: a stopping member turns unready first and serves on for the delay', async () => {
+void test('spec 4.5: a stopping member turns unready first and serves on for the delay', async () => {
   const delayMs = 123_456
   let delayIsOver = (): void => assert.fail('nobody waits for it')
   const clock: typeof systemClock = {
@@ -61,7 +61,7 @@ test('spec 4.5: a stopping member turns unready first and serves on for the dela
   agent.destroy()
 })
 
-test('a drain completes calls in flight, closes connections and watches, and accepts no new ones', async () => {
+void test('a drain completes calls in flight, closes connections and watches, and accepts no new ones', async () => {
   const { fake, server, url } = await start()
   const watch = new FakeWatch()
   let decide = (): void => undefined
@@ -95,7 +95,7 @@ test('a drain completes calls in flight, closes connections and watches, and acc
   agent.destroy()
 })
 
-test('a watch that begins while the server drains ends at once', async () => {
+void test('a watch that begins while the server drains ends at once', async () => {
   const { fake, server, url } = await start()
   const watch = new FakeWatch()
   let begin = (): void => undefined
@@ -114,7 +114,7 @@ test('a watch that begins while the server drains ends at once', async () => {
   agent.destroy()
 })
 
-test('a call that does not end is cut off after the grace period', async () => {
+void test('a call that does not end is cut off after the grace period', async () => {
   const { fake, server, url } = await start()
   fake.answer = () => new Promise(() => undefined)
   const agent = new https.Agent({ ca: trusted.pem, ...admin })

@@ -61,7 +61,7 @@ function post(url: string, identity: typeof admin, body: string): Promise<Reply>
   })
 }
 
-test('stalled bodies take no write slot and get 408', async (t) => {
+void test('stalled bodies take no write slot and get 408', async (t) => {
   const limits = { ...serverLimits, requestsWritingMax: 2, uploadsMax: 16, uploadGraceMs: 300 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = () => created
@@ -80,7 +80,7 @@ test('stalled bodies take no write slot and get 408', async (t) => {
   for (const socket of sockets) socket.destroy()
 })
 
-test('one user has a share of all body bytes in flight, which is released', async (t) => {
+void test('one user has a share of all body bytes in flight, which is released', async (t) => {
   const limits = { ...serverLimits, uploadsMax: 8 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = () => created
@@ -92,7 +92,7 @@ test('one user has a share of all body bytes in flight, which is released', asyn
   while (last !== 201) last = (await post(url, admin, '{}')).status
 })
 
-test('one user has three quarters of all request slots', async (t) => {
+void test('one user has three quarters of all request slots', async (t) => {
   const limits = { ...serverLimits, requestsReadingMax: 4 }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
   const waiting: (() => void)[] = []
@@ -109,7 +109,7 @@ test('one user has three quarters of all request slots', async (t) => {
   for (const { status } of await Promise.all([...three, fourth])) assert.equal(status, 200)
 })
 
-test('requests queued on a connection release their budget when it breaks', async (t) => {
+void test('requests queued on a connection release their budget when it breaks', async (t) => {
   const limits = { ...serverLimits, requestsReadingMax: 4, requestsWritingMax: 4 }
   const { fake, server, port, url } = await start(t, 'http2-and-http1', { limits })
   fake.answer = (verb) => (verb === 'watch' ? { kind: 'watch', stream: new FakeWatch() } : created)
@@ -130,7 +130,7 @@ test('requests queued on a connection release their budget when it breaks', asyn
   await server.drain({ shutdownDelayMs: 0, graceMs: 3_600_000 })
 })
 
-test('the body of any method counts against the byte budget and takes no slot while it arrives', async (t) => {
+void test('the body of any method counts against the byte budget and takes no slot while it arrives', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, requestsReadingMax: 2, bodyMemoryBytesMax: 8 * MiB }
   const { port, url } = await start(t, 'http2-and-http1', { limits })
@@ -143,7 +143,7 @@ test('the body of any method counts against the byte budget and takes no slot wh
   while ((await metric(url, 'orch_request_body_memory_bytes')) !== 0) await new Promise(setImmediate)
 })
 
-test('a client that disconnects before authentication takes no slot and has no effect', async (t) => {
+void test('a client that disconnects before authentication takes no slot and has no effect', async (t) => {
   const waiting: (() => void)[] = []
   const unknown: Call[] = []
   const later: AuthenticationMethod = {
@@ -174,7 +174,7 @@ test('a client that disconnects before authentication takes no slot and has no e
   assert.deepEqual([broken, fake.calls.length], [[], 1])
 })
 
-test('the memory of a parsed body counts until its response; more is 429 and not parsed', async (t) => {
+void test('the memory of a parsed body counts until its response; more is 429 and not parsed', async (t) => {
   const MiB = 1024 * 1024
   const limits = { ...serverLimits, bodyMemoryBytesMax: 32 * MiB }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
@@ -201,7 +201,7 @@ test('the memory of a parsed body counts until its response; more is 429 and not
   assert.equal((await again).status, 201, 'what was answered takes nothing')
 })
 
-test('the budget of a disconnected client is held until its work ends', async (t) => {
+void test('the budget of a disconnected client is held until its work ends', async (t) => {
   const limits = { ...serverLimits, requestsWritingMax: 1 }
   const { fake, url } = await start(t, 'http2-and-http1', { limits })
   let finish = (): void => undefined
@@ -224,7 +224,7 @@ test('the budget of a disconnected client is held until its work ends', async (t
   while (last !== 201) last = (await ask2(client, { ':path': CM, ':method': 'POST' }, '{}')).status
 })
 
-test('stalled watches are limited to a share of memory, and cost no other watch an event', async (t) => {
+void test('stalled watches are limited to a share of memory, and cost no other watch an event', async (t) => {
   let skewMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
   const MiB = 1024 * 1024
@@ -281,7 +281,7 @@ test('stalled watches are limited to a share of memory, and cost no other watch 
   while ((await waitingBytes(url)) !== 0) await new Promise(setImmediate)
 })
 
-test('a watch that is ended because its client stalls gets a retryable error between two events', async (t) => {
+void test('a watch that is ended because its client stalls gets a retryable error between two events', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })

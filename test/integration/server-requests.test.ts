@@ -36,7 +36,7 @@ function statusOf(reply: Reply): Record<string, unknown> {
   return status
 }
 
-test('spec 4.2: method and path decide the verb, the target and the body', async (t) => {
+void test('spec 4.2: method and path decide the verb, the target and the body', async (t) => {
   const { fake, ask } = await start(t)
   const cm = '/api/v1/namespaces/ns/configmaps'
   const cases: readonly [string, string, string, object][] = [
@@ -88,7 +88,7 @@ test('spec 4.2: method and path decide the verb, the target and the body', async
   }
 })
 
-test('query, media type, user and deadline reach the verb as they were sent', async (t) => {
+void test('query, media type, user and deadline reach the verb as they were sent', async (t) => {
   const { fake, ask, parts } = await start(t)
   await ask('PATCH', '/api/v1/namespaces/ns/configmaps/a?fieldManager=a+b&dryRun=All&dryRun=x&timeout=5s', {
     payload: '{}',
@@ -104,14 +104,14 @@ test('query, media type, user and deadline reach the verb as they were sent', as
   assert.ok(request.context.deadlineMs <= parts.clock.monotonicMs() + 5000)
 })
 
-test('spec 4.2: a DELETE may carry options, and a body without a type is read', async (t) => {
+void test('spec 4.2: a DELETE may carry options, and a body without a type is read', async (t) => {
   const { fake, ask } = await start(t)
   await ask('DELETE', '/api/v1/namespaces/ns/configmaps/a', { payload: '{"kind":"DeleteOptions"}' })
   assert.equal(Buffer.from(fake.calls[0]?.request.body ?? []).toString(), '{"kind":"DeleteOptions"}')
   assert.equal(fake.calls[0]?.request.contentType, '')
 })
 
-test('an unknown path gets a 404 Status', async (t) => {
+void test('an unknown path gets a 404 Status', async (t) => {
   const { fake, ask } = await start(t)
   const paths = [
     '/nothing',
@@ -139,14 +139,14 @@ test('an unknown path gets a 404 Status', async (t) => {
   assert.equal(fake.calls.length, 0)
 })
 
-test('a missing object gets a 404 with details from its verb', async (t) => {
+void test('a missing object gets a 404 with details from its verb', async (t) => {
   const { ask } = await start(t)
   const status = statusOf(await ask('GET', '/api/v1/namespaces/ns/configmaps/missing'))
   assert.equal(status['reason'], 'NotFound')
   assert.deepEqual(status['details'], { name: 'missing', kind: 'configmaps' })
 })
 
-test('an unsupported method gets a 405 that names the supported ones', async (t) => {
+void test('an unsupported method gets a 405 that names the supported ones', async (t) => {
   const { ask } = await start(t)
   const cases: readonly [string, string, string][] = [
     ['POST', '/api/v1/configmaps', 'GET, HEAD'],
@@ -187,7 +187,7 @@ test('an unsupported method gets a 405 that names the supported ones', async (t)
   assert.deepEqual([stranger.status, stranger.headers['allow']], [401, undefined])
 })
 
-test('invalid names are refused before any verb', async (t) => {
+void test('invalid names are refused before any verb', async (t) => {
   const { fake, ask } = await start(t)
   for (const part of ['%25', 'a%25b']) {
     assert.equal((await ask('GET', `/api/v1/namespaces/ns/configmaps/${part}`)).status, 400, part)
@@ -197,13 +197,13 @@ test('invalid names are refused before any verb', async (t) => {
   assert.equal(fake.calls.length, 0)
 })
 
-test('an escaped slash separates parts, for authorization and dispatch alike', async (t) => {
+void test('an escaped slash separates parts, for authorization and dispatch alike', async (t) => {
   const { fake, ask } = await start(t)
   await ask('GET', '/api/v1/namespaces/ns%2Fconfigmaps/a')
   assert.deepEqual(fake.calls[0]?.request.target, { namespace: 'ns', name: 'a', subresource: null })
 })
 
-test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served', async (t) => {
+void test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served', async (t) => {
   const { ask } = await start(t)
   const path = '/api/v1/namespaces/ns/configmaps'
   const table = 'application/json;as=Table;v=v2;g=meta.k8s.io'
@@ -222,7 +222,7 @@ test('spec 4.7: an Accept without JSON is a 406, one with a fallback is served',
   }
 })
 
-test('spec 4.7, 8: a body over the limit is a 413, a malformed Content-Type a 415, without any verb', async (t) => {
+void test('spec 4.7, 8: a body over the limit is a 413, a malformed Content-Type a 415, without any verb', async (t) => {
   const { fake, ask, parts } = await start(t)
   const path = '/api/v1/namespaces/ns/configmaps'
   const big = await ask('POST', path, {
@@ -237,14 +237,14 @@ test('spec 4.7, 8: a body over the limit is a 413, a malformed Content-Type a 41
   assert.equal(fake.calls.length, 0)
 })
 
-test('spec 5: a wrong token is a 401 even where anonymous callers are let in', async (t) => {
+void test('spec 5: a wrong token is a 401 even where anonymous callers are let in', async (t) => {
   const { ask } = await start(t)
   const reply = await ask('GET', '/version', { headers: { authorization: 'Bearer wrong' } })
   assert.equal(reply.status, 401)
   assert.equal(statusOf(reply)['message'], 'Unauthorized')
 })
 
-test('spec 5.7: what no rule allows is a 403 with the words of upstream', async (t) => {
+void test('spec 5.7: what no rule allows is a 403 with the words of upstream', async (t) => {
   const { fake, ask } = await start(t)
   const cases: readonly [string, string, Record<string, string>, string][] = [
     [
@@ -288,7 +288,7 @@ test('spec 5.7: what no rule allows is a 403 with the words of upstream', async 
   assert.equal(fake.calls.length, 0)
 })
 
-test('health and version need no credentials, discovery does', async (t) => {
+void test('health and version need no credentials, discovery does', async (t) => {
   const { ask } = await start(t)
   for (const path of ['/healthz', '/livez', '/readyz', '/readyz/leader', '/version']) {
     assert.equal((await ask('GET', path, { headers: { authorization: '' } })).status, 200, path)
@@ -300,7 +300,7 @@ test('health and version need no credentials, discovery does', async (t) => {
   for (const path of told) assert.equal((await ask('GET', path, { headers: NOBODY })).status, 200, path)
 })
 
-test('a cross-origin write of a browser is refused, with any credentials', async (t) => {
+void test('a cross-origin write of a browser is refused, with any credentials', async (t) => {
   const { ask } = await start(t)
   const url = '/api/v1/namespaces/ns/configmaps'
   // The server's callers here have tokens; a certificate is what a browser would show by itself.
@@ -347,7 +347,7 @@ test('a cross-origin write of a browser is refused, with any credentials', async
   assert.match(String(statusOf(reads)['message']), /cannot list/, 'reads cannot be seen by the page')
 })
 
-test('an unknown error is a 500 with an id, and the details are logged', async (t) => {
+void test('an unknown error is a 500 with an id, and the details are logged', async (t) => {
   const logged: object[] = []
   const { fake, ask } = await start(t, {
     log: { info: () => undefined, warn: () => undefined, error: (fields) => logged.push(fields) },
@@ -364,7 +364,7 @@ test('an unknown error is a 500 with an id, and the details are logged', async (
   assert.equal((logged[0] as { request: string }).request, id)
 })
 
-test('a broken invariant in a verb stops the process', async (t) => {
+void test('a broken invariant in a verb stops the process', async (t) => {
   const broken: Error[] = []
   const { fake, ask } = await start(t, { crash: (error) => broken.push(error) })
   fake.answer = () => {
@@ -374,7 +374,7 @@ test('a broken invariant in a verb stops the process', async (t) => {
   assert.equal(broken.length, 1)
 })
 
-test('spec 7: an error with a retry time has a Retry-After header, too', async (t) => {
+void test('spec 7: an error with a retry time has a Retry-After header, too', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = () => {
     throw new ApiError('Timeout', 'Too large resource version', { retryAfterSeconds: 1 })
@@ -384,7 +384,7 @@ test('spec 7: an error with a retry time has a Retry-After header, too', async (
   assert.equal(reply.headers['retry-after'], '1')
 })
 
-test('warnings of a verb become headers, each once, without line breaks', async (t) => {
+void test('warnings of a verb become headers, each once, without line breaks', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = (_verb, request) => {
     for (const words of ['old "thing"\r\nSet-Cookie: x', 'other', 'other']) request.context.warn(words)
@@ -394,7 +394,7 @@ test('warnings of a verb become headers, each once, without line breaks', async 
   assert.deepEqual(reply.headers['warning'], ['299 - "old \\"thing\\" Set-Cookie: x"', '299 - "other"'])
 })
 
-test('an overloaded server responds with 429 at once and still answers probes', async (t) => {
+void test('an overloaded server responds with 429 at once and still answers probes', async (t) => {
   const { fake, ask, parts } = await start(t, {
     limits: {
       ...serverLimits,
@@ -430,7 +430,7 @@ test('an overloaded server responds with 429 at once and still answers probes', 
   assert.equal((await third).status, 200)
 })
 
-test('HEAD answers like GET without a body', async (t) => {
+void test('HEAD answers like GET without a body', async (t) => {
   const { ask } = await start(t)
   for (const path of ['/version', '/api/v1/namespaces/ns/configmaps/a', '/readyz']) {
     const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
@@ -440,7 +440,7 @@ test('HEAD answers like GET without a body', async (t) => {
   }
 })
 
-test('a list of one piece has a length, a longer one goes in pieces', async (t) => {
+void test('a list of one piece has a length, a longer one goes in pieces', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = () => ({ kind: 'pieces', code: 200, pieces: [Buffer.from('{"items":[]}')] })
   const short = await ask('GET', '/api/v1/configmaps')
@@ -451,7 +451,7 @@ test('a list of one piece has a length, a longer one goes in pieces', async (t) 
   assert.equal(long.text, '{"items":[]}')
 })
 
-test('a list that fails before its first byte is a Status', async (t) => {
+void test('a list that fails before its first byte is a Status', async (t) => {
   const { fake, ask } = await start(t)
   fake.answer = () => ({
     kind: 'pieces',
@@ -465,7 +465,7 @@ test('a list that fails before its first byte is a Status', async (t) => {
   assert.equal((await ask('GET', '/api/v1/configmaps')).status, 410)
 })
 
-test('a timeout that is no duration is a 400', async (t) => {
+void test('a timeout that is no duration is a 400', async (t) => {
   const { ask } = await start(t)
   assert.equal((await ask('GET', '/api/v1/configmaps?timeout=soon')).status, 400)
   assert.equal((await ask('GET', '/api/v1/configmaps?timeout=1m30s')).status, 200)

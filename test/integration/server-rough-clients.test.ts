@@ -30,7 +30,7 @@ import {
   until,
 } from '../support/fixtures/tls-server.ts'
 
-test('events sent to a broken connection affect no other client', async (t) => {
+void test('events sent to a broken connection affect no other client', async (t) => {
   const { fake, url } = await start(t)
   for (const protocol of ['1.1', '2'] as const) {
     const watch = new FakeWatch()
@@ -59,7 +59,7 @@ test('events sent to a broken connection affect no other client', async (t) => {
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
 
-test('a client that stops reading pauses its watch and its list', async (t) => {
+void test('a client that stops reading pauses its watch and its list', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   const piece = Buffer.alloc(64 * 1024, 0x20)
@@ -99,7 +99,7 @@ test('a client that stops reading pauses its watch and its list', async (t) => {
   assert.deepEqual(await Promise.all(bytes), [1000 * piece.length, 1000 * piece.length])
 })
 
-test('the list of a disconnected client is not read to its end', async (t) => {
+void test('the list of a disconnected client is not read to its end', async (t) => {
   const { fake, url } = await start(t)
   const piece = Buffer.alloc(64 * 1024, 0x20)
   let returned = false
@@ -121,7 +121,7 @@ test('the list of a disconnected client is not read to its end', async (t) => {
   await until(() => returned)
 })
 
-test('a body cut short reaches no verb, over both protocols', async (t) => {
+void test('a body cut short reaches no verb, over both protocols', async (t) => {
   const { fake, port, url } = await start(t)
   const socket = await plainSocket(port)
   socket.write(
@@ -174,14 +174,14 @@ async function uploading(client: http2.ClientHttp2Session, count: number): Promi
   }
 }
 
-test('over HTTP/2 a body without length and type is a body', async (t) => {
+void test('over HTTP/2 a body without length and type is a body', async (t) => {
   const { fake, url } = await start(t)
   const client = await session(t, url, admin)
   await ask2(client, { ':path': `${CM}/a`, ':method': 'DELETE' }, '{"preconditions":{}}')
   assert.equal(Buffer.from(fake.calls[0]?.request.body ?? []).toString(), '{"preconditions":{}}')
 })
 
-test('a client that disconnects during its write aborts only the wait', async (t) => {
+void test('a client that disconnects during its write aborts only the wait', async (t) => {
   for (const protocol of ['1.1', '2'] as const) {
     const { fake, url } = await start(t)
     let decide = (): void => undefined
@@ -217,7 +217,7 @@ test('a client that disconnects during its write aborts only the wait', async (t
   }
 })
 
-test('an unauthorized write is refused before its body is sent, an authorized one gets 100 Continue', async (t) => {
+void test('an unauthorized write is refused before its body is sent, an authorized one gets 100 Continue', async (t) => {
   const { fake, port } = await start(t)
   const head = (length: number): string =>
     `POST ${CM} HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: ${length}\r\n\r\n`
@@ -236,7 +236,7 @@ test('an unauthorized write is refused before its body is sent, an authorized on
   for (const socket of [stranger, tooMuch, welcome]) socket.destroy()
 })
 
-test('a body over the limit is a 413 over both protocols, chunked or not', async (t) => {
+void test('a body over the limit is a 413 over both protocols, chunked or not', async (t) => {
   const { fake, url } = await start(t)
   const body = Buffer.alloc(3 * 1024 * 1024 + 1, 0x20)
   const request = https.request(`${url}${CM}`, { method: 'POST', ca: trusted.pem, agent: false, ...admin })
@@ -258,7 +258,7 @@ test('a body over the limit is a 413 over both protocols, chunked or not', async
   assert.ok(text.includes('apiserver_current_inflight_requests{request_kind="mutating"} 0\n'))
 })
 
-test('a client that sends an oversized body completely still receives the reason of the refusal', async (t) => {
+void test('a client that sends an oversized body completely still receives the reason of the refusal', async (t) => {
   const { fake, port } = await start(t)
   for (const [length, coding] of [
     ['content-length', ''],
@@ -280,7 +280,7 @@ test('a client that sends an oversized body completely still receives the reason
   assert.equal(fake.calls.length, 0)
 })
 
-test('an empty Content-Type counts as none, and an unsupported Content-Encoding is refused by name', async (t) => {
+void test('an empty Content-Type counts as none, and an unsupported Content-Encoding is refused by name', async (t) => {
   const { fake, port, url } = await start(t)
   const ask = async (header: string): Promise<string> => {
     const socket = await plainSocket(port)
@@ -309,7 +309,7 @@ test('an empty Content-Type counts as none, and an unsupported Content-Encoding 
   assert.equal((await ask2(client, { ':path': CM, 'content-encoding': 'gzip' })).status, 200)
 })
 
-test('a body that arrives too late and a verb that does not end get 504', async (t) => {
+void test('a body that arrives too late and a verb that does not end get 504', async (t) => {
   const bounds = { ...serverLimits, requestMsMax: 500 }
   const { fake, port, url } = await start(t, 'http2-and-http1', { limits: bounds })
   const slow = await plainSocket(port)
@@ -331,7 +331,7 @@ test('a body that arrives too late and a verb that does not end get 504', async 
   slow.destroy()
 })
 
-test('a client that stalls too long on its response is cut off, and its slot is freed', async (t) => {
+void test('a client that stalls too long on its response is cut off, and its slot is freed', async (t) => {
   let skewMs = 0
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + skewMs }
   for (const protocol of ['1.1', '2'] as const) {
@@ -360,7 +360,7 @@ test('a client that stalls too long on its response is cut off, and its slot is 
   }
 })
 
-test('path segments of dots are no names in any encoding', async (t) => {
+void test('path segments of dots are no names in any encoding', async (t) => {
   const { fake, port, url } = await start(t)
   for (const part of ['..', '.', '%2e%2e']) {
     const reply = await ask11(url, admin, { port, path: `${CM}/${part}` })

@@ -17,7 +17,7 @@ import { oddCertificate } from '../support/fixtures/custom-certificate.ts'
 import { TestAuthority } from '../../fixtures/server-fixture.ts'
 import { CM, admin, ask11, ask2, session, start, trusted, until } from '../support/fixtures/tls-server.ts'
 
-test('spec 5: one port serves HTTP/1.1 and HTTP/2, and both authenticate client certificates', async (t) => {
+void test('spec 5: one port serves HTTP/1.1 and HTTP/2, and both authenticate client certificates', async (t) => {
   const { fake, url } = await start(t)
   const first = await ask11(`${url}${CM}/a`, admin)
   assert.deepEqual([first.status, first.version], [200, '1.1'])
@@ -30,26 +30,26 @@ test('spec 5: one port serves HTTP/1.1 and HTTP/2, and both authenticate client 
   }
 })
 
-test('spec 5: a certificate of an unknown authority gets a 401', async (t) => {
+void test('spec 5: a certificate of an unknown authority gets a 401', async (t) => {
   const { url } = await start(t)
   const rogue = new TestAuthority('rogue').client('kate', ['system:masters'])
   assert.equal((await ask11(`${url}/version`, rogue)).status, 401)
   assert.equal((await ask2(await session(t, url, rogue), { ':path': `${CM}/a` })).status, 401)
 })
 
-test('spec 5: a server certificate is no client certificate', async (t) => {
+void test('spec 5: a server certificate is no client certificate', async (t) => {
   const { url } = await start(t)
   assert.equal((await ask11(`${url}/version`, trusted.server())).status, 401)
 })
 
-test('spec 5: a caller without credentials is anonymous', async (t) => {
+void test('spec 5: a caller without credentials is anonymous', async (t) => {
   const { url } = await start(t)
   assert.equal((await ask11(`${url}/version`, null)).status, 200)
   assert.equal((await ask11(`${url}${CM}`, null)).status, 403)
   assert.equal((await ask2(await session(t, url, null), { ':path': CM })).status, 403)
 })
 
-test('members of system:monitoring may read metrics, status and health only', async (t) => {
+void test('members of system:monitoring may read metrics, status and health only', async (t) => {
   const { url } = await start(t)
   const scraper = trusted.client('prometheus', ['system:monitoring'])
   for (const path of ['/metrics', '/cluster/v1/status', '/readyz/leader', '/version', '/apis']) {
@@ -62,7 +62,7 @@ test('members of system:monitoring may read metrics, status and health only', as
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 
-test(
+void test(
   'a client is asked for a certificate of any authority, so that it offers the one it has',
   {
     skip: hasOpenssl ? false : 'openssl, which shows what a server asks for, is not installed',
@@ -84,7 +84,7 @@ test(
   },
 )
 
-test('TLS older than 1.2 is refused', async (t) => {
+void test('TLS older than 1.2 is refused', async (t) => {
   const { port } = await start(t)
   const socket = connect({
     port,
@@ -96,7 +96,7 @@ test('TLS older than 1.2 is refused', async (t) => {
   await assert.rejects(once(socket, 'secureConnect'))
 })
 
-test('only the configured TLS versions and cipher suites are used, also after a certificate change', async (t) => {
+void test('only the configured TLS versions and cipher suites are used, also after a certificate change', async (t) => {
   const spoken = async (port: number, options: ConnectionOptions): Promise<string> => {
     const socket = connect({ port, host: 'localhost', ca: trusted.pem, ...options })
     try {
@@ -122,7 +122,7 @@ test('only the configured TLS versions and cipher suites are used, also after a 
   }
 })
 
-test('renegotiation is refused, so a connection keeps its user', async (t) => {
+void test('renegotiation is refused, so a connection keeps its user', async (t) => {
   const { port } = await start(t, 'http1')
   const socket = connect({ port, host: 'localhost', ca: trusted.pem, maxVersion: 'TLSv1.2', ...admin })
   socket.on('error', () => undefined)
@@ -135,7 +135,7 @@ test('renegotiation is refused, so a connection keeps its user', async (t) => {
   socket.destroy()
 })
 
-test('ALPN offers only HTTP/1.1 where only that is configured', async (t) => {
+void test('ALPN offers only HTTP/1.1 where only that is configured', async (t) => {
   const { port, url } = await start(t, 'http1')
   const socket = connect({ port, host: 'localhost', ca: trusted.pem, ALPNProtocols: ['h2', 'http/1.1'] })
   await once(socket, 'secureConnect')
@@ -144,7 +144,7 @@ test('ALPN offers only HTTP/1.1 where only that is configured', async (t) => {
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
 
-test('a new certificate and authority apply to the next connection', async (t) => {
+void test('a new certificate and authority apply to the next connection', async (t) => {
   const { server, believe, url } = await start(t)
   const other = new TestAuthority('other')
   const { cert, key } = other.server()
@@ -156,7 +156,7 @@ test('a new certificate and authority apply to the next connection', async (t) =
   assert.equal((await ask11(`${url}${CM}`, known, { ca: other.pem })).status, 200)
 })
 
-test('spec 5: an authority that leaves the bundle takes its clients with it, on open connections too', async (t) => {
+void test('spec 5: an authority that leaves the bundle takes its clients with it, on open connections too', async (t) => {
   const { fake, believe, url } = await start(t)
   const watches: FakeWatch[] = []
   fake.answer = (verb) => {
@@ -199,7 +199,7 @@ test('spec 5: an authority that leaves the bundle takes its clients with it, on 
   assert.deepEqual(await asked(), [200, 200, 401])
 })
 
-test('spec 5: a client sends its intermediate authority along with each connection, a resumed one too', async (t) => {
+void test('spec 5: a client sends its intermediate authority along with each connection, a resumed one too', async (t) => {
   const validity = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 }
   const root = oddCertificate('root', { issuer: null, authority: true, ...validity })
   const middle = oddCertificate('middle', { issuer: root, authority: 0, ...validity })
@@ -227,7 +227,7 @@ test('spec 5: a client sends its intermediate authority along with each connecti
   }
 })
 
-test('spec 6.1: a watch streams chunk by chunk over both protocols until the client leaves', async (t) => {
+void test('spec 6.1: a watch streams chunk by chunk over both protocols until the client leaves', async (t) => {
   for (const protocol of ['1.1', '2'] as const) {
     const { fake, url } = await start(t)
     const watch = new FakeWatch()
@@ -258,7 +258,7 @@ test('spec 6.1: a watch streams chunk by chunk over both protocols until the cli
   }
 })
 
-test('a watch that ends by itself ends its answer properly', async (t) => {
+void test('a watch that ends by itself ends its answer properly', async (t) => {
   const { fake, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })

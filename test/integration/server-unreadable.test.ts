@@ -64,7 +64,7 @@ const long = 'y'.repeat(limits.headerBytesMax)
 const last = 'host: x\r\nconnection: close\r\n'
 const post = `POST ${CM} HTTP/1.1\r\n${last}content-type: application/json\r\n`
 
-test('malformed HTTP/1.1 gets one Status and closes the connection', async (t) => {
+void test('malformed HTTP/1.1 gets one Status and closes the connection', async (t) => {
   const { fake, port, url } = await start(t)
   const rows: readonly (readonly [sent: string, code: number, reason: string, message: RegExp])[] = [
     ['nonsense\r\n\r\n', 400, 'BadRequest', /is not HTTP\/1\.1|a method/],
@@ -115,7 +115,7 @@ test('malformed HTTP/1.1 gets one Status and closes the connection', async (t) =
 })
 
 for (const protocols of ['http2-and-http1', 'http1'] as const) {
-  test(`plain HTTP on the TLS port is answered with 400 in plain text and closed (${protocols})`, async (t) => {
+  void test(`plain HTTP on the TLS port is answered with 400 in plain text and closed (${protocols})`, async (t) => {
     const { fake, port, url } = await start(t, protocols)
     for (const line of [`GET ${CM}`, `HEAD /version`, `POST ${CM}`, `PUT ${CM}/a`]) {
       const text = await plainConversation(port, `${line} HTTP/1.1\r\n${last}\r\n`)
@@ -130,7 +130,7 @@ for (const protocols of ['http2-and-http1', 'http1'] as const) {
   })
 }
 
-test('absolute-form targets and trailers are accepted, and a NUL in a name stays part of it', async (t) => {
+void test('absolute-form targets and trailers are accepted, and a NUL in a name stays part of it', async (t) => {
   const { fake, port } = await start(t)
   for (const [target, code] of [
     ['https://elsewhere:1/version', 200],
@@ -160,7 +160,7 @@ test('absolute-form targets and trailers are accepted, and a NUL in a name stays
   )
 })
 
-test('malformed bytes after a request close the connection and do not change its response', async (t) => {
+void test('malformed bytes after a request close the connection and do not change its response', async (t) => {
   const { fake, port, url } = await start(t)
   const watch = new FakeWatch()
   fake.answer = () => ({ kind: 'watch', stream: watch })
@@ -181,7 +181,7 @@ test('malformed bytes after a request close the connection and do not change its
   assert.equal((await ask11(`${url}/version`, admin)).status, 200)
 })
 
-test('the header limit is the same over both protocols', async (t) => {
+void test('the header limit is the same over both protocols', async (t) => {
   const { port, url } = await start(t)
   const roomy = 'y'.repeat(limits.headerBytesMax - 4096)
   const text = await conversation(port, `GET /version HTTP/1.1\r\n${last}x: ${roomy}\r\n\r\n`)
@@ -194,7 +194,7 @@ test('the header limit is the same over both protocols', async (t) => {
   assert.equal((await ask2(client, { ':path': '/version' })).status, 200)
 })
 
-test('malformed HTTP/2 requests get one Status or a stream reset', async (t) => {
+void test('malformed HTTP/2 requests get one Status or a stream reset', async (t) => {
   const { fake, url } = await start(t)
   const rows: readonly (readonly [headers: http2.OutgoingHttpHeaders, wanted: string])[] = [
     [{ ':path': '/version', ':method': 'FOO' }, '405 MethodNotAllowed'],

@@ -15,7 +15,7 @@ import type { Asking } from '../support/fixtures/spec-server.ts'
 const CM = '/api/v1/namespaces/default/configmaps'
 const ANONYMOUS = { authorization: '' }
 
-test('spec 5: a bearer token names its bearer, none is anonymous, a wrong one neither', async (t) => {
+void test('spec 5: a bearer token names its bearer, none is anonymous, a wrong one neither', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [Record<string, string>, number, string])[] = [
     [NOBODY, 403, 'User "nobody" cannot list resource "configmaps"'],
@@ -33,7 +33,7 @@ test('spec 5: a bearer token names its bearer, none is anonymous, a wrong one ne
   assert.equal((await api.ask('GET', '/version', { headers: { authorization: 'Bearer wrong' } })).status, 401)
 })
 
-test('spec 5: an anonymous caller may read health and version, and nothing else', async (t) => {
+void test('spec 5: an anonymous caller may read health and version, and nothing else', async (t) => {
   const api = await SpecServer.start(t)
   const rows = [
     ...['/healthz', '/livez', '/readyz', '/livez/ping', '/version'].map((path) => [path, true] as const),
@@ -47,7 +47,7 @@ test('spec 5: an anonymous caller may read health and version, and nothing else'
   }
 })
 
-test('spec 5, 7: wrong credentials are 401 on every operation and change nothing', async (t) => {
+void test('spec 5, 7: wrong credentials are 401 on every operation and change nothing', async (t) => {
   const api = await SpecServer.start(t)
   const headers = { authorization: 'Bearer wrong' }
   for (const { kind, collection } of KINDS) {
@@ -76,7 +76,7 @@ function operations(collection: string): readonly (readonly [string, string])[] 
   ]
 }
 
-test('spec 5.7, 7: method and path decide the verb, and what no rule allows is 403', async (t) => {
+void test('spec 5.7, 7: method and path decide the verb, and what no rule allows is 403', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [string, string, string, string])[] = [
     ['GET', `${CM}/a`, 'get', 'configmaps'],
@@ -105,7 +105,7 @@ test('spec 5.7, 7: method and path decide the verb, and what no rule allows is 4
   assert.deepEqual([head.status, head.text], [403, ''])
 })
 
-test('spec 5.7: outside the resources the verb is the method in lower case', async (t) => {
+void test('spec 5.7: outside the resources the verb is the method in lower case', async (t) => {
   const api = await SpecServer.start(t)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
     const asking: Asking = method === 'GET' ? { headers: NOBODY } : { headers: NOBODY, body: {} }
@@ -118,7 +118,7 @@ test('spec 5.7: outside the resources the verb is the method in lower case', asy
   }
 })
 
-test('spec 5.7: modes are asked in order, and where none decides the answer is 403', async (t) => {
+void test('spec 5.7: modes are asked in order, and where none decides the answer is 403', async (t) => {
   const rules = staticRules(bootstrapPolicy(namesOf('orch.io')))
   const rows: readonly (readonly [readonly string[], number, number])[] = [
     [['RBAC'], 200, 403],
@@ -136,7 +136,7 @@ test('spec 5.7: modes are asked in order, and where none decides the answer is 4
   }
 })
 
-test('spec 4.9: the authorization of a dry run is that of the real one', async (t) => {
+void test('spec 4.9: the authorization of a dry run is that of the real one', async (t) => {
   const api = await SpecServer.start(t)
   for (const { kind, collection } of KINDS) {
     for (const [method, path] of operations(collection)) {
@@ -151,7 +151,7 @@ test('spec 4.9: the authorization of a dry run is that of the real one', async (
   }
 })
 
-test('spec 7: the form of a Status, whatever went wrong', async (t) => {
+void test('spec 7: the form of a Status, whatever went wrong', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [string, string, Asking, number, string])[] = [
     ['GET', `${CM}?limit=x`, {}, 400, 'BadRequest'],

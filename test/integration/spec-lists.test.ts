@@ -26,7 +26,7 @@ async function filled(api: SpecServer, { kind, collection }: Kind) {
 const all = ['p1', 'p2', 'p3', 'p4']
 
 for (const of of KINDS) {
-  test(`spec 4.8.3, 4.8.4: each cell of the table, of lists, gets and watches of ${of.kind}`, async (t) => {
+  void test(`spec 4.8.3, 4.8.4: each cell of the table, of lists, gets and watches of ${of.kind}`, async (t) => {
     const api = await SpecServer.start(t)
     const metadata = { labels: { of: 'table' } }
     const facts = await tableFacts(api.asked, {
@@ -40,7 +40,7 @@ for (const of of KINDS) {
     await assertTable(api.asked, facts)
   })
 
-  test(`spec 4.8.1: pages of ${of.kind} show one version, and an empty continue ends them`, async (t) => {
+  void test(`spec 4.8.1: pages of ${of.kind} show one version, and an empty continue ends them`, async (t) => {
     const api = await SpecServer.start(t)
     const { url, make } = await filled(api, of)
     const pages = [(await api.ask('GET', `${url}&limit=2`)).doc]
@@ -54,7 +54,7 @@ for (const of of KINDS) {
     assert.equal(new Set(pages.map(({ metadata }) => metadata?.resourceVersion)).size, 1)
   })
 
-  test(`spec 4.8.4, 6.1: a ${of.kind} watch begins with the state, or behind a version`, async (t) => {
+  void test(`spec 4.8.4, 6.1: a ${of.kind} watch begins with the state, or behind a version`, async (t) => {
     const api = await SpecServer.start(t)
     const { url, then, now, make } = await filled(api, of)
     const state = all.map((name) => `ADDED ${name}`)
@@ -78,7 +78,7 @@ for (const of of KINDS) {
     }
   })
 
-  test(`spec 6.1: a ${of.kind} is ADDED, MODIFIED and DELETED, and readers resume anywhere`, async (t) => {
+  void test(`spec 6.1: a ${of.kind} is ADDED, MODIFIED and DELETED, and readers resume anywhere`, async (t) => {
     const api = await SpecServer.start(t)
     const { collection, kind } = of
     const path = `${collection}/a`
@@ -116,7 +116,7 @@ for (const of of KINDS) {
     watch.leave()
   })
 
-  test(`spec 4.8.6, 7: an exact ${of.kind} list names its version, and is 410 without history`, async (t) => {
+  void test(`spec 4.8.6, 7: an exact ${of.kind} list names its version, and is 410 without history`, async (t) => {
     const api = await SpecServer.start(t)
     const { url, then, token } = await filled(api, of)
     const exact = `${url}&resourceVersionMatch=Exact&resourceVersion=${then}`
@@ -135,7 +135,7 @@ for (const of of KINDS) {
 
 const CM = '/api/v1/namespaces/default/configmaps'
 
-test('spec 4.8.2, 7: invalid combinations of parameters are 400 with the rule in words', async (t) => {
+void test('spec 4.8.2, 7: invalid combinations of parameters are 400 with the rule in words', async (t) => {
   const api = await SpecServer.start(t)
   const rows: readonly (readonly [string, RegExp])[] = [
     ['resourceVersionMatch=Exact', /forbidden unless resourceVersion is provided/],
@@ -158,7 +158,7 @@ test('spec 4.8.2, 7: invalid combinations of parameters are 400 with the rule in
   assert.equal((await api.ask('GET', `${CM}/a?resourceVersion=abc`)).status, 400)
 })
 
-test('spec 4.8.3, 4.8.5, 7: a get of any version answers, or is 504 with Retry-After', async (t) => {
+void test('spec 4.8.3, 4.8.5, 7: a get of any version answers, or is 504 with Retry-After', async (t) => {
   const api = await SpecServer.start(t)
   const { doc } = await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const version = doc.metadata?.resourceVersion ?? ''
@@ -174,7 +174,7 @@ test('spec 4.8.3, 4.8.5, 7: a get of any version answers, or is 504 with Retry-A
   }
 })
 
-test('spec 4.2, 6.1: timeoutSeconds ends a watch, with a bookmark where they are allowed', async (t) => {
+void test('spec 4.2, 6.1: timeoutSeconds ends a watch, with a bookmark where they are allowed', async (t) => {
   const api = await SpecServer.start(t)
   const watch = await api.watch(`${CM}?watch=1&allowWatchBookmarks=true&timeoutSeconds=1`)
   const events = await watch.take(9)

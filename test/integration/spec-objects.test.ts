@@ -12,7 +12,7 @@ const CM = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 
 for (const { kind, collection, change } of KINDS) {
-  test(`spec 1.5: a name of a ${kind} is taken once, and reused after deletion`, async (t) => {
+  void test(`spec 1.5: a name of a ${kind} is taken once, and reused after deletion`, async (t) => {
     const api = await SpecServer.start(t)
     const body = objectOf(kind, 'a')
     const first = await api.ask('POST', collection, { body })
@@ -28,7 +28,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.notEqual(second.doc.metadata?.uid, first.doc.metadata?.uid)
   })
 
-  test(`spec 2.1: uid, namespace, creation and resourceVersion of a ${kind} are given`, async (t) => {
+  void test(`spec 2.1: uid, namespace, creation and resourceVersion of a ${kind} are given`, async (t) => {
     const api = await SpecServer.start(t)
     const lies = { uid: 'u', creationTimestamp: '2001-01-01T00:00:00Z', selfLink: '/x', generation: 9 }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata: lies }) })
@@ -47,7 +47,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.deepEqual((await api.ask('GET', `${collection}/a`)).doc, changed.doc)
   })
 
-  test(`spec 2.1: generateName names a ${kind}, each time another`, async (t) => {
+  void test(`spec 2.1: generateName names a ${kind}, each time another`, async (t) => {
     const api = await SpecServer.start(t)
     const body = { apiVersion: 'v1', kind, metadata: { generateName: 'made-' } }
     const names = new Set<string>()
@@ -58,7 +58,7 @@ for (const { kind, collection, change } of KINDS) {
     for (const name of names) assert.match(name, /^made-[a-z0-9]{5}$/)
   })
 
-  test(`spec 2.1: labels and annotations of a ${kind} are kept as sent`, async (t) => {
+  void test(`spec 2.1: labels and annotations of a ${kind} are kept as sent`, async (t) => {
     const api = await SpecServer.start(t)
     const metadata = { labels: { 'x.io/a': 'b' }, annotations: { 'x.io/Long': '{"any": "text\\n"}' } }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata }) })
@@ -71,7 +71,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.equal(patched.doc.metadata?.annotations, undefined)
   })
 
-  test(`spec 2.1, 3.1: deletionTimestamp of a ${kind} with finalizers is set once`, async (t) => {
+  void test(`spec 2.1, 3.1: deletionTimestamp of a ${kind} with finalizers is set once`, async (t) => {
     const api = await SpecServer.start(t)
     const metadata = { finalizers: ['x.io/hold'] }
     const { doc } = await api.ask('POST', collection, { body: objectOf(kind, 'a', { metadata }) })
@@ -84,7 +84,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.deepEqual((await api.ask('GET', `${collection}/a`)).doc, marked.doc)
   })
 
-  test(`spec 2.1: a ${kind} list has metadata and items; remainingItemCount counts`, async (t) => {
+  void test(`spec 2.1: a ${kind} list has metadata and items; remainingItemCount counts`, async (t) => {
     const api = await SpecServer.start(t)
     const before = namesIn((await api.ask('GET', collection)).doc).length
     for (const name of ['x1', 'x2', 'x3']) await api.ask('POST', collection, { body: objectOf(kind, name) })
@@ -99,7 +99,7 @@ for (const { kind, collection, change } of KINDS) {
     assert.equal(selected.doc.metadata.remainingItemCount, undefined)
   })
 
-  test(`spec 9.2: the apiVersion of a ${kind} is v1, and of nothing else`, async (t) => {
+  void test(`spec 9.2: the apiVersion of a ${kind} is v1, and of nothing else`, async (t) => {
     const api = await SpecServer.start(t)
     assert.equal((await api.ask('POST', collection, { body: objectOf(kind, 'a') })).doc.apiVersion, 'v1')
     for (const apiVersion of ['v2', 'apps/v1', 'orch.io/v1']) {
@@ -110,7 +110,7 @@ for (const { kind, collection, change } of KINDS) {
   })
 }
 
-test('spec 2.2, 2.3: ConfigMapList and SecretList carry items, even none', async (t) => {
+void test('spec 2.2, 2.3: ConfigMapList and SecretList carry items, even none', async (t) => {
   const api = await SpecServer.start(t)
   for (const path of [CM, SECRETS, '/api/v1/configmaps', '/api/v1/namespaces/nowhere/secrets']) {
     const { status, doc } = await api.ask('GET', path)
@@ -118,7 +118,7 @@ test('spec 2.2, 2.3: ConfigMapList and SecretList carry items, even none', async
   }
 })
 
-test('spec 2.2: binaryData holds any bytes, data only text', async (t) => {
+void test('spec 2.2: binaryData holds any bytes, data only text', async (t) => {
   const api = await SpecServer.start(t)
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, at) => at)).toString('base64')
   const made = await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { binaryData: { b: bytes } }) })
@@ -131,7 +131,7 @@ test('spec 2.2: binaryData holds any bytes, data only text', async (t) => {
   assert.equal((await api.ask('POST', CM, { body: text })).status, 400)
 })
 
-test('spec 2.2, 2.3: immutable may be set at any time and then stands', async (t) => {
+void test('spec 2.2, 2.3: immutable may be set at any time and then stands', async (t) => {
   const api = await SpecServer.start(t)
   const type = 'application/merge-patch+json'
   for (const { kind, collection } of KINDS.filter(({ change }) => change !== null)) {
@@ -155,7 +155,7 @@ test('spec 2.2, 2.3: immutable may be set at any time and then stands', async (t
   }
 })
 
-test('spec 2.2, 2.3, 8: more than 1 MiB of data is 422, more than 3 MiB of body 413', async (t) => {
+void test('spec 2.2, 2.3, 8: more than 1 MiB of data is 422, more than 3 MiB of body 413', async (t) => {
   const api = await SpecServer.start(t)
   const MiB = 1024 * 1024
   for (const [kind, collection, member] of [
@@ -171,7 +171,7 @@ test('spec 2.2, 2.3, 8: more than 1 MiB of data is 422, more than 3 MiB of body 
   }
 })
 
-test('spec 2.3: stringData is never read back, by any way of reading', async (t) => {
+void test('spec 2.3: stringData is never read back, by any way of reading', async (t) => {
   const api = await SpecServer.start(t)
   const body = objectOf('Secret', 'a', { data: { k: 'b2xk' }, stringData: { k: 'new', l: 'more' } })
   const made = await api.ask('POST', SECRETS, { body })
@@ -185,7 +185,7 @@ test('spec 2.3: stringData is never read back, by any way of reading', async (t)
   assert.ok(!JSON.stringify(event).includes('stringData'))
 })
 
-test('spec 8: a new cluster keeps at least five minutes of history by default', async (t) => {
+void test('spec 8: a new cluster keeps at least five minutes of history by default', async (t) => {
   const { store, close } = await realRegistry('orch.io')
   t.after(close)
   assert.equal(store.settings.historyWindowMs, 5 * 60_000)

@@ -94,7 +94,7 @@ const malformed: readonly (readonly [verb: string, name: string, values: readonl
   ['delete', 'continue', notTokens],
 ]
 
-test('spec 7: what a parameter cannot be is 400, with its name and value', async (t) => {
+void test('spec 7: what a parameter cannot be is 400, with its name and value', async (t) => {
   const api = await withObjects(t, 2)
   let cells = 0
   for (const [verb, name, values] of malformed) {
@@ -118,7 +118,7 @@ test('spec 7: what a parameter cannot be is 400, with its name and value', async
   assert.deepEqual(namesIn(left.doc), ['o0', 'o1'], 'a deletion that was refused deleted nothing')
 })
 
-test('spec 4.2: values that upstream takes are taken, and mean the same', async (t) => {
+void test('spec 4.2: values that upstream takes are taken, and mean the same', async (t) => {
   const api = await withObjects(t, 3)
   const all = ['o0', 'o1', 'o2']
   const lists: readonly (readonly [string, readonly string[]])[] = [
@@ -167,7 +167,7 @@ test('spec 4.2: values that upstream takes are taken, and mean the same', async 
   )
 })
 
-test('spec 7: a continue token is good for its own list of its own cluster only', async (t) => {
+void test('spec 7: a continue token is good for its own list of its own cluster only', async (t) => {
   const [api, other] = [await withObjects(t, 4), await withObjects(t, 4)]
   const selected = 'labelSelector=of%3Dtest'
   const first = await api.ask('GET', `${CM}?${selected}&limit=2`)
@@ -197,7 +197,7 @@ test('spec 7: a continue token is good for its own list of its own cluster only'
   }
 })
 
-test('oversized selectors and lists cost little for any client', async (t) => {
+void test('oversized selectors and lists cost little for any client', async (t) => {
   const api = await withObjects(t, 40)
   const same = Array.from({ length: 256 }, () => 'of=test').join(',')
   const many = `at in (${Array.from({ length: 1500 }, (_, at) => String(at)).join(',')})`
@@ -226,7 +226,7 @@ test('oversized selectors and lists cost little for any client', async (t) => {
   assert.equal((await api.ask('GET', `${CM}/o1`)).status, 200, 'and others are served')
 })
 
-test('over HTTP/2 a selector of 100 KB is refused, and others are served', async (t) => {
+void test('over HTTP/2 a selector of 100 KB is refused, and others are served', async (t) => {
   const { fake, url } = await start(t)
   const client = await session(t, url, admin)
   const huge = ask2(client, { ':path': `${CM}?labelSelector=${'x'.repeat(100_000)}` })

@@ -58,7 +58,7 @@ async function eachForm(
 }
 
 for (const { kind, collection, change, deletedKind } of KINDS) {
-  test(`spec 4.7: a ${kind} in every encoding, sent and received, by every verb`, async (t) => {
+  void test(`spec 4.7: a ${kind} in every encoding, sent and received, by every verb`, async (t) => {
     let round = 0
     await eachForm(t, async (api, { encoding, type }) => {
       const name = `r${round++}`
@@ -111,7 +111,7 @@ for (const { kind, collection, change, deletedKind } of KINDS) {
   })
 }
 
-test('spec 4.7, 4.8: pages and empty lists in every encoding', async (t) => {
+void test('spec 4.7, 4.8: pages and empty lists in every encoding', async (t) => {
   await eachForm(t, async (api, { encoding, type }) => {
     for (const name of ['a', 'b', 'c']) await api.ask('POST', CM, { body: objectOf('ConfigMap', name) })
     const schema = listSchema(schemaOf('ConfigMap'))
@@ -133,7 +133,7 @@ test('spec 4.7, 4.8: pages and empty lists in every encoding', async (t) => {
   })
 })
 
-test('spec 4.7: metadata alone, of one object and of a list, got, written and watched', async (t) => {
+void test('spec 4.7: metadata alone, of one object and of a list, got, written and watched', async (t) => {
   await eachForm(t, async (api, { encoding, type }) => {
     for (const meta of ['meta.orch.io', 'meta.k8s.io']) {
       const one = { accept: `${type};as=PartialObjectMetadata;g=${meta};v=v1` }
@@ -160,7 +160,7 @@ test('spec 4.7: metadata alone, of one object and of a list, got, written and wa
   })
 })
 
-test('spec 4.7: a watch in every encoding, with bookmarks, whole and as metadata', async (t) => {
+void test('spec 4.7: a watch in every encoding, with bookmarks, whole and as metadata', async (t) => {
   for (const domain of DOMAINS) {
     const api = await SpecServer.start(t, { domain })
     const { doc } = await api.ask('GET', CM)
@@ -199,7 +199,7 @@ test('spec 4.7: a watch in every encoding, with bookmarks, whole and as metadata
   }
 })
 
-test('spec 4.7: tables in YAML are those in JSON', async (t) => {
+void test('spec 4.7: tables in YAML are those in JSON', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { data: { k: 'v' } }) })
   const table = (encoding: string): string => `application/${encoding};as=Table;v=v1;g=meta.orch.io`
@@ -228,7 +228,7 @@ test('spec 4.7: tables in YAML are those in JSON', async (t) => {
   }
 })
 
-test('spec 4.7: errors use the accepted encoding, else JSON', async (t) => {
+void test('spec 4.7: errors use the accepted encoding, else JSON', async (t) => {
   await eachForm(t, async (api, { encoding, type }) => {
     const headers = { accept: type }
     for (const [path, code, reason] of [
@@ -253,7 +253,7 @@ test('spec 4.7: errors use the accepted encoding, else JSON', async (t) => {
   })
 })
 
-test('spec 4.7: Accept is taken by quality, then in order, with fallbacks; 406 and 415 name the alternatives', async (t) => {
+void test('spec 4.7: Accept is taken by quality, then in order, with fallbacks; 406 and 415 name the alternatives', async (t) => {
   const api = await SpecServer.start(t)
   for (const [accept, type] of [
     ['application/vnd.orch.protobuf, application/json', 'application/vnd.orch.protobuf'],
@@ -287,7 +287,7 @@ test('spec 4.7: Accept is taken by quality, then in order, with fallbacks; 406 a
   for (const name of names) assert.ok(sent.doc.message?.includes(name), sent.doc.message)
 })
 
-test('spec 4.7: long lists are compressed in every encoding', async (t) => {
+void test('spec 4.7: long lists are compressed in every encoding', async (t) => {
   const api = await SpecServer.start(t)
   const data = { text: 'x'.repeat(20_000) }
   for (let at = 0; at < 20; at++)
@@ -306,7 +306,7 @@ test('spec 4.7: long lists are compressed in every encoding', async (t) => {
   }
 })
 
-test('spec 4.2: pretty lays out JSON and leaves other encodings alone', async (t) => {
+void test('spec 4.2: pretty lays out JSON and leaves other encodings alone', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   for (const path of [CM, `${CM}/a`, `${CM}/none`]) {
@@ -331,7 +331,7 @@ test('spec 4.2: pretty lays out JSON and leaves other encodings alone', async (t
   }
 })
 
-test('spec 4.7: kinds without messages are passed over by protobuf', () => {
+void test('spec 4.7: kinds without messages are passed over by protobuf', () => {
   const [kind] = definitionsFor(namesOf('orch.io'))
   const custom = {
     ...(kind ?? assert.fail('there is a kind')),
@@ -348,7 +348,7 @@ test('spec 4.7: kinds without messages are passed over by protobuf', () => {
   assert.deepEqual([metadata.representation.as, metadata.contentType], ['partial', protobuf])
 })
 
-test('spec 4.1, 4.7: discovery in every encoding', async (t) => {
+void test('spec 4.1, 4.7: discovery in every encoding', async (t) => {
   await eachForm(t, async (api, { encoding, type }) => {
     const group = (await api.ask('GET', '/apis')).doc['groups'] as readonly { readonly name: string }[]
     const name = group[0]?.name ?? assert.fail('there is a group')

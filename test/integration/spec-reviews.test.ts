@@ -13,7 +13,7 @@ const AUTHORIZATION = '/apis/authorization.k8s.io/v1'
 const TOKENS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const SELF = `${AUTHORIZATION}/selfsubjectaccessreviews`
 
-test('spec 2.12: users may review their own access and get the decision of the server', async (t) => {
+void test('spec 2.12: users may review their own access and get the decision of the server', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const body = {
     spec: { resourceAttributes: { verb: 'list', resource: 'configmaps', namespace: 'default' } },
@@ -42,7 +42,7 @@ test('spec 2.12: users may review their own access and get the decision of the s
   assert.ok(list.text.includes('"nonResourceURLs":["/healthz"'), list.text)
 })
 
-test('spec 2.12: asking about others needs permission', async (t) => {
+void test('spec 2.12: asking about others needs permission', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const spec = {
     user: 'jane',
@@ -58,7 +58,7 @@ test('spec 2.12: asking about others needs permission', async (t) => {
   assert.equal(tokens.status, 403)
 })
 
-test('spec 2.12: a token review recognizes valid and invalid tokens in both versions', async (t) => {
+void test('spec 2.12: a token review recognizes valid and invalid tokens in both versions', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   for (const path of [TOKENS, TOKENS.replace('/v1/', '/v1beta1/')]) {
     const known = await api.ask('POST', path, { body: { spec: { token: 'nobody-token' } } })
@@ -69,7 +69,7 @@ test('spec 2.12: a token review recognizes valid and invalid tokens in both vers
   }
 })
 
-test('a review is not answered as a table, in both domains', async (t) => {
+void test('a review is not answered as a table, in both domains', async (t) => {
   for (const domain of ['k8s.io', 'orch.io'] as const) {
     const api = await SpecServer.start(t, { domain })
     const path = SELF.replace('k8s.io', domain)
@@ -82,7 +82,7 @@ test('a review is not answered as a table, in both domains', async (t) => {
   }
 })
 
-test('spec 1.4: a review has no other operation than to be made, and no name', async (t) => {
+void test('spec 1.4: a review has no other operation than to be made, and no name', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   for (const [method, path] of [
     ['GET', SELF],
@@ -114,7 +114,7 @@ test('spec 1.4: a review has no other operation than to be made, and no name', a
   assert.equal((await api.ask('POST', SELF, { body })).status, 422)
 })
 
-test('spec 2.12: a review is read as YAML', async (t) => {
+void test('spec 2.12: a review is read as YAML', async (t) => {
   const api = await SpecServer.start(t, { domain: 'k8s.io' })
   const body = 'spec:\n  nonResourceAttributes:\n    verb: get\n    path: /healthz\n'
   const yaml = await api.ask('POST', SELF, { body, type: 'application/yaml' })

@@ -19,7 +19,7 @@ const storageClasses = '/apis/storage.orch.io/v1/storageclasses'
 const mergePatch = 'application/merge-patch+json'
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  test(`spec 2.1, 2.7, 2.8, 2.9: an empty list of any kind of ${domain} has kind, apiVersion, metadata and items`, async (t) => {
+  void test(`spec 2.1, 2.7, 2.8, 2.9: an empty list of any kind of ${domain} has kind, apiVersion, metadata and items`, async (t) => {
     const api = await SpecServer.start(t, { domain })
     const stored = definitionsFor(namesOf(domain)).filter(
       (one) => isStored(one) && one.verbs.includes('list'),
@@ -38,7 +38,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-test('spec 2.6: volumeName, allocatedResources and resizeStatus of a claim are stored as sent', async (t) => {
+void test('spec 2.6: volumeName, allocatedResources and resizeStatus of a claim are stored as sent', async (t) => {
   const api = await SpecServer.start(t)
   const resources = { requests: { storage: '1Gi' } }
   const spec = { accessModes: ['ReadWriteOnce'], resources, volumeName: 'v' }
@@ -50,7 +50,7 @@ test('spec 2.6: volumeName, allocatedResources and resizeStatus of a claim are s
   assert.deepEqual(changed.doc.status, { phase: 'Pending', ...status })
 })
 
-test('spec 2.7: claimRef of a volume is stored as sent', async (t) => {
+void test('spec 2.7: claimRef of a volume is stored as sent', async (t) => {
   const api = await SpecServer.start(t)
   const claimRef = { kind: 'PersistentVolumeClaim', namespace: 'default', name: 'a', apiVersion: 'v1' }
   const spec = {
@@ -65,7 +65,7 @@ test('spec 2.7: claimRef of a volume is stored as sent', async (t) => {
   assert.deepEqual(specOf(doc)['claimRef'], claimRef)
 })
 
-test('spec 2.8: allowVolumeExpansion of a class is a boolean, or absent', async (t) => {
+void test('spec 2.8: allowVolumeExpansion of a class is a boolean, or absent', async (t) => {
   const api = await SpecServer.start(t)
   const create = (name: string, more: object) =>
     api.ask('POST', storageClasses, {
@@ -85,7 +85,7 @@ test('spec 2.8: allowVolumeExpansion of a class is a boolean, or absent', async 
   assert.equal((await create('b', { allowVolumeExpansion: 'yes' })).status, 400)
 })
 
-test('spec 2.3: the Secret of a service account token names its account in an annotation', async (t) => {
+void test('spec 2.3: the Secret of a service account token names its account in an annotation', async (t) => {
   const api = await SpecServer.start(t)
   const type = 'orch.io/service-account-token'
   const create = (annotations: object) =>
@@ -99,7 +99,7 @@ test('spec 2.3: the Secret of a service account token names its account in an an
   assert.equal((await create({ 'orch.io/service-account.name': 'default' })).status, 201)
 })
 
-test('spec 2.4: a description of a bootstrap token is optional', async (t) => {
+void test('spec 2.4: a description of a bootstrap token is optional', async (t) => {
   const api = await SpecServer.start(t)
   const create = (id: string, more: object) => {
     const stringData = { 'token-id': id, 'token-secret': '0123456789abcdef', ...more }
@@ -111,7 +111,7 @@ test('spec 2.4: a description of a bootstrap token is optional', async (t) => {
   assert.equal((await create('bbbbbb', { description: 'For the first node.' })).status, 201)
 })
 
-test('spec 2.5: file modes go to 0777, which YAML writes in octal', async (t) => {
+void test('spec 2.5: file modes go to 0777, which YAML writes in octal', async (t) => {
   const api = await SpecServer.start(t)
   for (const [mode, stored] of [
     ['0', 0],
@@ -131,7 +131,7 @@ test('spec 2.5: file modes go to 0777, which YAML writes in octal', async (t) =>
   }
 })
 
-test('spec 2.5: azureDisk.kind is one of three, and scaleIO.storageMode is not checked', async (t) => {
+void test('spec 2.5: azureDisk.kind is one of three, and scaleIO.storageMode is not checked', async (t) => {
   const api = await SpecServer.start(t)
   const disk = (kind: string, uri: string) =>
     dryRunPod(api, podYaml(`azureDisk: { diskName: d, diskURI: ${uri}, kind: ${kind} }`))

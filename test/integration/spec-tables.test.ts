@@ -31,7 +31,7 @@ const CELLS: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 for (const { kind, collection } of KINDS) {
-  test(`spec 4.7: a ${kind} as a table, got and listed`, async (t) => {
+  void test(`spec 4.7: a ${kind} as a table, got and listed`, async (t) => {
     const api = await SpecServer.start(t)
     const created = await api.ask('POST', collection, {
       body: objectOf(kind, 'a'),
@@ -60,7 +60,7 @@ for (const { kind, collection } of KINDS) {
   })
 }
 
-test('spec 4.7: includeObject decides how much of its object a row carries', async (t) => {
+void test('spec 4.7: includeObject decides how much of its object a row carries', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { data: { k: '"}]' } }) })
   const plain = await api.ask('GET', `${CM}/a`)
@@ -76,7 +76,7 @@ test('spec 4.7: includeObject decides how much of its object a row carries', asy
   }
 })
 
-test('spec 4.7, 4.8: pages of a table follow each other, and many rows come in pieces', async (t) => {
+void test('spec 4.7, 4.8: pages of a table follow each other, and many rows come in pieces', async (t) => {
   const api = await SpecServer.start(t)
   const names = Array.from({ length: 40 }, (_, at) => `m${String(at).padStart(2, '0')}`)
   const data = { text: 'x'.repeat(20_000) }
@@ -96,7 +96,7 @@ test('spec 4.7, 4.8: pages of a table follow each other, and many rows come in p
   assert.deepEqual([rowsOf(none.doc), columnsOf(none.doc)], [[], COLUMNS['Secret']])
 })
 
-test('spec 4.7: a watch as table sends a row per event and the columns once', async (t) => {
+void test('spec 4.7: a watch as table sends a row per event and the columns once', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const query = 'watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
@@ -126,7 +126,7 @@ test('spec 4.7: a watch as table sends a row per event and the columns once', as
   watching.leave()
 })
 
-test('spec 4.7: what has no rows is a Status, and another version of tables is a 406', async (t) => {
+void test('spec 4.7: what has no rows is a Status, and another version of tables is a 406', async (t) => {
   const api = await SpecServer.start(t)
   const missing = await api.ask('GET', `${CM}/none`, { headers: { accept: TABLE } })
   assert.deepEqual([missing.status, missing.doc.kind], [404, 'Status'])

@@ -10,7 +10,7 @@ import type { Asking, Reply } from '../support/fixtures/spec-server.ts'
 const CM = '/api/v1/namespaces/default/configmaps'
 const MERGE = 'application/merge-patch+json'
 
-test('spec 4.1: cluster-scoped and namespaced paths, and lists over all namespaces', async (t) => {
+void test('spec 4.1: cluster-scoped and namespaced paths, and lists over all namespaces', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', '/api/v1/namespaces', { body: objectOf('Namespace', 'other') })
   for (const namespace of ['default', 'other']) {
@@ -42,7 +42,7 @@ test('spec 4.1: cluster-scoped and namespaced paths, and lists over all namespac
 })
 
 for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
-  test(`spec 4.2, 4.4: get, list, create, update, patch and delete of a ${kind}`, async (t) => {
+  void test(`spec 4.2, 4.4: get, list, create, update, patch and delete of a ${kind}`, async (t) => {
     const api = await SpecServer.start(t)
     const path = `${collection}/a`
     const body = objectOf(kind, 'a')
@@ -67,7 +67,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     }
   })
 
-  test(`spec 4.2, 4.4: deletecollection of ${kind} answers with a Status, or is not there`, async (t) => {
+  void test(`spec 4.2, 4.4: deletecollection of ${kind} answers with a Status, or is not there`, async (t) => {
     const api = await SpecServer.start(t)
     for (const name of ['d1', 'd2', 'd3', 'd4']) {
       const metadata = { labels: { odd: String(name === 'd1' || name === 'd3') } }
@@ -89,7 +89,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     }
   })
 
-  test(`spec 4.4: the operations of ${kind} are exactly the documented ones`, async (t) => {
+  void test(`spec 4.4: the operations of ${kind} are exactly the documented ones`, async (t) => {
     const api = await SpecServer.start(t)
     const { doc } = await api.ask('GET', '/api/v1')
     const resources = doc['resources'] as readonly {
@@ -112,7 +112,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     }
   })
 
-  test(`spec 4.9: a dry create, update, patch and deletion of a ${kind} change nothing`, async (t) => {
+  void test(`spec 4.9: a dry create, update, patch and deletion of a ${kind} change nothing`, async (t) => {
     const api = await SpecServer.start(t)
     await api.ask('POST', collection, { body: objectOf(kind, 'a') })
     const before = (await api.ask('GET', collection)).doc
@@ -131,7 +131,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
     assert.deepEqual((await api.ask('GET', collection)).doc, before)
   })
 
-  test(`spec 4.9: validation and admission judge a dry run of a ${kind} like a real one`, async (t) => {
+  void test(`spec 4.9: validation and admission judge a dry run of a ${kind} like a real one`, async (t) => {
     const api = await SpecServer.start(t)
     await api.ask('POST', collection, { body: objectOf(kind, 'a') })
     const rows: readonly (readonly [string, string, Asking, number])[] = [
@@ -153,7 +153,7 @@ for (const { kind, collection, deletesCollections, deletedKind } of KINDS) {
   })
 }
 
-test('spec 4.2: dryRun, fieldManager, gracePeriodSeconds and propagationPolicy are judged', async (t) => {
+void test('spec 4.2: dryRun, fieldManager, gracePeriodSeconds and propagationPolicy are judged', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const body = objectOf('ConfigMap', 'a')
@@ -188,7 +188,7 @@ test('spec 4.2: dryRun, fieldManager, gracePeriodSeconds and propagationPolicy a
   }
 })
 
-test('spec 4.2: fieldValidation ignores, warns of or refuses what a kind has not', async (t) => {
+void test('spec 4.2: fieldValidation ignores, warns of or refuses what a kind has not', async (t) => {
   const api = await SpecServer.start(t)
   const rows = [
     ['Strict', 400, null],
@@ -205,7 +205,7 @@ test('spec 4.2: fieldValidation ignores, warns of or refuses what a kind has not
   }
 })
 
-test('spec 4.2: pretty lays documents, lists and errors out over lines', async (t) => {
+void test('spec 4.2: pretty lays documents, lists and errors out over lines', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a', { data: { k: '{"x": [1,\n2]}' } }) })
   for (const path of [`${CM}/a`, CM, `${CM}/none`, '/api/v1', '/version']) {
@@ -219,7 +219,7 @@ test('spec 4.2: pretty lays documents, lists and errors out over lines', async (
   }
 })
 
-test('spec 4.5: health can be asked whole, in single checks, verbose, and with some excluded', async (t) => {
+void test('spec 4.5: health can be asked whole, in single checks, verbose, and with some excluded', async (t) => {
   const api = await SpecServer.start(t)
   for (const set of ['healthz', 'livez', 'readyz']) {
     const whole = await api.ask('GET', `/${set}`)
@@ -240,7 +240,7 @@ test('spec 4.5: health can be asked whole, in single checks, verbose, and with s
   }
 })
 
-test('spec 4.7: the default is JSON; another Accept is 406, another Content-Type 415', async (t) => {
+void test('spec 4.7: the default is JSON; another Accept is 406, another Content-Type 415', async (t) => {
   const api = await SpecServer.start(t)
   await api.ask('POST', CM, { body: objectOf('ConfigMap', 'a') })
   const table = 'application/json;as=Table;g=meta.orch.io;v=v2'

@@ -15,7 +15,7 @@ const directory = resolve(import.meta.dirname, '../../../test/scenario')
 const names = readdirSync(directory).filter((name) => name.endsWith('.txt'))
 
 for (const name of names.sort()) {
-  test(`transcript ${name} is what happens`, () => {
+  void test(`transcript ${name} is what happens`, () => {
     const file = join(directory, name)
     const recorded = readFileSync(file, 'utf8')
     const now = runTranscript(recorded)
@@ -24,11 +24,11 @@ for (const name of names.sort()) {
   })
 }
 
-test('there are transcripts', () => {
+void test('there are transcripts', () => {
   assert.ok(names.length >= 60, `${names.length} transcripts were found in ${directory}`)
 })
 
-test('each transcript says first what it shows, and the table of sections names it', () => {
+void test('each transcript says first what it shows, and the table of sections names it', () => {
   const table = readFileSync(join(directory, 'README.md'), 'utf8')
   for (const name of names) {
     assert.match(readFileSync(join(directory, name), 'utf8'), /^# /, name)

@@ -67,11 +67,11 @@ void describe('running one test file', { concurrency: 4 }, () => {
     const result = await ran(`
       console.log('# a word')
       console.log('noise')
-      describe('group', () => {
-        test('one', () => undefined)
-        test('two', () => { throw new Error('no good') })
+      void describe('group', () => {
+        void test('one', () => undefined)
+        void test('two', () => { throw new Error('no good') })
       })
-      test('three', { skip: 'not here' }, () => undefined)`)
+      void test('three', { skip: 'not here' }, () => undefined)`)
     assert.equal(result.passed, 1)
     assert.deepEqual(
       result.failures.map(({ test }) => test),
@@ -89,7 +89,7 @@ void describe('running one test file', { concurrency: 4 }, () => {
     const pidFile = join(directory, 'pid-waits')
     const result = await ran(
       `test('quick', () => undefined)
-       test('waits', async () => {
+       void test('waits', async () => {
          ${lasting(pidFile)}
          await new Promise((resolve) => setInterval(() => undefined, 1000))
        })`,
@@ -132,9 +132,9 @@ void describe('running one test file', { concurrency: 4 }, () => {
   void test('an error in the hooks of a group fails the file', async () => {
     const result = await ran(`
       import { after } from 'node:test'
-      describe('group', () => {
+      void describe('group', () => {
         after(() => { throw new Error('not removed') })
-        test('one', () => undefined)
+        void test('one', () => undefined)
       })`)
     assert.match(whys(result).join('; '), /Error: not removed/)
   })

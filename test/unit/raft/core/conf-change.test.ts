@@ -18,7 +18,7 @@ const configurations: fc.Arbitrary<Configuration> = parts
   })
   .filter((configuration) => configuration.voters.length > 0)
 
-test('adding or removing one voter is a direct change, more is a joint change', () => {
+void test('adding or removing one voter is a direct change, more is a joint change', () => {
   assert.equal(transition(cluster([1, 2, 3]), cluster([1, 2, 3, 4])).votersOutgoing, null)
   assert.equal(transition(cluster([1, 2, 3]), cluster([1, 2], [3])).votersOutgoing, null)
   const joint = transition(cluster([1, 2, 3], [5]), cluster([1, 2, 4], [3, 5, 6]))
@@ -26,7 +26,7 @@ test('adding or removing one voter is a direct change, more is a joint change', 
   assert.deepEqual([joint.learners, joint.learnersNext, joint.autoLeave], [[5, 6], [3], true])
 })
 
-test('a membership change ends in the requested membership', () => {
+void test('a membership change ends in the requested membership', () => {
   fc.assert(
     fc.property(configurations, configurations, (from, target) => {
       const first = transition(from, target)
@@ -38,7 +38,7 @@ test('a membership change ends in the requested membership', () => {
   )
 })
 
-test('quorums before, during and after a change overlap', () => {
+void test('quorums before, during and after a change overlap', () => {
   const sets = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 })
   fc.assert(
     fc.property(configurations, configurations, sets, sets, (from, target, a, b) => {
@@ -55,7 +55,7 @@ test('quorums before, during and after a change overlap', () => {
   )
 })
 
-test('an invalid configuration is detected', () => {
+void test('an invalid configuration is detected', () => {
   const good = cluster([1, 2], [3])
   checkConfiguration(good)
   checkConfiguration(emptyConfiguration)

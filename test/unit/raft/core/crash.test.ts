@@ -9,7 +9,7 @@ import { Solo } from './solo.ts'
  * Method: one core whose disk is controlled by the test.
  */
 
-test('thesis 3.8: a candidate requests votes only after its term and log are durable', () => {
+void test('thesis 3.8: a candidate requests votes only after its term and log are durable', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1, commit: 1 })
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 1, 1))

@@ -47,13 +47,13 @@ function breaks(state: State, claim: string, leaving: readonly Message[] = []): 
   assert.throws(() => checkInvariants(state, leaving), { name: 'BrokenInvariant', message: claim })
 }
 
-test('a valid leader passes all checks', () => {
+void test('a valid leader passes all checks', () => {
   const state = leader()
   assert.deepEqual([state.role, state.commit, state.log.lastIndex], ['leader', 6, 6])
   checkInvariants(state, [{ ...to2, kind: 'append-accepted', term: term(2), index: logIndex(6) }])
 })
 
-test('term, commit index, applied index and vote never go back', () => {
+void test('term, commit index, applied index and vote never go back', () => {
   breaks({ ...leader(), term: term(1) }, 'no entry is of a later term')
   breaks({ ...leader(), commit: base.index, applied: base.index }, 'the applied index never goes back')
   breaks({ ...leader(), applied: base.index }, 'the applied index never goes back')
@@ -66,13 +66,13 @@ test('term, commit index, applied index and vote never go back', () => {
   breaks({ ...state, outbox: { ...state.outbox, reported: later } }, 'terms never go back')
 })
 
-test('applied is at most commit, commit is at most the last index, and the base is committed', () => {
+void test('applied is at most commit, commit is at most the last index, and the base is committed', () => {
   breaks({ ...leader(), applied: logIndex(7) }, 'applied <= commit')
   breaks({ ...leader(), commit: logIndex(9) }, 'commit <= last')
   breaks({ ...leader(), applied: noIndex, commit: noIndex }, 'only committed entries are compacted')
 })
 
-test('committed entries never change, and a leader removes no entries', () => {
+void test('committed entries never change, and a leader removes no entries', () => {
   const state = leader()
   state.log.truncateFrom(logIndex(6))
   breaks(state, 'commit <= last')
@@ -86,7 +86,7 @@ test('committed entries never change, and a leader removes no entries', () => {
   breaks(longer, 'a leader only appends to its log')
 })
 
-test('a leader is its own leader, tracks exactly the other members, and sends only existing entries', () => {
+void test('a leader is its own leader, tracks exactly the other members, and sends only existing entries', () => {
   breaks({ ...leader(), leader: nodeId(2) }, 'a leader knows itself')
   const state = leader()
   const durable = { term: term(2), vote: null }
@@ -102,7 +102,7 @@ test('a leader is its own leader, tracks exactly the other members, and sends on
   breaks(runsAhead, 'nothing beyond the log is sent')
 })
 
-test('messages that depend on the disk are sent only after the write is durable', () => {
+void test('messages that depend on the disk are sent only after the write is durable', () => {
   const state = leader()
   const accepted: Message = { ...to2, kind: 'append-accepted', term: term(2), index: logIndex(7) }
   breaks(state, 'an accepted entry is durable', [accepted])
@@ -116,7 +116,7 @@ test('messages that depend on the disk are sent only after the write is durable'
   breaks(candidate, 'votes are requested only after the own vote is durable', [request])
 })
 
-test('a candidate becomes leader only with a quorum of votes', () => {
+void test('a candidate becomes leader only with a quorum of votes', () => {
   const state = leader()
   const candidate: State = { ...state, role: 'candidate', votes: new Map([[nodeId(1), true]]) }
   assert.throws(() => becomeLeader(candidate), { name: 'BrokenInvariant', message: 'a quorum voted for it' })

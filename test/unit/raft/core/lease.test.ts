@@ -50,7 +50,7 @@ function asksForVote(solo: Solo, at: number, transfer = false): boolean {
   return solo.takeAll('vote-response').some(({ granted }) => granted)
 }
 
-test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when its response arrived, and is a tenth shorter than the promise', () => {
+void test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when its response arrived, and is a tenth shorter than the promise', () => {
   const solo = leader()
   beat(solo, 1000)
   const [heartbeat] = solo.takeAll('heartbeat')
@@ -61,7 +61,7 @@ test('thesis 6.4.1: a lease begins when the heartbeat was sent, not when its res
   assert.equal(solo.raft.leaseUntilMs, 1072)
 })
 
-test('thesis 6.4.1: a lease needs promises of a quorum, of both halves in a joint configuration', () => {
+void test('thesis 6.4.1: a lease needs promises of a quorum, of both halves in a joint configuration', () => {
   const five = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), options })
   five.raft.wantLease(true)
   five.lead([2, 3])
@@ -72,14 +72,14 @@ test('thesis 6.4.1: a lease needs promises of a quorum, of both halves in a join
   assert.equal(five.raft.leaseUntilMs, 1062)
 })
 
-test('responses without promises give no lease', () => {
+void test('responses without promises give no lease', () => {
   const solo = leader()
   beat(solo, 1000)
   solo.receive({ ...solo.from(2), kind: 'heartbeat-response', context: null })
   assert.equal(solo.raft.leaseUntilMs, 0)
 })
 
-test('thesis 6.4: there is no lease before an entry of the term is committed', () => {
+void test('thesis 6.4: there is no lease before an entry of the term is committed', () => {
   const solo = leader('silent')
   beat(solo, 1000)
   answers(solo, 2, 1000)
@@ -88,7 +88,7 @@ test('thesis 6.4: there is no lease before an entry of the term is committed', (
   assert.equal(solo.raft.leaseUntilMs, 1072)
 })
 
-test('thesis 6.4.1: a transfer ends the lease, and after timeout-now was sent it does not return in that term', () => {
+void test('thesis 6.4.1: a transfer ends the lease, and after timeout-now was sent it does not return in that term', () => {
   const solo = leader()
   beat(solo, 1000)
   answers(solo, 2, 1000)
@@ -109,7 +109,7 @@ test('thesis 6.4.1: a transfer ends the lease, and after timeout-now was sent it
   assert.equal(solo.raft.leaseUntilMs, 0, 'timeout-now may arrive late')
 })
 
-test('a leader that steps down has no lease', () => {
+void test('a leader that steps down has no lease', () => {
   const solo = leader()
   beat(solo, 1000)
   answers(solo, 2, 1000)
@@ -117,7 +117,7 @@ test('a leader that steps down has no lease', () => {
   assert.equal(solo.raft.leaseUntilMs, 0)
 })
 
-test('a promise is made only in a durable term', () => {
+void test('a promise is made only in a durable term', () => {
   const solo = new Solo({ options })
   solo.manual = true
   const addressed = { from: nodeId(2), to: nodeId(1), term: term(5) }
@@ -131,7 +131,7 @@ test('a promise is made only in a durable term', () => {
   assert.equal(solo.takeOnly('heartbeat-response').promise, undefined, 'the heartbeat requests no promise')
 })
 
-test('thesis 4.2.3: a voter that responded to a leader withholds its vote, even after it learned of a later term', () => {
+void test('thesis 4.2.3: a voter that responded to a leader withholds its vote, even after it learned of a later term', () => {
   const solo = follower()
   assert.equal(asksForVote(solo, 6), false)
   solo.receive({ from: nodeId(3), to: nodeId(1), term: term(7), kind: 'pre-vote-response', granted: false })
@@ -144,11 +144,11 @@ test('thesis 4.2.3: a voter that responded to a leader withholds its vote, even 
   assert.equal(asksForVote(solo, 8), true)
 })
 
-test('thesis 3.10: the target of a leadership transfer gets the vote at once', () => {
+void test('thesis 3.10: the target of a leadership transfer gets the vote at once', () => {
   assert.equal(asksForVote(follower(), 6, true), true)
 })
 
-test('thesis 6.4.1: a voter withholds its vote for an election timeout after its start, because of possible earlier promises', () => {
+void test('thesis 6.4.1: a voter withholds its vote for an election timeout after its start, because of possible earlier promises', () => {
   const start = { options, log: [4], term: 5, commit: 1 }
   const solo = new Solo(start)
   solo.tick(9)
@@ -158,7 +158,7 @@ test('thesis 6.4.1: a voter withholds its vote for an election timeout after its
   assert.equal(asksForVote(new Solo({ options }), 6), true, 'a new log has made no promise')
 })
 
-test('only an only voter campaigns right after its start', () => {
+void test('only an only voter campaigns right after its start', () => {
   const alone = new Solo({ configuration: cluster([1]), options, log: [1], term: 1 })
   assert.equal(alone.raft.votesAlone, true)
   assert.equal(new Solo({ options }).raft.votesAlone, false)
@@ -168,7 +168,7 @@ test('only an only voter campaigns right after its start', () => {
 const only = process.env['RAFT_SEED']
 const firstSeed = Number(only ?? 1)
 
-test('no schedule allows a lease read while another leader is elected', () => {
+void test('no schedule allows a lease read while another leader is elected', () => {
   const seeds = only === undefined ? Number(process.env['RAFT_SEEDS'] ?? 100) : 1
   const steps = Number(process.env['RAFT_STEPS'] ?? 4000)
   let leasedMs = 0
@@ -189,7 +189,7 @@ test('no schedule allows a lease read while another leader is elected', () => {
   assert.ok(elections > 2 * seeds, `${elections} leaders were elected`)
 })
 
-test('a voter that restarts with a shorter election timeout keeps its longer earlier promise', () => {
+void test('a voter that restarts with a shorter election timeout keeps its longer earlier promise', () => {
   const before = new Solo({
     log: [1],
     term: 5,
@@ -209,7 +209,7 @@ test('a voter that restarts with a shorter election timeout keeps its longer ear
   assert.equal(asksForVote(free, 7), true)
 })
 
-test('a voter with a new log is bound by no earlier promise', () => {
+void test('a voter with a new log is bound by no earlier promise', () => {
   const fresh = new Solo({ options: { ...options, formerPromiseTicks: 101 } })
   assert.equal(asksForVote(fresh, 1), true)
 })

@@ -22,7 +22,7 @@ const operations = fc.array(
   { maxLength: 60 },
 )
 
-test('term runs return the same results as a list of all terms', () => {
+void test('term runs return the same results as a list of all terms', () => {
   fc.assert(
     fc.property(operations, (list) => {
       const runs = new TermRuns([])
@@ -60,7 +60,7 @@ test('term runs return the same results as a list of all terms', () => {
   )
 })
 
-test('the entry cache returns the end of the log, and evicts only evictable entries', () => {
+void test('the entry cache returns the end of the log, and evicts only evictable entries', () => {
   fc.assert(
     fc.property(operations, fc.integer({ min: 50, max: 400 }), (list, bytesMax) => {
       const cache = new EntryCache(logIndex(1), bytesMax)
@@ -95,7 +95,7 @@ test('the entry cache returns the end of the log, and evicts only evictable entr
   )
 })
 
-test('a slice contains the entries that fit, but at least one', () => {
+void test('a slice contains the entries that fit, but at least one', () => {
   const cache = new EntryCache(logIndex(1), 1000)
   for (let index = 1; index <= 5; index++) cache.append(command(index, 1))
   const one = entryBytes(command(1, 1))
@@ -107,7 +107,7 @@ test('a slice contains the entries that fit, but at least one', () => {
   assert.deepEqual(indexes(Infinity), [2, 3, 4, 5])
 })
 
-test('thousands of entries pass through the cache in bounded memory', () => {
+void test('thousands of entries pass through the cache in bounded memory', () => {
   const cache = new EntryCache(logIndex(1), 340)
   for (let index = 1; index <= 5000; index++) {
     cache.append(command(index, 1))
@@ -117,7 +117,7 @@ test('thousands of entries pass through the cache in bounded memory', () => {
   assert.equal(cache.at(logIndex(5000)).index, 5000)
 })
 
-test('the window is limited in messages and bytes, and an acknowledgement frees all earlier messages', () => {
+void test('the window is limited in messages and bytes, and an acknowledgement frees all earlier messages', () => {
   const window = new Inflights(3, 100)
   window.add(logIndex(1), 10)
   window.add(logIndex(2), 10)
@@ -140,7 +140,7 @@ test('the window is limited in messages and bytes, and an acknowledgement frees 
   )
 })
 
-test('the window works as a ring over many rounds', () => {
+void test('the window works as a ring over many rounds', () => {
   const window = new Inflights(4, 1000)
   for (let index = 1; index < 200; index++) {
     window.add(logIndex(index), 1)

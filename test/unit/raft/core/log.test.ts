@@ -28,7 +28,7 @@ function write(disk: Entry[], entries: readonly Entry[]): void {
   disk.push(...entries)
 }
 
-test('a late completion of an overwritten write does not make its replacement durable', () => {
+void test('a late completion of an overwritten write does not make its replacement durable', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ kind: fc.constant('append' as const), count: fc.integer({ min: 1, max: 3 }) }),
@@ -92,7 +92,7 @@ test('a late completion of an overwritten write does not make its replacement du
   )
 })
 
-test('a configuration is added and removed with its entry, and survives a compaction', () => {
+void test('a configuration is added and removed with its entry, and survives a compaction', () => {
   const log = new RaftLog(empty, 1 << 20)
   const entry = (index: number, at: number, voters: readonly number[]): Entry => ({
     kind: 'configuration',
@@ -114,7 +114,7 @@ test('a configuration is added and removed with its entry, and survives a compac
   assert.deepEqual([log.termAt(logIndex(1)), log.termAt(logIndex(2))], [null, 1])
 })
 
-test('a restored log starts at the snapshot, and is durable once that write is', () => {
+void test('a restored log starts at the snapshot, and is durable once that write is', () => {
   const log = new RaftLog(empty, 1 << 20)
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
   log.takeUpdate(1)
@@ -129,7 +129,7 @@ test('a restored log starts at the snapshot, and is durable once that write is',
   assert.deepEqual([log.persisted, log.restoring, log.lastIndex], [10, false, 10])
 })
 
-test('entries that are not durable or not committed stay in memory, whatever the cache limit', () => {
+void test('entries that are not durable or not committed stay in memory, whatever the cache limit', () => {
   const log = new RaftLog(empty, 1)
   for (let index = 1; index <= 5; index++) log.append(command(index, 1))
   log.evict(logIndex(5))
@@ -141,7 +141,7 @@ test('entries that are not durable or not committed stay in memory, whatever the
   assert.deepEqual(held, [4, 5])
 })
 
-test('operations that would corrupt the log are assertion failures', () => {
+void test('operations that would corrupt the log are assertion failures', () => {
   const log = new RaftLog(empty, 1 << 20)
   log.append(command(1, 2))
   assert.throws(() => log.append(command(3, 2)), { name: 'BrokenInvariant' })

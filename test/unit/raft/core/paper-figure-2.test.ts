@@ -17,7 +17,7 @@ function voteRequest(at: number, lastIndex = 0, lastTerm = 0): Message {
   return { kind: 'vote-request', ...two, term: term(at), ...last, transfer: false }
 }
 
-test('paper figure 2, state: term, vote and log are durable before a response that depends on them', () => {
+void test('paper figure 2, state: term, vote and log are durable before a response that depends on them', () => {
   const solo = new Solo()
   solo.manual = true
   solo.receive(voteRequest(3))
@@ -32,7 +32,7 @@ test('paper figure 2, state: term, vote and log are durable before a response th
   assert.equal(solo.takeOnly('append-accepted').index, 1)
 })
 
-test('paper figure 2, state: a new leader sets next to the end of its log and match to zero', () => {
+void test('paper figure 2, state: a new leader sets next to the end of its log and match to zero', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2], 'silent')
   const followers = solo.raft.status().followers.map(({ match, next }) => [match, next])
@@ -42,32 +42,32 @@ test('paper figure 2, state: a new leader sets next to the end of its log and ma
   ])
 })
 
-test('paper figure 2, append 1: an append of an earlier term is refused', () => {
+void test('paper figure 2, append 1: an append of an earlier term is refused', () => {
   const solo = new Solo({ term: 4, log: [1] })
   solo.receive(solo.append(2, 3, [1, 3], 1, 0))
   assert.deepEqual([solo.terms(), solo.takeOnly('heartbeat-response').term], [[1], 4])
 })
 
-test('paper figure 2, append 2: an append after a missing entry is refused', () => {
+void test('paper figure 2, append 2: an append after a missing entry is refused', () => {
   const solo = new Solo({ term: 4, log: [1] })
   solo.receive(solo.append(2, 4, [1, 4, 4], 2, 0))
   const { index, hintIndex, hintTerm } = solo.takeOnly('append-refused')
   assert.deepEqual([solo.terms(), index, hintIndex, hintTerm], [[1], 2, 1, 1])
 })
 
-test('paper figure 2, append 3: a conflicting entry and all that follow it are removed', () => {
+void test('paper figure 2, append 3: a conflicting entry and all that follow it are removed', () => {
   const solo = new Solo({ term: 4, log: [1, 2, 2, 2] })
   solo.receive(solo.append(2, 4, [1, 3], 1, 0))
   assert.deepEqual(solo.terms(), [1, 3])
 })
 
-test('paper figure 2, append 4: existing entries are not appended again', () => {
+void test('paper figure 2, append 4: existing entries are not appended again', () => {
   const solo = new Solo({ term: 4, log: [1, 2] })
   solo.receive(solo.append(2, 4, [1, 2, 4], 0, 0))
   assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1, 2, 4], 3])
 })
 
-test('paper figure 2, append 5: a follower commits up to the last entry that the append matched', () => {
+void test('paper figure 2, append 5: a follower commits up to the last entry that the append matched', () => {
   const solo = new Solo({ term: 4, log: [1, 1, 1, 1] })
   solo.receive(solo.append(2, 4, [1, 1, 1], 2, 9))
   assert.equal(solo.raft.commit, 3)
@@ -75,14 +75,14 @@ test('paper figure 2, append 5: a follower commits up to the last entry that the
   assert.equal(solo.raft.commit, 3, 'and never decreases')
 })
 
-test('paper figure 2, vote 1: a vote request of an earlier term is refused', () => {
+void test('paper figure 2, vote 1: a vote request of an earlier term is refused', () => {
   const solo = new Solo({ term: 4 })
   solo.receive(voteRequest(3, 9, 3))
   const { granted, term: at } = solo.takeOnly('vote-response')
   assert.deepEqual([granted, at], [false, 4])
 })
 
-test('paper figure 2, vote 2: an unused vote is granted to a candidate whose log is at least as up-to-date', () => {
+void test('paper figure 2, vote 2: an unused vote is granted to a candidate whose log is at least as up-to-date', () => {
   const cases = [
     { vote: undefined, last: [3, 2], granted: true },
     { vote: 2, last: [3, 2], granted: true },
@@ -97,7 +97,7 @@ test('paper figure 2, vote 2: an unused vote is granted to a candidate whose log
   }
 })
 
-test('paper figure 2, all servers 1: committed entries are applied once and in order', () => {
+void test('paper figure 2, all servers 1: committed entries are applied once and in order', () => {
   const solo = new Solo()
   solo.raft.step(solo.append(2, 1, [1, 1, 1], 0, 2))
   assert.equal(solo.raft.ready().commit, 2)
@@ -106,7 +106,7 @@ test('paper figure 2, all servers 1: committed entries are applied once and in o
   assert.equal(solo.raft.ready().commit, 3)
 })
 
-test('paper figure 2, all servers 2: every message of a later term makes a member a follower of that term', () => {
+void test('paper figure 2, all servers 2: every message of a later term makes a member a follower of that term', () => {
   const at = { ...two, term: term(7) }
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
   const messages: readonly Message[] = [
@@ -134,7 +134,7 @@ test('paper figure 2, all servers 2: every message of a later term makes a membe
   }
 })
 
-test('paper figure 2, followers 2: a granted vote restarts the election timeout, a refused one does not', () => {
+void test('paper figure 2, followers 2: a granted vote restarts the election timeout, a refused one does not', () => {
   const waits = (request: Message): number => {
     const solo = new Solo({
       term: 1,
@@ -151,7 +151,7 @@ test('paper figure 2, followers 2: a granted vote restarts the election timeout,
   assert.equal(waits(voteRequest(1, 0, 0)), 1)
 })
 
-test('paper figure 2, candidates 1: a campaign raises the term, votes for itself, restarts the timeout and requests all votes', () => {
+void test('paper figure 2, candidates 1: a campaign raises the term, votes for itself, restarts the timeout and requests all votes', () => {
   const solo = new Solo({ term: 3, log: [2], configuration: cluster([1, 2, 3], [4]) })
   solo.raft.campaign()
   solo.work()
@@ -170,7 +170,7 @@ test('paper figure 2, candidates 1: a campaign raises the term, votes for itself
   )
 })
 
-test('paper figure 2, candidates 4: a candidate without responses campaigns again in a later term', () => {
+void test('paper figure 2, candidates 4: a candidate without responses campaigns again in a later term', () => {
   const solo = new Solo()
   solo.raft.campaign()
   solo.work()
@@ -189,7 +189,7 @@ test('paper figure 2, candidates 4: a candidate without responses campaigns agai
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['candidate', 2])
 })
 
-test('paper figure 2, leaders 1: a new leader sends an entry of its term to all members at once', () => {
+void test('paper figure 2, leaders 1: a new leader sends an entry of its term to all members at once', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3], [4]) })
   solo.raft.campaign()
   solo.work()
@@ -204,7 +204,7 @@ test('paper figure 2, leaders 1: a new leader sends an entry of its term to all 
   )
 })
 
-test('paper figure 2, leaders 3: a success advances next and match, a refusal moves next back', () => {
+void test('paper figure 2, leaders 3: a success advances next and match, a refusal moves next back', () => {
   const solo = new Solo({ log: [1, 1, 1, 1], term: 1 })
   solo.lead([2], 'silent')
   const of = (id: number): readonly number[] =>
@@ -218,7 +218,7 @@ test('paper figure 2, leaders 3: a success advances next and match, a refusal mo
   assert.deepEqual(of(3), [0, 3])
 })
 
-test('paper figure 2, leaders 4: a leader commits what a majority has, up to the last entry of its own term', () => {
+void test('paper figure 2, leaders 4: a leader commits what a majority has, up to the last entry of its own term', () => {
   const solo = new Solo({ log: [1, 1], term: 1, configuration: cluster([1, 2, 3, 4, 5]) })
   solo.lead([2, 3], 'silent')
   solo.propose('a')
@@ -231,14 +231,14 @@ test('paper figure 2, leaders 4: a leader commits what a majority has, up to the
   assert.equal(solo.raft.commit, 3)
 })
 
-test('paper figure 13, receiver 1: a snapshot of an earlier term is refused', () => {
+void test('paper figure 13, receiver 1: a snapshot of an earlier term is refused', () => {
   const solo = new Solo({ log: [1], term: 4 })
   const snapshot = { index: logIndex(9), term: term(3), configuration: cluster([1, 2, 3]) }
   solo.receive({ kind: 'snapshot', ...two, term: term(3), snapshot })
   assert.deepEqual([solo.terms(), solo.takeOnly('heartbeat-response').term], [[1], 4])
 })
 
-test('paper figure 13, receiver 7 and 8: a snapshot replaces a conflicting log and its configuration', () => {
+void test('paper figure 13, receiver 7 and 8: a snapshot replaces a conflicting log and its configuration', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 4, commit: 1 })
   solo.manual = true
   const snapshot = { index: logIndex(3), term: term(3), configuration: cluster([1, 2, 3, 4]) }

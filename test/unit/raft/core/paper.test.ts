@@ -12,7 +12,7 @@ import { Solo } from './solo.ts'
 
 const one = { from: nodeId(2), to: nodeId(1) }
 
-test('paper 5.1: a follower, a candidate and a leader become followers of a later term', () => {
+void test('paper 5.1: a follower, a candidate and a leader become followers of a later term', () => {
   const follower = new Solo({ term: 1 })
   const candidate = new Solo({ term: 1 })
   candidate.raft.campaign()
@@ -26,7 +26,7 @@ test('paper 5.1: a follower, a candidate and a leader become followers of a late
   }
 })
 
-test('paper 5.1: a request of an earlier term is refused with the current term', () => {
+void test('paper 5.1: a request of an earlier term is refused with the current term', () => {
   const solo = new Solo({ term: 5, log: [1] })
   solo.receive(solo.append(2, 4, [1, 4], 1, 2))
   assert.deepEqual(solo.terms(), [1])
@@ -43,7 +43,7 @@ test('paper 5.1: a request of an earlier term is refused with the current term',
   assert.deepEqual([answer.granted, answer.term], [false, 5])
 })
 
-test('paper 5.2: a follower without a leader campaigns after one to two election timeouts, drawn again each time', () => {
+void test('paper 5.2: a follower without a leader campaigns after one to two election timeouts, drawn again each time', () => {
   const waits = new Set<number>()
   for (let round = 0; round < 30; round++) {
     const solo = new Solo({ options: { random: { below: () => round % 10, bytes: () => new Uint8Array() } } })
@@ -60,7 +60,7 @@ test('paper 5.2: a follower without a leader campaigns after one to two election
   )
 })
 
-test('paper 5.2: a follower with contact to its leader does not campaign', () => {
+void test('paper 5.2: a follower with contact to its leader does not campaign', () => {
   const solo = new Solo()
   for (let round = 0; round < 100; round++) {
     solo.receive({ kind: 'heartbeat', ...one, term: term(1), commit: logIndex(0), context: null })
@@ -69,7 +69,7 @@ test('paper 5.2: a follower with contact to its leader does not campaign', () =>
   }
 })
 
-test('paper 5.2: a member votes once in a term, first come first served, and repeats its vote', () => {
+void test('paper 5.2: a member votes once in a term, first come first served, and repeats its vote', () => {
   const solo = new Solo()
   const ask = (from: number): boolean => {
     solo.take()
@@ -89,7 +89,7 @@ test('paper 5.2: a member votes once in a term, first come first served, and rep
   assert.equal(ask(2), true)
 })
 
-test('paper 5.2: a vote survives a crash', () => {
+void test('paper 5.2: a vote survives a crash', () => {
   const solo = new Solo({ term: 3, vote: 2 })
   const request: Message = {
     kind: 'vote-request',
@@ -104,7 +104,7 @@ test('paper 5.2: a vote survives a crash', () => {
   assert.equal(solo.takeOnly('vote-response').granted, false)
 })
 
-test('paper 5.2: a candidate with a majority becomes leader, not before, and sends heartbeats at once', () => {
+void test('paper 5.2: a candidate with a majority becomes leader, not before, and sends heartbeats at once', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]) })
   solo.raft.campaign()
   solo.work()
@@ -132,7 +132,7 @@ test('paper 5.2: a candidate with a majority becomes leader, not before, and sen
   )
 })
 
-test('paper 5.2: a candidate refused by a majority becomes a follower', () => {
+void test('paper 5.2: a candidate refused by a majority becomes a follower', () => {
   const solo = new Solo()
   solo.raft.campaign()
   for (const from of [2, 3]) {
@@ -147,7 +147,7 @@ test('paper 5.2: a candidate refused by a majority becomes a follower', () => {
   assert.equal(solo.raft.status().role, 'follower')
 })
 
-test('paper 5.2: a candidate that receives a message of the leader of its term follows it', () => {
+void test('paper 5.2: a candidate that receives a message of the leader of its term follows it', () => {
   const solo = new Solo()
   solo.raft.campaign()
   solo.receive({ kind: 'pre-vote-response', ...one, term: term(1), granted: true })
@@ -156,14 +156,14 @@ test('paper 5.2: a candidate that receives a message of the leader of its term f
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', 3])
 })
 
-test('paper 5.2: a leader sends a heartbeat every heartbeat interval', () => {
+void test('paper 5.2: a leader sends a heartbeat every heartbeat interval', () => {
   const solo = new Solo()
   solo.lead()
   solo.tick(3)
   assert.equal(solo.takeAll('heartbeat').length, 6)
 })
 
-test('paper 5.2: a leader refuses another leader of its term', () => {
+void test('paper 5.2: a leader refuses another leader of its term', () => {
   const solo = new Solo()
   solo.lead()
   assert.match(
@@ -173,7 +173,7 @@ test('paper 5.2: a leader refuses another leader of its term', () => {
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('paper 5.3: an entry is committed once a majority has it, and the followers learn the commit index', () => {
+void test('paper 5.3: an entry is committed once a majority has it, and the followers learn the commit index', () => {
   const solo = new Solo()
   solo.lead()
   solo.propose('a')
@@ -188,7 +188,7 @@ test('paper 5.3: an entry is committed once a majority has it, and the followers
   )
 })
 
-test('paper 5.3: a follower refuses an append whose previous entry it lacks or has with another term', () => {
+void test('paper 5.3: a follower refuses an append whose previous entry it lacks or has with another term', () => {
   const solo = new Solo({ log: [1, 1, 2], term: 3 })
   solo.receive(solo.append(2, 3, [1, 1, 2, 3, 3], 4, 0))
   assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [4, [1, 1, 2]])
@@ -196,27 +196,27 @@ test('paper 5.3: a follower refuses an append whose previous entry it lacks or h
   assert.deepEqual([solo.takeOnly('append-refused').index, solo.terms()], [3, [1, 1, 2]])
 })
 
-test('paper 5.3: a follower replaces conflicting entries by those of the leader', () => {
+void test('paper 5.3: a follower replaces conflicting entries by those of the leader', () => {
   const solo = new Solo({ log: [1, 1, 2, 2], term: 2 })
   solo.receive(solo.append(2, 3, [1, 1, 3], 2, 0))
   assert.deepEqual(solo.terms(), [1, 1, 3])
   assert.equal(solo.takeOnly('append-accepted').index, 3)
 })
 
-test('paper 5.3: an old append does not truncate a log that a later one extended', () => {
+void test('paper 5.3: an old append does not truncate a log that a later one extended', () => {
   const solo = new Solo()
   solo.receive(solo.append(2, 1, [1, 1, 1], 0, 0))
   solo.receive(solo.append(2, 1, [1], 0, 0))
   assert.deepEqual(solo.terms(), [1, 1, 1])
 })
 
-test('paper 5.3: a follower commits no further than the end of the append', () => {
+void test('paper 5.3: a follower commits no further than the end of the append', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.receive(solo.append(2, 2, [1, 1], 1, 3))
   assert.equal(solo.raft.commit, 2)
 })
 
-test('paper 5.3: a committed entry is never overwritten', () => {
+void test('paper 5.3: a committed entry is never overwritten', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 2 })
   for (const previous of [0, 1, 2]) {
     const contradicts = solo.append(2, 2, [1, 2, 2], previous, 0)
@@ -228,7 +228,7 @@ test('paper 5.3: a committed entry is never overwritten', () => {
   }
 })
 
-test('paper 5.3: figure 7: every follower ends with the log of the leader', () => {
+void test('paper 5.3: figure 7: every follower ends with the log of the leader', () => {
   const leader = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6]
   const followers = {
     a: [1, 1, 1, 4, 4, 5, 5, 6, 6],
@@ -260,7 +260,7 @@ test('paper 5.3: figure 7: every follower ends with the log of the leader', () =
   }
 })
 
-test('paper 5.4.1: a member does not vote for a candidate whose log is less up-to-date', () => {
+void test('paper 5.4.1: a member does not vote for a candidate whose log is less up-to-date', () => {
   const cases = [
     { lastTerm: 2, lastIndex: 9, granted: false },
     { lastTerm: 3, lastIndex: 2, granted: false },
@@ -276,7 +276,7 @@ test('paper 5.4.1: a member does not vote for a candidate whose log is less up-t
   }
 })
 
-test('paper 5.4.2: figure 8: a leader counts replicas only for entries of its own term', () => {
+void test('paper 5.4.2: figure 8: a leader counts replicas only for entries of its own term', () => {
   const solo = new Solo({ log: [1, 2], term: 3, commit: 1, configuration: cluster([1, 2, 3, 4, 5]) })
   solo.lead([2, 3], 'silent')
   for (const id of [2, 3]) solo.receive({ ...solo.from(id), kind: 'append-accepted', index: logIndex(2) })
@@ -285,7 +285,7 @@ test('paper 5.4.2: figure 8: a leader counts replicas only for entries of its ow
   assert.equal(solo.raft.commit, 3)
 })
 
-test('paper 5.5: a repeated request changes nothing', () => {
+void test('paper 5.5: a repeated request changes nothing', () => {
   const solo = new Solo()
   const append = solo.append(2, 1, [1, 1], 0, 0)
   solo.receive(append)
@@ -297,7 +297,7 @@ test('paper 5.5: a repeated request changes nothing', () => {
   )
 })
 
-test('paper 7: a snapshot beyond the log replaces it; one that the log contains does not', () => {
+void test('paper 7: a snapshot beyond the log replaces it; one that the log contains does not', () => {
   const snapshot = (index: number, at: number): Message => ({
     kind: 'snapshot',
     from: nodeId(2),
@@ -321,7 +321,7 @@ test('paper 7: a snapshot beyond the log replaces it; one that the log contains 
   assert.equal(old.takeOnly('append-accepted').index, 2)
 })
 
-test('paper 7: a snapshot that contradicts the log removes the conflicting suffix', () => {
+void test('paper 7: a snapshot that contradicts the log removes the conflicting suffix', () => {
   const solo = new Solo({ log: [1, 2, 2, 2], term: 2, commit: 1 })
   solo.receive({
     kind: 'snapshot',

@@ -24,7 +24,7 @@ function naiveQuorum({ voters, votersOutgoing }: Electorate, isIn: (id: NodeId) 
   return naiveMajority(voters, isIn) && (votersOutgoing === null || naiveMajority(votersOutgoing, isIn))
 }
 
-test('three voters commit what two have, five what three have, and four what three have', () => {
+void test('three voters commit what two have, five what three have, and four what three have', () => {
   const value = (reached: readonly number[]): number =>
     quorumValue(
       { voters: reached.map((_, at) => nodeId(at + 1)), votersOutgoing: null },
@@ -37,7 +37,7 @@ test('three voters commit what two have, five what three have, and four what thr
   assert.equal(value([1, 9, 2, 8, 3]), 3)
 })
 
-test('a configuration without voters elects no leader and commits nothing', () => {
+void test('a configuration without voters elects no leader and commits nothing', () => {
   const noVoters = { voters: [], votersOutgoing: null }
   assert.equal(
     quorumValue(noVoters, () => 9),
@@ -49,7 +49,7 @@ test('a configuration without voters elects no leader and commits nothing', () =
   )
 })
 
-test('quorumValue returns the same as naive counting', () => {
+void test('quorumValue returns the same as naive counting', () => {
   fc.assert(
     fc.property(electorates, fc.array(fc.nat(20), { minLength: 10, maxLength: 10 }), (electorate, values) => {
       const reached = (id: NodeId): number => values[id] ?? 0
@@ -62,7 +62,7 @@ test('quorumValue returns the same as naive counting', () => {
   )
 })
 
-test('voteResult returns the same as naive counting', () => {
+void test('voteResult returns the same as naive counting', () => {
   const votes = fc.array(fc.constantFrom(true, false, undefined), { minLength: 10, maxLength: 10 })
   fc.assert(
     fc.property(electorates, votes, (electorate, cast) => {
@@ -77,7 +77,7 @@ test('voteResult returns the same as naive counting', () => {
   )
 })
 
-test('any two quorums of one electorate overlap', () => {
+void test('any two quorums of one electorate overlap', () => {
   const sets = fc.array(fc.boolean(), { minLength: 10, maxLength: 10 })
   fc.assert(
     fc.property(electorates, sets, sets, (electorate, a, b) => {

@@ -23,7 +23,7 @@ const nothing = {
   termRuns: [],
 }
 
-test('a member without a configuration never campaigns', () => {
+void test('a member without a configuration never campaigns', () => {
   const raft = new Raft(scenarioConfig(nodeId(1), {}), nothing)
   const ready = raft.ready()
   assert.equal(ready.transition?.role, 'follower')
@@ -32,7 +32,7 @@ test('a member without a configuration never campaigns', () => {
   assert.deepEqual([raft.status().role, raft.hasReady()], ['follower', false])
 })
 
-test('the first Ready reports the initial state, and the second is empty', () => {
+void test('the first Ready reports the initial state, and the second is empty', () => {
   const solo = new Raft(
     scenarioConfig(nodeId(1), {}),
     {
@@ -55,7 +55,7 @@ test('the first Ready reports the initial state, and the second is empty', () =>
   assert.equal(solo.hasReady(), false)
 })
 
-test('inconsistent recovered state is an assertion failure', () => {
+void test('inconsistent recovered state is an assertion failure', () => {
   const config = scenarioConfig(nodeId(1), {})
   const hardState = { term: term(1), vote: null, commit: logIndex(3) }
   assert.throws(() => new Raft(config, { ...nothing, hardState }), { name: 'BrokenInvariant' })
@@ -63,7 +63,7 @@ test('inconsistent recovered state is an assertion failure', () => {
   assert.throws(() => new Raft({ ...config, electionTicks: 2 }, nothing), { name: 'BrokenInvariant' })
 })
 
-test('an only voter becomes leader once its vote is durable, and commits with its own disk', () => {
+void test('an only voter becomes leader once its vote is durable, and commits with its own disk', () => {
   const solo = new Solo({ configuration: cluster([1]) })
   solo.raft.campaign()
   solo.work()
@@ -76,7 +76,7 @@ test('an only voter becomes leader once its vote is durable, and commits with it
   assert.deepEqual(solo.confirmed, [{ context: read.context, index: 3 }])
 })
 
-test('all proposals of a turn share one message', () => {
+void test('all proposals of a turn share one message', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   const bytes = Uint8Array.of(1)
@@ -89,7 +89,7 @@ test('all proposals of a turn share one message', () => {
   )
 })
 
-test('a proposal for another term is dropped', () => {
+void test('a proposal for another term is dropped', () => {
   const solo = new Solo()
   solo.lead()
   assert.deepEqual(solo.raft.propose([Uint8Array.of(1)], term(7)), {
@@ -98,7 +98,7 @@ test('a proposal for another term is dropped', () => {
   })
 })
 
-test('proposals above the uncommitted limit are dropped, and accepted again after commits', () => {
+void test('proposals above the uncommitted limit are dropped, and accepted again after commits', () => {
   const solo = new Solo({ options: { uncommittedBytesMax: 1100, appendBytesMax: 1000 } })
   solo.lead()
   const big = 'x'.repeat(1000)
@@ -108,7 +108,7 @@ test('proposals above the uncommitted limit are dropped, and accepted again afte
   assert.equal(solo.propose(big).kind, 'accepted')
 })
 
-test('a leader with a stalled disk fills its memory up to the limit, though others commit', () => {
+void test('a leader with a stalled disk fills its memory up to the limit, though others commit', () => {
   const options = { uncommittedBytesMax: 2000, appendBytesMax: 1000, logCacheBytesMax: 1000 }
   const solo = new Solo({ options })
   solo.lead([2, 3])
@@ -124,7 +124,7 @@ test('a leader with a stalled disk fills its memory up to the limit, though othe
   assert.equal(solo.propose('x').kind, 'accepted')
 })
 
-test('a new commit index alone causes no write', () => {
+void test('a new commit index alone causes no write', () => {
   const solo = new Solo({ log: [1, 1], term: 1 })
   solo.receive(solo.append(2, 1, [1, 1], 2, 0))
   solo.manual = true
@@ -134,7 +134,7 @@ test('a new commit index alone causes no write', () => {
   assert.equal(solo.member.underWay[0]?.hardState?.commit, 2)
 })
 
-test('a message for another member, or from itself, changes nothing', () => {
+void test('a message for another member, or from itself, changes nothing', () => {
   const solo = new Solo()
   const heartbeat = { kind: 'heartbeat', term: term(9), commit: logIndex(0), context: null } as const
   solo.receive({ ...heartbeat, from: nodeId(2), to: nodeId(3) })
@@ -142,7 +142,7 @@ test('a message for another member, or from itself, changes nothing', () => {
   assert.deepEqual([solo.raft.term, solo.take()], [0, []])
 })
 
-test('entries that left memory are fetched once, however many followers wait for them', () => {
+void test('entries that left memory are fetched once, however many followers wait for them', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 1 })
   solo.lead([2, 3], 'silent')
   const refused = {
@@ -173,7 +173,7 @@ test('entries that left memory are fetched once, however many followers wait for
   )
 })
 
-test('fetched entries of a log that was overwritten since are not sent', () => {
+void test('fetched entries of a log that was overwritten since are not sent', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 1 })
   solo.lead([2, 3], 'silent')
   solo.raft.step({ ...solo.from(2), kind: 'append-accepted', index: logIndex(1) })
@@ -187,7 +187,7 @@ test('fetched entries of a log that was overwritten since are not sent', () => {
   assert.deepEqual([ready.messagesAtOnce, ready.fetches.map((fetch) => fetch.from)], [[], [2]])
 })
 
-test('descriptions fit on one line, and show only the size of commands', () => {
+void test('descriptions fit on one line, and show only the size of commands', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3], [4]) })
   solo.lead([2, 3])
   solo.propose('secret')
@@ -204,7 +204,7 @@ test('descriptions fit on one line, and show only the size of commands', () => {
   assert.ok(lines.includes('send 1->2 heartbeat term=1 commit=1 read=1'))
 })
 
-test('equal seeds give equal cores', () => {
+void test('equal seeds give equal cores', () => {
   const run = (): readonly string[] => {
     const solo = new Solo({ options: { random: new SeededRandom(7) } })
     solo.tick(100)
@@ -214,7 +214,7 @@ test('equal seeds give equal cores', () => {
   assert.ok(run().length > 0)
 })
 
-test('a stalled disk holds a limited number of responses; the newest are sent once it continues', () => {
+void test('a stalled disk holds a limited number of responses; the newest are sent once it continues', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   const terms = [1, 2]

@@ -47,14 +47,14 @@ function runAll({ seeds, steps }: Runs): { readonly commits: number; readonly re
   return { commits, reads }
 }
 
-test('long random schedules preserve election safety, log matching, leader completeness and read freshness', () => {
+void test('long random schedules preserve election safety, log matching, leader completeness and read freshness', () => {
   const long = runs(40, 4000)
   const { commits, reads } = runAll(long)
   assert.ok(commits > 10 * long.seeds, `${commits} entries were committed, so the runs did something`)
   assert.ok(reads > 0, 'reads were confirmed, so the runs did something')
 })
 
-test('many short random schedules preserve the same properties', () => {
+void test('many short random schedules preserve the same properties', () => {
   const short = runs(1000, 600)
   const { commits } = runAll(short)
   assert.ok(commits > 2 * short.seeds, `${commits} entries were committed, so the runs did something`)

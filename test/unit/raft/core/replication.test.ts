@@ -22,7 +22,7 @@ function leaderWithCutLog(): Solo {
   return solo
 }
 
-test('an old refusal of an entry that has arrived since does not stop the stream', () => {
+void test('an old refusal of an entry that has arrived since does not stop the stream', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -32,7 +32,7 @@ test('an old refusal of an entry that has arrived since does not stop the stream
   assert.deepEqual([follower(solo, 2).state, follower(solo, 2).match], ['replicate', 2])
 })
 
-test('a refusal beyond the match index makes the leader probe from the match index', () => {
+void test('a refusal beyond the match index makes the leader probe from the match index', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -44,7 +44,7 @@ test('a refusal beyond the match index makes the leader probe from the match ind
   assert.equal(solo.takeOnly('append-request').entries.length, 2)
 })
 
-test('a response to an older probe is ignored', () => {
+void test('a response to an older probe is ignored', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2], 'silent')
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
@@ -52,7 +52,7 @@ test('a response to an older probe is ignored', () => {
   assert.equal(follower(solo, 3).next, 4)
 })
 
-test('a hint with a term that was compacted leads to a snapshot at once', () => {
+void test('a hint with a term that was compacted leads to a snapshot at once', () => {
   const solo = new Solo({ log: [1, 2, 2, 2, 2], term: 2, commit: 3 })
   solo.lead([2], 'silent')
   solo.member.flush()
@@ -64,7 +64,7 @@ test('a hint with a term that was compacted leads to a snapshot at once', () => 
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
-test('a follower without contact is sent no snapshot until it responds', () => {
+void test('a follower without contact is sent no snapshot until it responds', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2])
   // The next entries for 3 are requested from the log. Before they arrive, 3 becomes silent and the
@@ -86,7 +86,7 @@ test('a follower without contact is sent no snapshot until it responds', () => {
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
-test('a responding follower counts as active at every moment, also right after CheckQuorum', () => {
+void test('a responding follower counts as active at every moment, also right after CheckQuorum', () => {
   const solo = new Solo()
   solo.lead([2])
   for (let at = 0; at < 35; at++) {
@@ -97,7 +97,7 @@ test('a responding follower counts as active at every moment, also right after C
   assert.equal(follower(solo, 3).recentlyActive, false, 'a silent one is not active')
 })
 
-test('entries fetched just before a compaction that ends with the first of them lead to a snapshot', () => {
+void test('entries fetched just before a compaction that ends with the first of them lead to a snapshot', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2])
   solo.raft.step({ ...solo.from(3), kind: 'append-accepted', index: logIndex(1) })
@@ -113,7 +113,7 @@ test('entries fetched just before a compaction that ends with the first of them 
   assert.equal(follower(solo, 3).state, 'snapshot')
 })
 
-test('a follower that got the state, from whatever source, continues with appends', () => {
+void test('a follower that got the state, from whatever source, continues with appends', () => {
   const solo = leaderWithCutLog()
   const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
   solo.receive({ ...solo.from(3), kind: 'append-refused', index: logIndex(3), ...hint })
@@ -124,7 +124,7 @@ test('a follower that got the state, from whatever source, continues with append
   assert.deepEqual([follower(solo, 3).state, follower(solo, 3).match], ['replicate', 3])
 })
 
-test('a finished or failed snapshot is followed up after the next response', () => {
+void test('a finished or failed snapshot is followed up after the next response', () => {
   for (const outcome of ['finished', 'failed'] as const) {
     const solo = leaderWithCutLog()
     const hint = { hintIndex: logIndex(0), hintTerm: term(0) }
@@ -140,7 +140,7 @@ test('a finished or failed snapshot is followed up after the next response', () 
   }
 })
 
-test('a lost acknowledgement is detected by the append after a heartbeat', () => {
+void test('a lost acknowledgement is detected by the append after a heartbeat', () => {
   const solo = new Solo({ configuration: cluster([1, 2]) })
   solo.lead([2])
   solo.propose('a')

@@ -12,7 +12,7 @@ import { Solo } from './solo.ts'
 
 const two = { from: nodeId(2), to: nodeId(1) }
 
-test('thesis 3.4: every election timeout is drawn again, so that a split vote is resolved', () => {
+void test('thesis 3.4: every election timeout is drawn again, so that a split vote is resolved', () => {
   const drawn: number[] = []
   const random = {
     below: (bound: number) => (drawn.push(bound), drawn.length % bound),
@@ -23,7 +23,7 @@ test('thesis 3.4: every election timeout is drawn again, so that a split vote is
   assert.ok(drawn.length >= 4 && drawn.every((bound) => bound === 10), `${drawn.length} timeouts were drawn`)
 })
 
-test('thesis 3.5: a lost append is detected and sent again indefinitely', () => {
+void test('thesis 3.5: a lost append is detected and sent again indefinitely', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -35,7 +35,7 @@ test('thesis 3.5: a lost append is detected and sent again indefinitely', () => 
   }
 })
 
-test('thesis 3.6.2: the empty entry of a term commits the earlier entries', () => {
+void test('thesis 3.6.2: the empty entry of a term commits the earlier entries', () => {
   const solo = new Solo({ log: [1, 1], term: 1 })
   solo.lead([2], 'silent')
   assert.deepEqual(solo.terms(), [1, 1, 2])
@@ -43,7 +43,7 @@ test('thesis 3.6.2: the empty entry of a term commits the earlier entries', () =
   assert.equal(solo.raft.commit, 3)
 })
 
-test('thesis 3.7: a member that crashed between write and response responds to the repeated request', () => {
+void test('thesis 3.7: a member that crashed between write and response responds to the repeated request', () => {
   const solo = new Solo()
   solo.manual = true
   solo.receive(solo.append(2, 1, [1], 0, 0))
@@ -53,7 +53,7 @@ test('thesis 3.7: a member that crashed between write and response responds to t
   assert.deepEqual([solo.terms(), solo.takeOnly('append-accepted').index], [[1], 1])
 })
 
-test('thesis 3.8: term and vote survive a restart, role and leader do not', () => {
+void test('thesis 3.8: term and vote survive a restart, role and leader do not', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.lead()
   solo.member.crash(0)
@@ -62,7 +62,7 @@ test('thesis 3.8: term and vote survive a restart, role and leader do not', () =
   assert.deepEqual([role, at, vote, leader], ['follower', 2, 1, null])
 })
 
-test('thesis 3.8: the commit index may be lost, but durably applied entries are not applied again', () => {
+void test('thesis 3.8: the commit index may be lost, but durably applied entries are not applied again', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.receive(solo.append(2, 1, [1, 1, 1], 3, 3))
   solo.member.flush()
@@ -72,7 +72,7 @@ test('thesis 3.8: the commit index may be lost, but durably applied entries are 
   assert.equal(solo.raft.ready().commit, null)
 })
 
-test('thesis 3.10: a leader during a transfer accepts no proposals and no changes, and continues to replicate', () => {
+void test('thesis 3.10: a leader during a transfer accepts no proposals and no changes, and continues to replicate', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -86,7 +86,7 @@ test('thesis 3.10: a leader during a transfer accepts no proposals and no change
   assert.ok(solo.takeAll('append-request').some(({ to }) => to === 2))
 })
 
-test('thesis 3.10: a transfer that does not end within an election timeout is abandoned', () => {
+void test('thesis 3.10: a transfer that does not end within an election timeout is abandoned', () => {
   const solo = new Solo({ configuration: cluster([1, 2]) })
   solo.lead([2])
   solo.raft.transferLeadership(nodeId(2))
@@ -98,7 +98,7 @@ test('thesis 3.10: a transfer that does not end within an election timeout is ab
   assert.equal(solo.propose('a').kind, 'accepted')
 })
 
-test('thesis 3.10: a repeated request for the same target does not extend its time, another target gets its own', () => {
+void test('thesis 3.10: a repeated request for the same target does not extend its time, another target gets its own', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.transferLeadership(nodeId(2))
@@ -110,13 +110,13 @@ test('thesis 3.10: a repeated request for the same target does not extend its ti
   assert.equal(solo.raft.status().transferTarget, 3)
 })
 
-test('thesis 3.10: a timeout-now message of a deposed leader is ignored', () => {
+void test('thesis 3.10: a timeout-now message of a deposed leader is ignored', () => {
   const solo = new Solo({ term: 5 })
   solo.receive({ kind: 'timeout-now', ...two, term: term(4) })
   assert.deepEqual([solo.raft.status().role, solo.raft.term], ['follower', 5])
 })
 
-test('thesis 3.10: a learner ignores timeout-now', () => {
+void test('thesis 3.10: a learner ignores timeout-now', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
   assert.equal(solo.raft.status().role, 'follower')

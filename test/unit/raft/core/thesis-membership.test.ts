@@ -36,7 +36,7 @@ function grant(solo: Solo, kind: 'pre-vote-response' | 'vote-response', from: nu
   solo.receive({ kind, from: nodeId(from), to: nodeId(1), term: term(2), granted: true })
 }
 
-test('thesis 4.1: a change of one voter is made directly, and the new majority counts at once', () => {
+void test('thesis 4.1: a change of one voter is made directly, and the new majority counts at once', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([1, 2, 3]) })
@@ -46,7 +46,7 @@ test('thesis 4.1: a change of one voter is made directly, and the new majority c
   assert.equal(solo.raft.commit, 2, 'two of three, where before three of four were needed')
 })
 
-test('thesis 4.1: overwritten configurations are reverted one by one, down to that of the base', () => {
+void test('thesis 4.1: overwritten configurations are reverted one by one, down to that of the base', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
@@ -62,7 +62,7 @@ test('thesis 4.1: overwritten configurations are reverted one by one, down to th
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
 })
 
-test('thesis 4.2.1: a new learner is sent the log from its beginning, and its promotion counts when appended', () => {
+void test('thesis 4.2.1: a new learner is sent the log from its beginning, and its promotion counts when appended', () => {
   const solo = new Solo()
   solo.lead([2])
   solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) })
@@ -82,14 +82,14 @@ test('thesis 4.2.1: a new learner is sent the log from its beginning, and its pr
   assert.equal(solo.raft.commit, 3)
 })
 
-test('thesis 4.2.1: a learner grants votes, because the candidate decides whose votes count', () => {
+void test('thesis 4.2.1: a learner grants votes, because the candidate decides whose votes count', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
   solo.receive({ kind: 'vote-request', ...two, term: term(1), ...last, transfer: false })
   assert.equal(solo.takeOnly('vote-response').granted, true)
 })
 
-test('thesis 4.2.2: a leader that is being removed does not count itself', () => {
+void test('thesis 4.2.2: a leader that is being removed does not count itself', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3, 4]) })
@@ -100,7 +100,7 @@ test('thesis 4.2.2: a leader that is being removed does not count itself', () =>
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'follower'])
 })
 
-test('thesis 4.2.2: a leader that is being removed keeps its leadership by a majority of the others', () => {
+void test('thesis 4.2.2: a leader that is being removed keeps its leadership by a majority of the others', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3]) })
@@ -111,7 +111,7 @@ test('thesis 4.2.2: a leader that is being removed keeps its leadership by a maj
   assert.equal(solo.raft.status().role, 'follower', 'one of two others is no majority of them')
 })
 
-test('thesis 4.2.3: the lease ends after an election timeout of silence, not before', () => {
+void test('thesis 4.2.3: the lease ends after an election timeout of silence, not before', () => {
   const last = { lastIndex: logIndex(9), lastTerm: term(4) }
   for (const { ticks, answers } of [
     { ticks: 9, answers: 0 },
@@ -126,7 +126,7 @@ test('thesis 4.2.3: the lease ends after an election timeout of silence, not bef
   }
 })
 
-test('thesis 4.3: in a joint configuration a candidate needs both majorities', () => {
+void test('thesis 4.3: in a joint configuration a candidate needs both majorities', () => {
   const solo = followerInJoint()
   solo.raft.campaign()
   solo.work()
@@ -146,7 +146,7 @@ test('thesis 4.3: in a joint configuration a candidate needs both majorities', (
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('thesis 4.3: a refusal by either majority ends the candidacy', () => {
+void test('thesis 4.3: a refusal by either majority ends the candidacy', () => {
   const solo = followerInJoint()
   solo.raft.campaign()
   solo.work()
@@ -157,7 +157,7 @@ test('thesis 4.3: a refusal by either majority ends the candidacy', () => {
   assert.equal(solo.raft.status().role, 'follower')
 })
 
-test('thesis 4.3: a new leader leaves a joint configuration in its log after its first commit', () => {
+void test('thesis 4.3: a new leader leaves a joint configuration in its log after its first commit', () => {
   const solo = followerInJoint()
   solo.lead([2, 4], 'silent')
   assert.equal(solo.raft.status().role, 'leader')
@@ -168,7 +168,7 @@ test('thesis 4.3: a new leader leaves a joint configuration in its log after its
   assert.deepEqual([commit, lastIndex, configuration.votersOutgoing], [3, 4, null])
 })
 
-test('thesis 4.3: a change begins only after the previous one is left and committed', () => {
+void test('thesis 4.3: a change begins only after the previous one is left and committed', () => {
   const solo = new Solo()
   solo.lead([2])
   const other = { members: people([1, 2, 3, 6]) }
@@ -184,7 +184,7 @@ test('thesis 4.3: a change begins only after the previous one is left and commit
   assert.equal(solo.raft.changeConfiguration(other).kind, 'accepted')
 })
 
-test('thesis 4.3: an outgoing member is replicated to until the joint configuration is left', () => {
+void test('thesis 4.3: an outgoing member is replicated to until the joint configuration is left', () => {
   const solo = new Solo()
   solo.lead([2])
   solo.raft.changeConfiguration({ members: people([1, 4, 5], [3]) })

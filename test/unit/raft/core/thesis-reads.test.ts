@@ -21,7 +21,7 @@ function confirm(solo: Solo, from: number, context: ReadContext): void {
   solo.receive({ ...solo.from(from), kind: 'heartbeat-response', context })
 }
 
-test('thesis 6.4: step 1, no round is sent or confirmed before an entry of the term is committed', () => {
+void test('thesis 6.4: step 1, no round is sent or confirmed before an entry of the term is committed', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const context = open(solo)
@@ -35,7 +35,7 @@ test('thesis 6.4: step 1, no round is sent or confirmed before an entry of the t
   assert.deepEqual(solo.confirmed, [])
 })
 
-test('thesis 6.4: step 2, the read index is the commit index at the time when the round is sent', () => {
+void test('thesis 6.4: step 2, the read index is the commit index at the time when the round is sent', () => {
   const solo = new Solo()
   solo.lead([2])
   const context = open(solo)
@@ -46,7 +46,7 @@ test('thesis 6.4: step 2, the read index is the commit index at the time when th
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: step 3, a response to another round is no proof', () => {
+void test('thesis 6.4: step 3, a response to another round is no proof', () => {
   const solo = new Solo()
   solo.lead([2])
   const first = open(solo)
@@ -60,7 +60,7 @@ test('thesis 6.4: step 3, a response to another round is no proof', () => {
   assert.equal(solo.confirmed.length, 2)
 })
 
-test('thesis 6.4: step 3, of five voters two others must respond, and learners do not count', () => {
+void test('thesis 6.4: step 3, of five voters two others must respond, and learners do not count', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5], [6, 7]) })
   solo.lead([2, 3])
   const context = open(solo)
@@ -70,7 +70,7 @@ test('thesis 6.4: step 3, of five voters two others must respond, and learners d
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: every heartbeat repeats the read round while a read waits, and no longer', () => {
+void test('thesis 6.4: every heartbeat repeats the read round while a read waits, and no longer', () => {
   const solo = new Solo()
   solo.lead([2])
   const context = open(solo)
@@ -89,7 +89,7 @@ test('thesis 6.4: every heartbeat repeats the read round while a read waits, and
   )
 })
 
-test('thesis 6.4: both majorities of a joint configuration confirm a read', () => {
+void test('thesis 6.4: both majorities of a joint configuration confirm a read', () => {
   const solo = new Solo()
   solo.lead([2])
   solo.raft.changeConfiguration({ members: people([1, 4, 5]) })
@@ -102,7 +102,7 @@ test('thesis 6.4: both majorities of a joint configuration confirm a read', () =
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: a waiting round needs fewer responses after a voter was removed', () => {
+void test('thesis 6.4: a waiting round needs fewer responses after a voter was removed', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4]) })
   solo.lead([2, 3])
   const context = open(solo)
@@ -114,7 +114,7 @@ test('thesis 6.4: a waiting round needs fewer responses after a voter was remove
   assert.deepEqual(solo.confirmed, [{ context, index: 1 }])
 })
 
-test('thesis 6.4: a response of an earlier term confirms nothing in a later one', () => {
+void test('thesis 6.4: a response of an earlier term confirms nothing in a later one', () => {
   const solo = new Solo()
   solo.lead([2])
   const first = open(solo)

@@ -25,7 +25,7 @@ function follower(solo: Solo, id: number): FollowerStatus | undefined {
   return solo.raft.status().followers.find((status) => status.id === id)
 }
 
-test('thesis 5.1: index, term and configuration of the last compacted entry are kept, so the next append matches', () => {
+void test('thesis 5.1: index, term and configuration of the last compacted entry are kept, so the next append matches', () => {
   const solo = cutAtThree()
   const { firstIndex, lastIndex, configuration } = solo.raft.status()
   assert.deepEqual([firstIndex, lastIndex, configuration.voters], [4, 3, [1, 2, 3]])
@@ -33,7 +33,7 @@ test('thesis 5.1: index, term and configuration of the last compacted entry are 
   assert.equal(solo.takeOnly('append-accepted').index, 4)
 })
 
-test('thesis 5.1: an empty compacted log still votes by its last term and index', () => {
+void test('thesis 5.1: an empty compacted log still votes by its last term and index', () => {
   for (const { last, granted } of [
     { last: [2, 2], granted: false },
     { last: [3, 2], granted: true },
@@ -46,19 +46,19 @@ test('thesis 5.1: an empty compacted log still votes by its last term and index'
   }
 })
 
-test('thesis 5.1: an append before the base is answered with the commit index', () => {
+void test('thesis 5.1: an append before the base is answered with the commit index', () => {
   const solo = cutAtThree()
   solo.receive(solo.append(2, 2, [1, 2, 2], 1, 3))
   assert.equal(solo.takeOnly('append-accepted').index, 3)
 })
 
-test('thesis 5.1: only applied entries are compacted', () => {
+void test('thesis 5.1: only applied entries are compacted', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 1 })
   const base = { index: logIndex(2), term: term(1), configuration: cluster([1, 2, 3]) }
   assert.throws(() => solo.raft.compact(base), { name: 'BrokenInvariant' })
 })
 
-test('thesis 5.1: a follower that needs compacted entries is sent one snapshot, and nothing else', () => {
+void test('thesis 5.1: a follower that needs compacted entries is sent one snapshot, and nothing else', () => {
   const solo = cutAtThree()
   solo.lead([2])
   const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
@@ -76,7 +76,7 @@ test('thesis 5.1: a follower that needs compacted entries is sent one snapshot, 
   assert.equal(follower(solo, 3)?.state, 'snapshot')
 })
 
-test('thesis 5.1: a snapshot counts for a commit only once the follower acknowledges it', () => {
+void test('thesis 5.1: a snapshot counts for a commit only once the follower acknowledges it', () => {
   const solo = cutAtThree()
   solo.lead([2], 'silent')
   const hint = { hintIndex: logIndex(1), hintTerm: term(1) }
@@ -90,7 +90,7 @@ test('thesis 5.1: a snapshot counts for a commit only once the follower acknowle
   assert.equal(solo.raft.commit, 4)
 })
 
-test('thesis 5.1.2: a compaction does not disturb followers that keep up', () => {
+void test('thesis 5.1.2: a compaction does not disturb followers that keep up', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1, commit: 3 })
   solo.lead([2, 3])
   solo.member.flush()
@@ -101,7 +101,7 @@ test('thesis 5.1.2: a compaction does not disturb followers that keep up', () =>
   assert.deepEqual([follower(solo, 2)?.state, follower(solo, 3)?.state], ['replicate', 'replicate'])
 })
 
-test('thesis 5.2: a restart from a snapshot continues where the snapshot ends', () => {
+void test('thesis 5.2: a restart from a snapshot continues where the snapshot ends', () => {
   const solo = cutAtThree()
   solo.member.crash(0)
   const { firstIndex, lastIndex, commit } = solo.raft.status()

@@ -11,7 +11,7 @@ import { Solo } from './solo.ts'
 
 const two = { from: nodeId(2), to: nodeId(1) }
 
-test('thesis 3.10: a transfer waits until the target has the whole log, then sends timeout-now', () => {
+void test('thesis 3.10: a transfer waits until the target has the whole log, then sends timeout-now', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -24,7 +24,7 @@ test('thesis 3.10: a transfer waits until the target has the whole log, then sen
   assert.equal(solo.takeOnly('timeout-now').to, 2)
 })
 
-test('thesis 3.10: a member campaigns at once on timeout-now, and voters do not wait out the lease', () => {
+void test('thesis 3.10: a member campaigns at once on timeout-now, and voters do not wait out the lease', () => {
   const solo = new Solo()
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.receive({ kind: 'timeout-now', ...two, term: term(1) })
@@ -52,7 +52,7 @@ test('thesis 3.10: a member campaigns at once on timeout-now, and voters do not 
   assert.equal(voter.takeOnly('vote-response').granted, true)
 })
 
-test('thesis 4.1: a configuration is in force on append and reverted with its entry', () => {
+void test('thesis 4.1: a configuration is in force on append and reverted with its entry', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const entry = {
     kind: 'configuration',
@@ -68,7 +68,7 @@ test('thesis 4.1: a configuration is in force on append and reverted with its en
   assert.deepEqual(solo.raft.status().configuration.voters, [1, 2, 3])
 })
 
-test('thesis 4.1: only one change at a time is accepted', () => {
+void test('thesis 4.1: only one change at a time is accepted', () => {
   const solo = new Solo()
   solo.lead()
   assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2, 3], [4]) }), {
@@ -83,7 +83,7 @@ test('thesis 4.1: only one change at a time is accepted', () => {
   assert.equal(solo.raft.changeConfiguration({ members: people([1, 2, 3], [5]) }).kind, 'accepted')
 })
 
-test('thesis 4.1: the bug of 2015: no change before the leader has committed an entry of its term', () => {
+void test('thesis 4.1: the bug of 2015: no change before the leader has committed an entry of its term', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const members = people([1, 2, 3, 4])
@@ -92,7 +92,7 @@ test('thesis 4.1: the bug of 2015: no change before the leader has committed an 
   assert.equal(solo.raft.changeConfiguration({ members }).kind, 'accepted')
 })
 
-test('a change to the same configuration, or to one without voters, is refused', () => {
+void test('a change to the same configuration, or to one without voters, is refused', () => {
   const solo = new Solo()
   assert.deepEqual(solo.raft.changeConfiguration({ members: people([1, 2]) }), {
     kind: 'dropped',
@@ -109,7 +109,7 @@ test('a change to the same configuration, or to one without voters, is refused',
   })
 })
 
-test('thesis 4.2.1: a learner receives the log, does not count and is not asked for a vote', () => {
+void test('thesis 4.2.1: a learner receives the log, does not count and is not asked for a vote', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3], [4, 5]) })
   solo.raft.campaign()
   solo.work()
@@ -126,7 +126,7 @@ test('thesis 4.2.1: a learner receives the log, does not count and is not asked 
   assert.equal(solo.raft.commit, 2)
 })
 
-test('thesis 4.2.1: a learner does not campaign, and forgets its leader after an election timeout', () => {
+void test('thesis 4.2.1: a learner does not campaign, and forgets its leader after an election timeout', () => {
   const solo = new Solo({ configuration: cluster([2, 3], [1]) })
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.raft.campaign()
@@ -134,7 +134,7 @@ test('thesis 4.2.1: a learner does not campaign, and forgets its leader after an
   assert.deepEqual([solo.raft.status().role, solo.raft.leader], ['follower', null])
 })
 
-test('thesis 4.2.2: a removed leader leads until its removal is committed, then sends timeout-now to a successor', () => {
+void test('thesis 4.2.2: a removed leader leads until its removal is committed, then sends timeout-now to a successor', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.changeConfiguration({ members: people([2, 3]) })
@@ -149,7 +149,7 @@ test('thesis 4.2.2: a removed leader leads until its removal is committed, then 
   assert.ok(sent.some((message) => message.kind === 'append-request' && message.commit === 2))
 })
 
-test('thesis 4.2.2: commits before that of its removal do not end the leadership', () => {
+void test('thesis 4.2.2: commits before that of its removal do not end the leadership', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.propose('a')
@@ -159,7 +159,7 @@ test('thesis 4.2.2: commits before that of its removal do not end the leadership
   assert.deepEqual([solo.raft.commit, solo.raft.status().role], [2, 'leader'])
 })
 
-test('thesis 4.2.2: an outgoing voter campaigns while its removal is not known to be committed', () => {
+void test('thesis 4.2.2: an outgoing voter campaigns while its removal is not known to be committed', () => {
   const solo = new Solo({ log: [1], term: 1, commit: 1 })
   const append = solo.append(2, 1, [1], 1, 1)
   assert.ok(append.kind === 'append-request')
@@ -174,7 +174,7 @@ test('thesis 4.2.2: an outgoing voter campaigns while its removal is not known t
   assert.equal(decided.raft.status().role, 'follower')
 })
 
-test('thesis 4.2.3: while the leader is in contact, vote requests are ignored and change no term', () => {
+void test('thesis 4.2.3: while the leader is in contact, vote requests are ignored and change no term', () => {
   const solo = new Solo()
   solo.receive({ kind: 'heartbeat', ...two, term: term(1), commit: logIndex(0), context: null })
   solo.take()
@@ -190,7 +190,7 @@ test('thesis 4.2.3: while the leader is in contact, vote requests are ignored an
   assert.deepEqual([solo.take(), solo.raft.term], [[], 1])
 })
 
-test('thesis 4.2.3: a leader whose quorum responds ignores vote requests', () => {
+void test('thesis 4.2.3: a leader whose quorum responds ignores vote requests', () => {
   const solo = new Solo()
   solo.lead()
   solo.receive({
@@ -205,7 +205,7 @@ test('thesis 4.2.3: a leader whose quorum responds ignores vote requests', () =>
   assert.deepEqual([solo.take(), solo.raft.status().role], [[], 'leader'])
 })
 
-test('thesis 4.3: in a joint configuration both majorities elect and commit', () => {
+void test('thesis 4.3: in a joint configuration both majorities elect and commit', () => {
   const solo = new Solo()
   solo.lead()
   assert.equal(solo.raft.changeConfiguration({ members: people([1, 4, 5]) }).kind, 'accepted')
@@ -224,7 +224,7 @@ test('thesis 4.3: in a joint configuration both majorities elect and commit', ()
   )
 })
 
-test('thesis 6.2: a leader without responses of a quorum for an election timeout steps down', () => {
+void test('thesis 6.2: a leader without responses of a quorum for an election timeout steps down', () => {
   const solo = new Solo()
   solo.lead()
   solo.tick(10)
@@ -239,7 +239,7 @@ test('thesis 6.2: a leader without responses of a quorum for an election timeout
   assert.deepEqual([role, now], ['follower', 1])
 })
 
-test('thesis 6.4: a read waits for the first commit of the term and for a quorum after that', () => {
+void test('thesis 6.4: a read waits for the first commit of the term and for a quorum after that', () => {
   const solo = new Solo({ log: [1, 1], term: 1, commit: 1 })
   solo.lead([2], 'silent')
   const answer = solo.raft.readIndex()
@@ -257,7 +257,7 @@ test('thesis 6.4: a read waits for the first commit of the term and for a quorum
   assert.deepEqual(solo.confirmed, [{ context: answer.context, index: 3 }])
 })
 
-test('thesis 6.4: reads of one turn share a round, and a later round confirms the earlier', () => {
+void test('thesis 6.4: reads of one turn share a round, and a later round confirms the earlier', () => {
   const solo = new Solo()
   solo.lead()
   const contexts = [solo.raft.readIndex(), solo.raft.readIndex()].flatMap((answer) =>
@@ -278,7 +278,7 @@ test('thesis 6.4: reads of one turn share a round, and a later round confirms th
   ])
 })
 
-test('thesis 6.4: reads on other members and above the limit are dropped, and a loss of leadership fails the rest', () => {
+void test('thesis 6.4: reads on other members and above the limit are dropped, and a loss of leadership fails the rest', () => {
   const solo = new Solo({ options: { readRoundsMax: 2 } })
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'no-leader' })
   solo.lead()
@@ -290,7 +290,7 @@ test('thesis 6.4: reads on other members and above the limit are dropped, and a 
   assert.deepEqual(solo.raft.readIndex(), { kind: 'dropped', reason: 'not-leader' })
 })
 
-test('thesis 6.4: contexts are not reused in a later term, so a late response confirms nothing', () => {
+void test('thesis 6.4: contexts are not reused in a later term, so a late response confirms nothing', () => {
   const solo = new Solo()
   solo.lead()
   const first = solo.raft.readIndex()
@@ -307,7 +307,7 @@ test('thesis 6.4: contexts are not reused in a later term, so a late response co
   assert.deepEqual(solo.confirmed, [])
 })
 
-test('thesis 9.6: a pre-vote raises no term, not even its own', () => {
+void test('thesis 9.6: a pre-vote raises no term, not even its own', () => {
   const solo = new Solo({ log: [1], term: 4 })
   solo.tick(20)
   const asked = solo.takeAll('pre-vote-request')
@@ -332,7 +332,7 @@ test('thesis 9.6: a pre-vote raises no term, not even its own', () => {
   assert.deepEqual([granted, of, other.raft.term, other.raft.status().vote], [true, 9, 4, null])
 })
 
-test("thesis 10.2.1: appends do not wait for the leader's disk, and its own entries count once durable", () => {
+void test("thesis 10.2.1: appends do not wait for the leader's disk, and its own entries count once durable", () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.manual = true
@@ -345,7 +345,7 @@ test("thesis 10.2.1: appends do not wait for the leader's disk, and its own entr
   assert.equal(solo.raft.commit, 2)
 })
 
-test('thesis 10.2.1: a follower acknowledges entries only once they are durable', () => {
+void test('thesis 10.2.1: a follower acknowledges entries only once they are durable', () => {
   const solo = new Solo()
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 0, 0))
@@ -360,7 +360,7 @@ test('thesis 10.2.1: a follower acknowledges entries only once they are durable'
   )
 })
 
-test('a vote is sent only once it is durable', () => {
+void test('a vote is sent only once it is durable', () => {
   const solo = new Solo()
   solo.manual = true
   const last = { lastIndex: logIndex(0), lastTerm: term(0) }
@@ -370,14 +370,14 @@ test('a vote is sent only once it is durable', () => {
   assert.equal(solo.takeOnly('vote-response').granted, true)
 })
 
-test('a leader that steps down keeps its vote, so its term has no other leader', () => {
+void test('a leader that steps down keeps its vote, so its term has no other leader', () => {
   const solo = new Solo()
   solo.lead()
   solo.tick(20)
   assert.deepEqual([solo.raft.status().role, solo.raft.status().vote], ['follower', 1])
 })
 
-test('a candidate becomes leader only once its own vote is durable, whatever the others vote', () => {
+void test('a candidate becomes leader only once its own vote is durable, whatever the others vote', () => {
   const solo = new Solo()
   solo.manual = true
   solo.raft.campaign()
@@ -392,7 +392,7 @@ test('a candidate becomes leader only once its own vote is durable, whatever the
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('a write from before the candidacy does not make its vote durable', () => {
+void test('a write from before the candidacy does not make its vote durable', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   solo.receive(solo.append(2, 1, [1, 1], 1, 0))
@@ -409,7 +409,7 @@ test('a write from before the candidacy does not make its vote durable', () => {
   assert.equal(solo.raft.status().role, 'leader')
 })
 
-test('thesis 9.6: a grant for another term belongs to an older pre-vote', () => {
+void test('thesis 9.6: a grant for another term belongs to an older pre-vote', () => {
   const solo = new Solo({ term: 3 })
   solo.raft.campaign()
   solo.work()

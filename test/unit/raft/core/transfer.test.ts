@@ -36,7 +36,7 @@ function refusedShare(solo: Solo, answering: readonly number[], askEveryTicks: n
   return refused / ticks
 }
 
-test('repeated transfer requests to a dead voter block no proposal', () => {
+void test('repeated transfer requests to a dead voter block no proposal', () => {
   for (const askEveryTicks of [1, 5, 17]) {
     const solo = new Solo()
     solo.lead([2, 3])
@@ -45,7 +45,7 @@ test('repeated transfer requests to a dead voter block no proposal', () => {
   }
 })
 
-test('a transfer that its target never takes blocks proposals for at most one election timeout in five', () => {
+void test('a transfer that its target never takes blocks proposals for at most one election timeout in five', () => {
   for (const askEveryTicks of [1, 5, 17]) {
     const solo = new Solo()
     solo.lead([2, 3])
@@ -54,7 +54,7 @@ test('a transfer that its target never takes blocks proposals for at most one el
   }
 })
 
-test('a voter without contact for an election timeout gets no transfer, and the lease stays possible', () => {
+void test('a voter without contact for an election timeout gets no transfer, and the lease stays possible', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   for (let at = 0; at <= electionTicks; at++) beat(solo, [2])
@@ -63,7 +63,7 @@ test('a voter without contact for an election timeout gets no transfer, and the 
   assert.equal(solo.takeAll('timeout-now').length, 0)
 })
 
-test('a voter that needs a snapshot, or whose progress is unknown, gets no transfer', () => {
+void test('a voter that needs a snapshot, or whose progress is unknown, gets no transfer', () => {
   const solo = new Solo()
   solo.lead([2])
   assert.equal(solo.raft.status().followers.find(({ id }) => id === 3)?.state, 'probe')
@@ -72,7 +72,7 @@ test('a voter that needs a snapshot, or whose progress is unknown, gets no trans
   assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), { kind: 'accepted' })
 })
 
-test('a replicating voter gets a transfer if it lags within the limit', () => {
+void test('a replicating voter gets a transfer if it lags within the limit', () => {
   const solo = new Solo({ options: { uncommittedBytesMax: 2 ** 30 } })
   solo.lead([2, 3])
   for (let at = 0; at < transferLagMax; at++) solo.propose('a')
@@ -82,7 +82,7 @@ test('a replicating voter gets a transfer if it lags within the limit', () => {
   assert.deepEqual(solo.raft.transferLeadership(nodeId(3)), behind)
 })
 
-test('a voter that did not take over is tried again only after a pause, and another voter at once', () => {
+void test('a voter that did not take over is tried again only after a pause, and another voter at once', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   assert.equal(solo.raft.transferLeadership(nodeId(3)).kind, 'accepted')
@@ -95,7 +95,7 @@ test('a voter that did not take over is tried again only after a pause, and anot
   assert.equal(solo.raft.transferLeadership(nodeId(2)).kind, 'accepted')
 })
 
-test('alternating requests for two targets block proposals for two election timeouts at most', () => {
+void test('alternating requests for two targets block proposals for two election timeouts at most', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   let longest = 0
@@ -108,7 +108,7 @@ test('alternating requests for two targets block proposals for two election time
   assert.ok(longest > 0 && longest <= 2 * electionTicks, `${longest} ticks`)
 })
 
-test('a transfer that is cancelled costs its target no pause', () => {
+void test('a transfer that is cancelled costs its target no pause', () => {
   const solo = new Solo()
   solo.lead([2, 3])
   solo.raft.transferLeadership(nodeId(3))

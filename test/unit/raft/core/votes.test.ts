@@ -20,7 +20,7 @@ function answersOf(solo: Solo): readonly (readonly [to: number, granted: boolean
   return solo.takeAll('vote-response').map(({ to, granted }) => [to, granted])
 }
 
-test('Raft paper §5.2: a vote is written with its term, and survives a crash', () => {
+void test('Raft paper §5.2: a vote is written with its term, and survives a crash', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.receive(asksForVote(2, 2))
   assert.deepEqual(answersOf(solo), [[2, true]])
@@ -35,7 +35,7 @@ test('Raft paper §5.2: a vote is written with its term, and survives a crash', 
   ])
 })
 
-test('Raft paper §5.2: a member that campaigned in a later term and gave up has still voted in that term', () => {
+void test('Raft paper §5.2: a member that campaigned in a later term and gave up has still voted in that term', () => {
   const solo = new Solo({ configuration: cluster([1, 2, 3, 4, 5]), log: [1], term: 1 })
   solo.receive(asksForVote(2, 2))
   solo.raft.campaign()
@@ -48,7 +48,7 @@ test('Raft paper §5.2: a member that campaigned in a later term and gave up has
   assert.deepEqual(answersOf(solo), [[3, false]])
 })
 
-test('Raft paper figure 2: a heartbeat carries no commit index beyond what is known to match', () => {
+void test('Raft paper figure 2: a heartbeat carries no commit index beyond what is known to match', () => {
   const solo = new Solo({ log: [1, 1, 1], term: 1 })
   solo.lead([2])
   assert.equal(solo.raft.commit, 4)
@@ -66,7 +66,7 @@ test('Raft paper figure 2: a heartbeat carries no commit index beyond what is kn
   )
 })
 
-test('a member whose log is about to be replaced does not campaign until the replacement is durable', () => {
+void test('a member whose log is about to be replaced does not campaign until the replacement is durable', () => {
   const solo = new Solo({ log: [1], term: 1 })
   solo.manual = true
   const snapshot = { index: logIndex(50), term: term(1), configuration: cluster([1, 2, 3]) }

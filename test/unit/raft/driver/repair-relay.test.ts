@@ -27,7 +27,7 @@ function bench(leader: NodeId | null) {
   return { clock, sent, states, needs, relay: new RepairRelay(needs, clock) }
 }
 
-test('a snapshot is requested from the leader, and accepted until the request expires', async () => {
+void test('a snapshot is requested from the leader, and accepted until the request expires', async () => {
   const { clock, sent, relay } = bench(nodeId(3))
   assert.equal(relay.wanted, null)
   relay.local(logIndex(40))
@@ -37,7 +37,7 @@ test('a snapshot is requested from the leader, and accepted until the request ex
   assert.equal(relay.wanted, null)
 })
 
-test('a snapshot below the base of the log is neither requested nor accepted', () => {
+void test('a snapshot below the base of the log is neither requested nor accepted', () => {
   const { sent, needs, relay } = bench(nodeId(3))
   needs.logBase = logIndex(70)
   relay.local(logIndex(40))
@@ -47,7 +47,7 @@ test('a snapshot below the base of the log is neither requested nor accepted', (
   assert.equal(relay.wanted, 90, 'the request is fulfilled')
 })
 
-test('without a leader, or as the leader, a member sends no request', () => {
+void test('without a leader, or as the leader, a member sends no request', () => {
   for (const leader of [null, nodeId(1)]) {
     const { sent, relay } = bench(leader)
     relay.local(logIndex(40))
@@ -56,7 +56,7 @@ test('without a leader, or as the leader, a member sends no request', () => {
   }
 })
 
-test('a leader serves requests of members only, and followers serve none', () => {
+void test('a leader serves requests of members only, and followers serve none', () => {
   const { states, needs, relay } = bench(nodeId(1))
   relay.requested(nodeId(2), logIndex(5))
   relay.requested(nodeId(9), logIndex(5))

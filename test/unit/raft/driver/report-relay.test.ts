@@ -26,7 +26,7 @@ class Bench {
   }
 }
 
-test('a report goes to all other members, to one member, or to none if its target is not a member', () => {
+void test('a report goes to all other members, to one member, or to none if its target is not a member', () => {
   const bench = new Bench()
   bench.relay.local(null, Uint8Array.of(1))
   assert.deepEqual(bench.receivers, [2, 3])
@@ -36,7 +36,7 @@ test('a report goes to all other members, to one member, or to none if its targe
   assert.deepEqual(bench.receivers, [2, 3, 3])
 })
 
-test('only the latest report of each member in a turn is passed on', () => {
+void test('only the latest report of each member in a turn is passed on', () => {
   const bench = new Bench()
   for (let round = 0; round < 100; round++) {
     for (const from of [2, 3, 9]) bench.relay.received(nodeId(from), Uint8Array.of(round))

@@ -27,7 +27,7 @@ function core() {
   }
 }
 
-test('the end of the lease is converted to the clock of the reader, by the fastest of its messages', () => {
+void test('the end of the lease is converted to the clock of the reader, by the fastest of its messages', () => {
   const board = new SharedLease()
   const raft = core()
   const keeper = new LeaseKeeper(raft, board)
@@ -46,7 +46,7 @@ test('the end of the lease is converted to the clock of the reader, by the faste
   assert.equal(board.untilMs, 1098)
 })
 
-test('a lease is revoked at once when it is lost, not wanted, or this member stops', () => {
+void test('a lease is revoked at once when it is lost, not wanted, or this member stops', () => {
   const board = new SharedLease()
   const raft = core()
   const keeper = new LeaseKeeper(raft, board)
@@ -68,7 +68,7 @@ test('a lease is revoked at once when it is lost, not wanted, or this member sto
   assert.equal(board.untilMs, 0)
 })
 
-test('both threads share one lease', () => {
+void test('both threads share one lease', () => {
   const mine = new SharedLease()
   const theirs = new SharedLease(mine.buffer)
   mine.publish(term(4), logIndex(9), 12.3456)
@@ -92,7 +92,7 @@ void test('a lease read is valid if the lease holds in the same term after its v
 })
 
 /** The values that a reader can see that is interrupted between any two loads. */
-test('a reader that sees a term sees no commit index from before it', () => {
+void test('a reader that sees a term sees no commit index from before it', () => {
   const board = new SharedLease()
   board.publish(term(4), logIndex(9), 100)
   const seen: { readonly term: number; readonly commit: LogIndex; readonly untilMs: number }[] = []

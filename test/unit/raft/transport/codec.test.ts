@@ -49,7 +49,7 @@ function framesOf(seed: number): readonly (readonly PeerMessage[])[] {
   return sampleKinds.map((kind) => [sampleMessage(kind, random), sampleMessage(kind, random)])
 }
 
-test('the message of a long refusal is truncated', () => {
+void test('the message of a long refusal is truncated', () => {
   for (const letter of ['a', 'é', '‘', '😀']) {
     const message = letter.repeat(refusalBytesMax)
     const answer = { kind: 'refused', reason: 'below-live-quorum', message } as const
@@ -63,7 +63,7 @@ test('the message of a long refusal is truncated', () => {
   }
 })
 
-test('a follower decodes every text of a member that a leader accepts', () => {
+void test('a follower decodes every text of a member that a leader accepts', () => {
   const three = cluster([1, 2, 3])
   const [first, ...others] = three.members
   assert.ok(first !== undefined)
@@ -85,7 +85,7 @@ test('a follower decodes every text of a member that a leader accepts', () => {
   }
 })
 
-test('every kind of message survives encoding, also through another protobuf library', () => {
+void test('every kind of message survives encoding, also through another protobuf library', () => {
   const writer = new BinaryWriter()
   for (let seed = 1; seed <= 60; seed++) {
     for (const messages of framesOf(seed)) {
@@ -97,7 +97,7 @@ test('every kind of message survives encoding, also through another protobuf lib
   }
 })
 
-test('another protobuf library decodes our bytes to the same content', () => {
+void test('another protobuf library decodes our bytes to the same content', () => {
   const message: PeerMessage = {
     kind: 'core',
     message: {
@@ -123,7 +123,7 @@ test('another protobuf library decodes our bytes to the same content', () => {
   })
 })
 
-test('hello and snapshot frames survive encoding, also through another protobuf library', () => {
+void test('hello and snapshot frames survive encoding, also through another protobuf library', () => {
   const random = new SeededRandom(5)
   const hello = {
     protocol: 1,
@@ -156,7 +156,7 @@ test('hello and snapshot frames survive encoding, also through another protobuf 
   }
 })
 
-test('fields of a later version are skipped', () => {
+void test('fields of a later version are skipped', () => {
   const [message] = framesOf(1)[0] ?? []
   assert.ok(message)
   const writer = new BinaryWriter()
@@ -170,7 +170,7 @@ test('fields of a later version are skipped', () => {
   assert.deepEqual(plain(decodeLinkFrame(bytes)), plain({ kind: 'messages', messages: [message] }))
 })
 
-test('data of entries and proposals are views into the frame, not copies', () => {
+void test('data of entries and proposals are views into the frame, not copies', () => {
   const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
   const proposals = [new Uint8Array(5000).fill(7)]
   const bytes = encodeMessagesFrame(new BinaryWriter(), [{ kind: 'forward', ...address, proposals }])
@@ -179,7 +179,7 @@ test('data of entries and proposals are views into the frame, not copies', () =>
   assert.equal(message?.kind === 'forward' && message.proposals[0]?.buffer === bytes.buffer, true)
 })
 
-test('damaged frames are malformed or another valid frame, and nothing else', () => {
+void test('damaged frames are malformed or another valid frame, and nothing else', () => {
   const writer = new BinaryWriter()
   const counts = { malformed: 0, valid: 0 }
   for (let seed = 1; seed <= 120; seed++) {
@@ -215,7 +215,7 @@ function damaged(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   return Uint8Array.from(list)
 }
 
-test('messages that would violate assertions of the core are malformed', () => {
+void test('messages that would violate assertions of the core are malformed', () => {
   const address = { from: nodeId(1), to: nodeId(2), term: term(5) }
   const append = (entries: readonly [index: number, term: number][]): Uint8Array =>
     encodeMessagesFrame(new BinaryWriter(), [
@@ -254,7 +254,7 @@ test('messages that would violate assertions of the core are malformed', () => {
   }
 })
 
-test('lists of a million tiny items are refused instead of being allocated', () => {
+void test('lists of a million tiny items are refused instead of being allocated', () => {
   const address = { from: nodeId(1), to: nodeId(2), term: term(1) }
   const message = encodeMessagesFrame(new BinaryWriter(), [
     { kind: 'core', message: { kind: 'timeout-now', ...address } },

@@ -60,7 +60,7 @@ async function pair(harness: TransportHarness): Promise<[TestMember, TestMember]
   return [a, b]
 }
 
-test('an invalid address is treated like an unreachable one', async () => {
+void test('an invalid address is treated like an unreachable one', async () => {
   await withHarness(ours, async (harness, events) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const odd = ['', '\n', 'x:65536'].map((address, at) =>

@@ -22,7 +22,7 @@ import { utf8Length } from '../../../../src/api/utf8.ts'
 import { bookmarkEvent, errorEvent } from '../../../../src/api/watch-event.ts'
 import { fc } from '../../../support/generators/fast-check.ts'
 
-test('times agree with Date over the whole range', () => {
+void test('times agree with Date over the whole range', () => {
   const range = { min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59Z') }
   fc.assert(
     fc.property(fc.integer(range), (ms) => {
@@ -38,7 +38,7 @@ test('times agree with Date over the whole range', () => {
   )
 })
 
-test('times are read strictly and keep their digits', () => {
+void test('times are read strictly and keep their digits', () => {
   assert.deepEqual(parseTime('2026-01-01T00:30:00.123456789+01:00'), {
     seconds: 1767223800,
     nanos: 123456789,
@@ -58,7 +58,7 @@ test('times are read strictly and keep their digits', () => {
   }
 })
 
-test('quantities have one way to be written', () => {
+void test('quantities have one way to be written', () => {
   for (const [text, canonical] of [
     ['1000m', '1'],
     ['1500m', '1500m'],
@@ -89,21 +89,21 @@ test('quantities have one way to be written', () => {
   assert.ok(compareQuantities(small, big) < 0)
 })
 
-test('versions are ordered as discovery prefers them', () => {
+void test('versions are ordered as discovery prefers them', () => {
   const sorted = ['foo10', 'v1alpha1', 'v2beta1', 'v1', 'v11alpha2', 'v10', 'v2beta2', 'foo1'].sort(
     compareVersions,
   )
   assert.deepEqual(sorted, ['v10', 'v1', 'v2beta2', 'v2beta1', 'v11alpha2', 'v1alpha1', 'foo1', 'foo10'])
 })
 
-test('spec 9.2: apiVersion is the version, or group and version', () => {
+void test('spec 9.2: apiVersion is the version, or group and version', () => {
   assert.deepEqual(parseGroupVersion('v1'), { group: '', version: 'v1' })
   assert.deepEqual(parseGroupVersion('a.b/v1'), { group: 'a.b', version: 'v1' })
   for (const text of ['', '/v1', 'a/', 'a/b/c']) assert.equal(parseGroupVersion(text), null, text)
   assert.equal(formatGroupVersion({ group: 'a.b', version: 'v1' }), 'a.b/v1')
 })
 
-test('each domain has its own names for the same things', () => {
+void test('each domain has its own names for the same things', () => {
   const orch = namesOf('orch.io')
   const upstream = namesOf('k8s.io')
   assert.equal(orch.group('storage'), 'storage.orch.io')
@@ -118,7 +118,7 @@ test('each domain has its own names for the same things', () => {
   assert.equal(orch.definition('core.v1.ConfigMap'), 'io.orch.api.core.v1.ConfigMap')
 })
 
-test('spec 7: a Status says what happened in the form that clients know', () => {
+void test('spec 7: a Status says what happened in the form that clients know', () => {
   assert.deepEqual(statusOf(notFound({ group: 'apps', resource: 'deployments' }, 'x')), {
     kind: 'Status',
     apiVersion: 'v1',
@@ -138,7 +138,7 @@ test('spec 7: a Status says what happened in the form that clients know', () => 
   })
 })
 
-test('spec 4.8.5: a version of the future is a 504 that says so and when to retry', () => {
+void test('spec 4.8.5: a version of the future is a 504 that says so and when to retry', () => {
   const status = statusOf(tooLargeResourceVersion(9n, 5n))
   assert.equal(status['code'], 504)
   assert.equal(status['message'], 'Timeout: Too large resource version: 9, current: 5')
@@ -148,7 +148,7 @@ test('spec 4.8.5: a version of the future is a 504 that says so and when to retr
   })
 })
 
-test('spec 6.1: bookmarks and errors are events of one line', () => {
+void test('spec 6.1: bookmarks and errors are events of one line', () => {
   const bookmark = bookmarkEvent({ apiVersion: 'v1', kind: 'ConfigMap' }, 12)
   assert.deepEqual(JSON.parse(bookmark), {
     type: 'BOOKMARK',
@@ -164,7 +164,7 @@ test('spec 6.1: bookmarks and errors are events of one line', () => {
   assert.equal(event.object.code, 410)
 })
 
-test('bytes of UTF-8 are counted without encoding', () => {
+void test('bytes of UTF-8 are counted without encoding', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       assert.equal(utf8Length(text), Buffer.byteLength(text))
@@ -172,7 +172,7 @@ test('bytes of UTF-8 are counted without encoding', () => {
   )
 })
 
-test('what was not found is quoted as far as a name can be', () => {
+void test('what was not found is quoted as far as a name can be', () => {
   const of = { group: '', resource: 'configmaps' }
   const { message, details } = notFound(of, '🦄'.repeat(1000))
   assert.equal(message, `configmaps "${'🦄'.repeat(256)}" not found`)

@@ -34,7 +34,7 @@ function credentials(authorization?: string, connection: object | null = null): 
   return { authorization, connection, certificates: () => [] }
 }
 
-test('spec 5: methods are asked in order until one recognizes the caller', async () => {
+void test('spec 5: methods are asked in order until one recognizes the caller', async () => {
   for (const later of [found, Promise.resolve(found)]) {
     for (const earlier of [notRecognized, wrong, Promise.resolve(notRecognized), Promise.resolve(wrong)]) {
       assert.equal(await authenticator([method(earlier), method(later)]).authenticate(credentials()), alice)
@@ -42,7 +42,7 @@ test('spec 5: methods are asked in order until one recognizes the caller', async
   }
 })
 
-test('spec 5: invalid credentials are rejected, although anonymous access is on', async () => {
+void test('spec 5: invalid credentials are rejected, although anonymous access is on', async () => {
   for (const answers of [[wrong], [wrong, notRecognized], [notRecognized, Promise.resolve(wrong)]]) {
     assert.equal(await authenticator(answers.map(method)).authenticate(credentials()), null)
   }
@@ -50,7 +50,7 @@ test('spec 5: invalid credentials are rejected, although anonymous access is on'
   assert.equal(authenticator([method(notRecognized)], false).authenticate(credentials()), null)
 })
 
-test('nothing is cached: every request of a connection is authenticated again', () => {
+void test('nothing is cached: every request of a connection is authenticated again', () => {
   let answer: Recognition = wrong
   const changing: AuthenticationMethod = { name: 'changing', recognize: () => answer }
   const subject = authenticator([changing])
@@ -60,7 +60,7 @@ test('nothing is cached: every request of a connection is authenticated again', 
   assert.equal(subject.authenticate(credentials('x', connection)), alice)
 })
 
-test('spec 5: an unknown bearer token is rejected, even without a token method', () => {
+void test('spec 5: an unknown bearer token is rejected, even without a token method', () => {
   for (const methods of [[], [method(notRecognized)]]) {
     assert.equal(authenticator(methods).authenticate(credentials('Bearer abc')), null)
     assert.equal(authenticator(methods).authenticate(credentials('Basic abc')), anonymous)

@@ -32,7 +32,7 @@ function path(text: string, verb = 'get'): Action {
   return { kind: 'path', verb, path: text }
 }
 
-test('a rule needs verb, group and resource; a star stands for all', () => {
+void test('a rule needs verb, group and resource; a star stands for all', () => {
   const rule: PolicyRule = {
     verbs: ['get', 'list'],
     apiGroups: ['', 'apps'],
@@ -63,7 +63,7 @@ test('a rule needs verb, group and resource; a star stands for all', () => {
   assert.ok(!ruleAllows(all, path('/metrics')))
 })
 
-test('a resource does not cover its subresources, a star before the slash covers that one everywhere', () => {
+void test('a resource does not cover its subresources, a star before the slash covers that one everywhere', () => {
   const plain: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['pods'] }
   assert.ok(!ruleAllows(plain, on('pods/exec')))
   const status: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*/status'] }
@@ -72,7 +72,7 @@ test('a resource does not cover its subresources, a star before the slash covers
   assert.ok(!ruleAllows(status, on('pods/exec')))
 })
 
-test('names narrow a rule, and calls without a name are then not covered', () => {
+void test('names narrow a rule, and calls without a name are then not covered', () => {
   const rule: PolicyRule = { verbs: ['*'], apiGroups: [''], resources: ['secrets'], resourceNames: ['a'] }
   assert.ok(ruleAllows(rule, on('secrets', { name: 'a' })))
   assert.ok(!ruleAllows(rule, on('secrets', { name: 'b' })))
@@ -80,7 +80,7 @@ test('names narrow a rule, and calls without a name are then not covered', () =>
   assert.ok(ruleAllows({ ...rule, resourceNames: [] }, on('secrets', { verb: 'list' })))
 })
 
-test('paths match whole, or up to a final star', () => {
+void test('paths match whole, or up to a final star', () => {
   const rule: PolicyRule = { verbs: ['get'], nonResourceURLs: ['/metrics', '/healthz/*'] }
   assert.ok(ruleAllows(rule, path('/metrics')))
   assert.ok(ruleAllows(rule, path('/healthz/a/b')))
@@ -92,7 +92,7 @@ test('paths match whole, or up to a final star', () => {
   assert.ok(!ruleAllows({ verbs: ['*'], nonResourceURLs: ['*'] }, on('pods')))
 })
 
-test('subjects are users, groups and service accounts', () => {
+void test('subjects are users, groups and service accounts', () => {
   const robot = authenticatedUser({ name: 'system:serviceaccount:ns:robot', groups: ['g'] })
   assert.ok(subjectIs({ kind: 'ServiceAccount', namespace: 'ns', name: 'robot' }, robot))
   assert.ok(subjectIs({ kind: 'User', name: 'system:serviceaccount:ns:robot' }, robot))
@@ -101,7 +101,7 @@ test('subjects are users, groups and service accounts', () => {
   assert.ok(!subjectIs({ kind: 'ServiceAccount', namespace: 'other', name: 'robot' }, robot))
 })
 
-test('rules of a namespace count there only, and changed rules count at once', () => {
+void test('rules of a namespace count there only, and changed rules count at once', () => {
   const user = authenticatedUser({ name: 'u', groups: [] })
   let version = 1
   let asked = 0
@@ -129,7 +129,7 @@ test('rules of a namespace count there only, and changed rules count at once', (
   assert.equal(asked, 2)
 })
 
-test('built-in rules: masters may do everything, other users read discovery, anonymous users health and version', () => {
+void test('built-in rules: masters may do everything, other users read discovery, anonymous users health and version', () => {
   const authorizer = authorizerFor(['RBAC'], staticRules(bootstrapPolicy(namesOf('orch.io'))))
   const may = (user: UserInfo, action: Action): boolean =>
     (authorizer.authorize(user, action) as Decision).kind === 'allow'
@@ -156,7 +156,7 @@ test('built-in rules: masters may do everything, other users read discovery, ano
   assert.ok(!may(anonymous, review))
 })
 
-test('spec 5.7: of several modes the first with an opinion decides, and none means no', async () => {
+void test('spec 5.7: of several modes the first with an opinion decides, and none means no', async () => {
   const user = anonymous
   const rules = staticRules({ roles: [], bindings: [] })
   const kindOf = async (modes: string[]): Promise<string> =>
@@ -176,7 +176,7 @@ test('spec 5.7: of several modes the first with an opinion decides, and none mea
   assert.throws(() => authorizerFor(['Magic'], rules), AuthFailure)
 })
 
-test('a rejection names the user, the action and the resource', () => {
+void test('a rejection names the user, the action and the resource', () => {
   assert.equal(
     refusalText('x', on('secrets', { verb: 'list', namespace: 'y' })),
     'User "x" cannot list resource "secrets" in API group "" in the namespace "y"',

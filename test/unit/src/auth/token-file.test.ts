@@ -25,7 +25,7 @@ t0k3n,alice,u1,"team a,team b"
 other,bob,u2
 "with ""quotes"", and comma",carol,u3,one\r\n`
 
-test('spec 5: a line gives its bearer name, uid and groups', () => {
+void test('spec 5: a line gives its bearer name, uid and groups', () => {
   const alice = ask(FILE, 'Bearer t0k3n')
   assert.deepEqual(alice, {
     kind: 'user',
@@ -37,7 +37,7 @@ test('spec 5: a line gives its bearer name, uid and groups', () => {
   assert.equal(carol.kind, 'rejected')
 })
 
-test('other credentials are ignored, an unknown token is rejected', () => {
+void test('other credentials are ignored, an unknown token is rejected', () => {
   for (const none of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcg==', 't0k3n']) {
     assert.equal(ask(FILE, none).kind, 'none', String(none))
   }
@@ -46,7 +46,7 @@ test('other credentials are ignored, an unknown token is rejected', () => {
   }
 })
 
-test('different tokens on one connection are distinguished', () => {
+void test('different tokens on one connection are distinguished', () => {
   const { recognize } = tokenFile(FILE, 'tokens.csv')
   const connection = {}
   const seen = [
@@ -64,7 +64,7 @@ test('different tokens on one connection are distinguished', () => {
   assert.deepEqual(seen, ['alice', 'alice', 'bob', 'rejected', 'none', 'alice'])
 })
 
-test('a mistake names its line and shows nothing of it', () => {
+void test('a mistake names its line and shows nothing of it', () => {
   const cases: readonly [string, number, RegExp][] = [
     ['secret,a\n', 1, /needed/],
     ['good,a,1\n\n,b,2\n', 3, /token is empty/],
@@ -89,7 +89,7 @@ test('a mistake names its line and shows nothing of it', () => {
   }
 })
 
-test('quoted fields may hold commas, quotes and line ends', () => {
+void test('quoted fields may hold commas, quotes and line ends', () => {
   assert.deepEqual(parseCsv('\uFEFFa, "b ""c"", d" ,e\r\n"x\ny",z'), [
     { line: 1, fields: ['a', 'b "c", d', 'e'] },
     { line: 2, fields: ['x\ny', 'z'] },

@@ -42,7 +42,7 @@ function start(livezGraceMs = 0) {
   }
 }
 
-test('a healthy member passes every check, under names that stay', () => {
+void test('a healthy member passes every check, under names that stay', () => {
   const { health, unready } = start()
   assert.deepEqual(unready(), [])
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('a healthy member passes every check, under names that stay', () => {
   )
 })
 
-test('spec 4.5: liveness is not doubted before the grace period is over, readiness is', async () => {
+void test('spec 4.5: liveness is not doubted before the grace period is over, readiness is', async () => {
   const { clock, dead, unready, silence } = start(5000)
   silence('raft')
   assert.deepEqual([dead(), unready().includes('threads')], [[], true])
@@ -65,7 +65,7 @@ test('spec 4.5: liveness is not doubted before the grace period is over, readine
   assert.deepEqual(dead(), ['threads'])
 })
 
-test('without a leader, or without a quorum lately, a member is alive but not ready, until it has them again', async () => {
+void test('without a leader, or without a quorum lately, a member is alive but not ready, until it has them again', async () => {
   const { consensus, clock, unready, dead, pass } = start()
   consensus.change({ leader: null })
   assert.deepEqual(unready(), ['leader'])
@@ -78,7 +78,7 @@ test('without a leader, or without a quorum lately, a member is alive but not re
   assert.deepEqual(unready(), [])
 })
 
-test('a log that stands still while entries wait is unready after the bound, slow progress is not', async () => {
+void test('a log that stands still while entries wait is unready after the bound, slow progress is not', async () => {
   const { consensus, unready, pass } = start()
   consensus.change({ lastIndex: logIndex(20) })
   await pass(defaultHealthBounds.stallMsMax - 100)
@@ -92,7 +92,7 @@ test('a log that stands still while entries wait is unready after the bound, slo
   assert.deepEqual(unready(), [])
 })
 
-test('a member that lags behind what is committed, or stands still, is unready', async () => {
+void test('a member that lags behind what is committed, or stands still, is unready', async () => {
   const { consensus, unready, pass } = start()
   consensus.change({ commit: logIndex(10 + defaultHealthBounds.applyLagEntriesMax + 1) })
   assert.deepEqual(unready(), ['apply-lag'])
@@ -104,7 +104,7 @@ test('a member that lags behind what is committed, or stands still, is unready',
   assert.deepEqual(unready(), [])
 })
 
-test('only voters and pinned learners are ready', () => {
+void test('only voters and pinned learners are ready', () => {
   const { consensus, unready } = start()
   const { configuration } = consensus.status
   const me = nodeId(1)
@@ -124,7 +124,7 @@ test('only voters and pinned learners are ready', () => {
   assert.deepEqual(unready(), [])
 })
 
-test('an unready member reports the reason', () => {
+void test('an unready member reports the reason', () => {
   const { consensus, health } = start()
   const { configuration, id: me } = consensus.status
   const others = configuration.members.filter(({ id }) => id !== me)
@@ -151,7 +151,7 @@ test('an unready member reports the reason', () => {
   }
 })
 
-test('a silent thread is death, a shutdown only unreadiness', () => {
+void test('a silent thread is death, a shutdown only unreadiness', () => {
   const { health, unready, dead, silence } = start()
   silence('log')
   assert.deepEqual(dead(), ['threads'])

@@ -47,7 +47,7 @@ function leaf(issuer: Authority, keys: KeyPair = generateKeyPair()): string {
   )
 }
 
-test('a certificate keeps names with quotes, commas and backslashes exactly', () => {
+void test('a certificate keeps names with quotes, commas and backslashes exactly', () => {
   const read = readCertificate(leaf(authority()))
   assert.deepEqual(read.subject, {
     commonName: 'x "y", z=1+2\\3',
@@ -64,7 +64,7 @@ test('a certificate keeps names with quotes, commas and backslashes exactly', ()
   assert.equal(read.isAuthority, false)
 })
 
-test('the runtime accepts the chain, and refuses it from another authority of the same name', () => {
+void test('the runtime accepts the chain, and refuses it from another authority of the same name', () => {
   const [ours, theirs] = [authority(), authority()]
   const certificate = readCertificate(leaf(ours)).x509
   assert.equal(certificate.checkIssued(ours.certificate.x509), true)
@@ -72,7 +72,7 @@ test('the runtime accepts the chain, and refuses it from another authority of th
   assert.equal(certificate.verify(theirs.certificate.publicKey), false)
 })
 
-test('openssl accepts the chain in its strict mode, for keys of every kind', (t) => {
+void test('openssl accepts the chain in its strict mode, for keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
     t.skip('openssl is not installed; the runtime check above stands alone')
     return
@@ -100,7 +100,7 @@ test('openssl accepts the chain in its strict mode, for keys of every kind', (t)
   }
 })
 
-test('a certificate never outlives its issuer, and is refused when the issuer is over', () => {
+void test('a certificate never outlives its issuer, and is refused when the issuer is over', () => {
   const issuer = authority()
   const request = {
     subject: { commonName: 'late', organizations: [] },
@@ -121,7 +121,7 @@ test('a certificate never outlives its issuer, and is refused when the issuer is
   )
 })
 
-test('an authority is loaded only with its own key, and only from a certificate that may sign', () => {
+void test('an authority is loaded only with its own key, and only from a certificate that may sign', () => {
   const keys = generateKeyPair()
   const issuer = authority(keys)
   assert.equal(loadAuthority(issuer.certificatePem, keys).certificate.subject.commonName, 'test authority')
@@ -130,7 +130,7 @@ test('an authority is loaded only with its own key, and only from a certificate 
   assert.throws(() => loadAuthority(leaf(issuer, keys), keys), mismatched)
 })
 
-test('bytes that are no certificate are refused as malformed, whatever they are', () => {
+void test('bytes that are no certificate are refused as malformed, whatever they are', () => {
   const pem = leaf(authority())
   const der = Buffer.from(pem.split('\n').slice(1, -2).join(''), 'base64')
   const chaos = new SeededRandom(7)

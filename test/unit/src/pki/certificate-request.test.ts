@@ -23,7 +23,7 @@ function wrong(pem: string): string {
   return ''
 }
 
-test('a request says whom it is for, and whose key it is', () => {
+void test('a request says whom it is for, and whose key it is', () => {
   const keys = generateKeyPair()
   const read = readCertificateRequest(
     certificateRequest({ commonName: 'jane', organizations: ['a', 'b'], keys }),
@@ -34,13 +34,13 @@ test('a request says whom it is for, and whose key it is', () => {
   assert.equal(readCertificateRequest(modern).subject.commonName, 'joe')
 })
 
-test('a request that another key signed is none', () => {
+void test('a request that another key signed is none', () => {
   const { privateKey } = generateKeyPair()
   const stolen = certificateRequest({ commonName: 'jane', signer: privateKey })
   assert.equal(wrong(stolen), 'malformed: the request is not signed by its own key')
 })
 
-test('what is no request is told so', () => {
+void test('what is no request is told so', () => {
   const words = 'malformed: PEM block type must be CERTIFICATE REQUEST'
   assert.equal(wrong(''), words)
   assert.equal(wrong('no PEM at all'), words)
@@ -50,7 +50,7 @@ test('what is no request is told so', () => {
   assert.match(wrong(toPem('CERTIFICATE REQUEST', Buffer.alloc(100 * 1024))), /^malformed: /)
 })
 
-test('a request that was harmed is refused, whatever the harm (SEED)', (t) => {
+void test('a request that was harmed is refused, whatever the harm (SEED)', (t) => {
   const seed = Number(process.env['SEED'] ?? 20_260)
   t.diagnostic(`SEED=${seed}`)
   const random = new SeededRandom(seed)
@@ -66,7 +66,7 @@ test('a request that was harmed is refused, whatever the harm (SEED)', (t) => {
   }
 })
 
-test('what the signature does not cover is what it has to be, byte by byte', () => {
+void test('what the signature does not cover is what it has to be, byte by byte', () => {
   const der = pemBlocks(certificateRequest({ commonName: 'jane' }))[0]?.der ?? new Uint8Array()
   const algorithm = Buffer.from('300a06082a8648ce3d040302', 'hex')
   const from = Buffer.from(der).lastIndexOf(algorithm)
@@ -84,7 +84,7 @@ test('what the signature does not cover is what it has to be, byte by byte', () 
   }
 })
 
-test('requests of openssl are read, with keys of every kind', (t) => {
+void test('requests of openssl are read, with keys of every kind', (t) => {
   if (spawnSync('openssl', ['version']).status !== 0) {
     t.skip('openssl is not installed; requests of our own stand alone')
     return
@@ -99,7 +99,7 @@ test('requests of openssl are read, with keys of every kind', (t) => {
   }
 })
 
-test('a text of several blocks is taken apart, with what stands around them left out', () => {
+void test('a text of several blocks is taken apart, with what stands around them left out', () => {
   const text = `first\n${toPem('A', Uint8Array.of(1))}between\r\n${toPem('B C', Uint8Array.of(2, 3))}`
   assert.deepEqual(
     pemBlocks(text).map(({ label, hasHeaders, der }) => [label, hasHeaders, [...der]]),

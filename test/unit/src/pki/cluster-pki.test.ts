@@ -48,7 +48,7 @@ const failure =
   (cause: unknown): boolean =>
     cause instanceof PkiFailure && cause.code === code && words.test(cause.message)
 
-test('keys are readable by their owner alone, and so is the kubeconfig that embeds one', () => {
+void test('keys are readable by their owner alone, and so is the kubeconfig that embeds one', () => {
   withPki((run, directory, kubeconfig) => {
     const { made, kept } = run([member('n1', '10.0.0.1', 'one.example')])
     assert.equal(kept.length, 0)
@@ -72,7 +72,7 @@ test('keys are readable by their owner alone, and so is the kubeconfig that embe
   })
 })
 
-test('a second run keeps every file, and one with a new member adds only that member', () => {
+void test('a second run keeps every file, and one with a new member adds only that member', () => {
   withPki((run, _directory, kubeconfig) => {
     const first = run([member('n1')])
     const second = run([member('n1')])
@@ -93,7 +93,7 @@ test('a second run keeps every file, and one with a new member adds only that me
   })
 })
 
-test('a run for some members leaves the contexts of the others alone', () => {
+void test('a run for some members leaves the contexts of the others alone', () => {
   withPki((run, _directory, kubeconfig) => {
     run([member('n1'), member('n2', '10.0.0.2')])
     const before = readFileSync(kubeconfig, 'utf8')
@@ -102,7 +102,7 @@ test('a run for some members leaves the contexts of the others alone', () => {
   })
 })
 
-test('the context a user chose stays chosen', () => {
+void test('the context a user chose stays chosen', () => {
   withPki((run, _directory, kubeconfig) => {
     run([member('n1'), member('n2')])
     const config = parse(readFileSync(kubeconfig, 'utf8')) as Record<string, unknown>
@@ -114,7 +114,7 @@ test('the context a user chose stays chosen', () => {
   })
 })
 
-test('a pair of which one file is missing is named and nothing is made in its place', () => {
+void test('a pair of which one file is missing is named and nothing is made in its place', () => {
   withPki((run, directory) => {
     run([member('n1')])
     const { key } = clusterPkiPaths(directory).server('n1')
@@ -127,7 +127,7 @@ test('a pair of which one file is missing is named and nothing is made in its pl
   })
 })
 
-test('files that do not belong together, lack a name or expired are refused by name', () => {
+void test('files that do not belong together, lack a name or expired are refused by name', () => {
   withPki((run, directory) => {
     run([member('n1'), member('n2')])
     const paths = clusterPkiPaths(directory)
@@ -146,7 +146,7 @@ test('files that do not belong together, lack a name or expired are refused by n
   })
 })
 
-test('names that could escape their directory or their certificate are refused before anything is written', () => {
+void test('names that could escape their directory or their certificate are refused before anything is written', () => {
   withPki((run, directory) => {
     for (const name of ['../n1', 'N1', '', 'a b', 'n1/']) {
       assert.throws(() => run([member(name)]), failure('refused', /not a DNS label/))

@@ -43,7 +43,7 @@ const elsewhere: Entry = {
   cluster: { server: 'https://prod:6443', 'certificate-authority-data': 'b3RoZXI=' },
 }
 
-test('the context and the server of a member go, and only those', () => {
+void test('the context and the server of a member go, and only those', () => {
   withFile(
     () => undefined,
     (path, read) => {
@@ -62,7 +62,7 @@ test('the context and the server of a member go, and only those', () => {
   )
 })
 
-test('what a person added or changed stays', () => {
+void test('what a person added or changed stays', () => {
   const added: readonly ((file: File) => void)[] = [
     (file) => file.contexts.push({ name: 'mine', context: { cluster: 'n3', user: 'admin' } }),
     (file) => {
@@ -95,7 +95,7 @@ test('what a person added or changed stays', () => {
   )
 })
 
-test('a server of that name in another cluster stays', () => {
+void test('a server of that name in another cluster stays', () => {
   withFile(
     () => undefined,
     (path, read) => {
@@ -105,7 +105,7 @@ test('a server of that name in another cluster stays', () => {
   )
 })
 
-test('where it was the current one another of the same cluster is, never one of another cluster', () => {
+void test('where it was the current one another of the same cluster is, never one of another cluster', () => {
   const prod = (file: File): void => {
     file.clusters.unshift(elsewhere)
     file.contexts.unshift({ name: 'prod', context: { cluster: 'elsewhere', user: 'admin' } })

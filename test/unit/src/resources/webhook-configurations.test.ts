@@ -237,7 +237,7 @@ void test('a configuration is stored with a warning that its webhooks are not ca
   }
 })
 
-test('the segments of a service path are checked until there are enough findings', async () => {
+void test('the segments of a service path are checked until there are enough findings', async () => {
   const found = new Findings()
   const service = { namespace: 'a', name: 'b', path: ' /'.repeat(500_000) }
   const steps = await countSteps(() => {

@@ -96,7 +96,7 @@ function* filledPlaces(): Generator<readonly [Place, Filling, (count: number) =>
   }
 }
 
-test('checking an object costs no more than in proportion to its size, in every list and map of every kind', async (t) => {
+void test('checking an object costs no more than in proportion to its size, in every list and map of every kind', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const wrong: (string | null)[] = []
@@ -115,7 +115,7 @@ test('checking an object costs no more than in proportion to its size, in every 
   assert.ok(wrong.length > 400, `${wrong.length} lists and maps`)
 })
 
-test('so does reading it from protobuf', async () => {
+void test('so does reading it from protobuf', async () => {
   const wrong: (string | null)[] = []
   for (const [place, filling, make] of filledPlaces()) {
     if (filling !== 'distinct' || !hasProtobuf(place.definition)) continue
@@ -134,7 +134,7 @@ test('so does reading it from protobuf', async () => {
   assert.ok(wrong.length > 120, `${wrong.length} lists and maps`)
 })
 
-test('so does a strategic patch of it: one that says the same, one that deletes each element, one that orders them', async () => {
+void test('so does a strategic patch of it: one that says the same, one that deletes each element, one that orders them', async () => {
   const wrong: (string | null)[] = []
   for (const [place, filling, make] of filledPlaces()) {
     if (place.schema.type !== 'list' || place.schema.patchStrategy === undefined || filling !== 'distinct')

@@ -43,19 +43,19 @@ function verdict(
   return judgeState({ self: nodeId(1), configuration, own, others })
 }
 
-test('two of three agree on another state: this one is outvoted', () => {
+void test('two of three agree on another state: this one is outvoted', () => {
   const seen = verdict([sample(10, 'a')], { 2: [sample(10, 'b')], 3: [sample(10, 'b')] })
   const expected = { kind: 'outvoted', agreedUpTo: null, index: 10, digest: digestOf('a'), members: [2, 3] }
   assert.deepEqual(seen, expected)
 })
 
-test('with a majority on its side this one knows who differs', () => {
+void test('with a majority on its side this one knows who differs', () => {
   const seen = verdict([sample(10, 'a')], { 2: [sample(10, 'a')], 3: [sample(10, 'b')] })
   const expected = { kind: 'majority', agreedUpTo: 10, index: 10, digest: digestOf('a'), members: [3] }
   assert.deepEqual(seen, expected)
 })
 
-test('without a majority nothing is decided', () => {
+void test('without a majority nothing is decided', () => {
   const own = [sample(10, 'a')]
   assert.equal(verdict(own, { 2: [sample(10, 'b')] }).kind, 'undecided')
   assert.equal(verdict(own, { 2: [sample(10, 'b')], 3: [sample(10, 'c')] }).kind, 'undecided')
@@ -63,13 +63,13 @@ test('without a majority nothing is decided', () => {
   assert.equal(verdict(own, two, votersOf(1, 2, 3, 4, 5)).kind, 'undecided', 'two of five are no majority')
 })
 
-test('other indexes and other levels of rules say nothing', () => {
+void test('other indexes and other levels of rules say nothing', () => {
   const others = { 2: [sample(11, 'b'), sample(10, 'b', 2)], 3: [sample(9, 'b'), sample(10, 'b', 2)] }
   assert.deepEqual(verdict([sample(10, 'a')], others), { kind: 'agree', agreedUpTo: null })
   assert.deepEqual(verdict([], others), { kind: 'agree', agreedUpTo: null })
 })
 
-test('only voters make a majority, and a joint configuration needs two', () => {
+void test('only voters make a majority, and a joint configuration needs two', () => {
   const learners = { 2: [sample(10, 'b')], 7: [sample(10, 'b')] }
   assert.equal(verdict([sample(10, 'a')], learners).kind, 'undecided')
   assert.equal(verdict([sample(10, 'a')], { 7: [sample(10, 'b')] }, votersOf(1)).kind, 'majority')
@@ -85,7 +85,7 @@ test('only voters make a majority, and a joint configuration needs two', () => {
   assert.equal(verdict([sample(1, 'a')], all, joint).kind, 'outvoted')
 })
 
-test('a difference of the past counts until the two are known to be equal after it', () => {
+void test('a difference of the past counts until the two are known to be equal after it', () => {
   const own = [sample(10, 'a'), sample(20, 'c')]
   const wrong = [sample(10, 'b')]
   assert.equal(verdict(own, { 2: wrong, 3: wrong }).kind, 'outvoted', 'nothing after it can be compared')
@@ -94,7 +94,7 @@ test('a difference of the past counts until the two are known to be equal after 
   assert.equal(verdict(own, { 2: forgotten }).kind, 'agree', 'what is gone from both decides nothing')
 })
 
-test('a majority with this state settles every difference before it', () => {
+void test('a majority with this state settles every difference before it', () => {
   const own = [sample(10, 'a'), sample(30, 'e')]
   const behind = [sample(10, 'b')]
   const seen = verdict(own, { 2: [sample(30, 'e')], 3: behind })
@@ -104,7 +104,7 @@ test('a majority with this state settles every difference before it', () => {
   assert.equal(verdict(before, { 2: [sample(5, 'e')], 3: behind }).kind, 'undecided', 'it agreed before')
 })
 
-test('a member that a majority contradicted decides nothing against another', () => {
+void test('a member that a majority contradicted decides nothing against another', () => {
   const [own, told] = [[sample(10, 'a')], { 3: [sample(10, 'b')] }]
   const judged = (state: ReportedState) => verdict(own, told, votersOf(1, 2, 3), { 3: state }).kind
   assert.equal(judged('outvoted'), 'majority')
@@ -139,7 +139,7 @@ function expectedOf(own: readonly DigestSample[], told: WatchLine): StateVerdict
   return newest.length > 0 ? 'majority' : 'agree'
 }
 
-test('random samples of three members are judged as the definition says', () => {
+void test('random samples of three members are judged as the definition says', () => {
   const counts = { agree: 0, majority: 0, outvoted: 0, undecided: 0 }
   for (let seed = 1; seed <= 3000; seed++) {
     const random = new SeededRandom(seed)
@@ -155,7 +155,7 @@ test('random samples of three members are judged as the definition says', () => 
   for (const [kind, count] of Object.entries(counts)) assert.ok(count > 50, `${count} ${kind}`)
 })
 
-test('of members that compare at one index never a majority is outvoted', () => {
+void test('of members that compare at one index never a majority is outvoted', () => {
   for (let seed = 1; seed <= 500; seed++) {
     const random = new SeededRandom(seed)
     const count = 1 + random.below(5)

@@ -36,7 +36,7 @@ function sampleReport(random: SeededRandom): MemberReport {
   }
 }
 
-test('a report comes back as it went, and always fits its channel', () => {
+void test('a report comes back as it went, and always fits its channel', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const report = sampleReport(new SeededRandom(seed))
     const bytes = encodeReport(report)
@@ -45,7 +45,7 @@ test('a report comes back as it went, and always fits its channel', () => {
   }
 })
 
-test('of too many samples the newest are sent', () => {
+void test('of too many samples the newest are sent', () => {
   const base = sampleReport(new SeededRandom(1))
   const samples = Array.from({ length: reportSamplesMax + 5 }, (_, at) => ({
     index: logIndex(at),
@@ -55,12 +55,12 @@ test('of too many samples the newest are sent', () => {
   assert.deepEqual(decodeReport(encodeReport({ ...base, samples })).samples, samples.slice(5))
 })
 
-test('what a later program appends is passed over', () => {
+void test('what a later program appends is passed over', () => {
   const report = sampleReport(new SeededRandom(4))
   assert.deepEqual(decodeReport(Buffer.concat([encodeReport(report), Buffer.of(1, 2, 3)])), report)
 })
 
-test('damaged reports fail in one way only', () => {
+void test('damaged reports fail in one way only', () => {
   for (let seed = 1; seed <= 2000; seed++) {
     const random = new SeededRandom(seed)
     const bytes = Buffer.from(encodeReport(sampleReport(random)))
@@ -98,7 +98,7 @@ class Bench {
   }
 }
 
-test('the latest report of each member counts, as long as it is fresh', async () => {
+void test('the latest report of each member counts, as long as it is fresh', async () => {
   const bench = new Bench()
   const [first, second] = [sampleReport(new SeededRandom(1)), sampleReport(new SeededRandom(2))]
   bench.hear(nodeId(2), encodeReport(first))
@@ -108,7 +108,7 @@ test('the latest report of each member counts, as long as it is fresh', async ()
   assert.deepEqual([...bench.reports.latest(1000)], [])
 })
 
-test('strangers are not listened to, and what cannot be read is told once', () => {
+void test('strangers are not listened to, and what cannot be read is told once', () => {
   const bench = new Bench()
   const report = encodeReport(sampleReport(new SeededRandom(1)))
   bench.hear(nodeId(99), report)

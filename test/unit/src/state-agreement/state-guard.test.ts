@@ -35,7 +35,7 @@ function disagreementOf({ state }: GuardBench): string | null {
   return state.quarantine?.cause === 'disagreement' ? state.quarantine.disagreement : null
 }
 
-test('a member at rest takes a sample, names an index ahead, and takes samples where others look', async () => {
+void test('a member at rest takes a sample, names an index ahead, and takes samples where others look', async () => {
   const bench = await atRest()
   assert.deepEqual(
     bench.state.samples.map(({ index }) => index),
@@ -46,7 +46,7 @@ test('a member at rest takes a sample, names an index ahead, and takes samples w
   assert.ok(bench.state.wishes.includes(33))
 })
 
-test('an outvoted member stops serving at once and transfers leadership to one that trusts its state', async () => {
+void test('an outvoted member stops serving at once and transfers leadership to one that trusts its state', async () => {
   const bench = await atRest()
   bench.hear(2, other)
   assert.match(bench.guard.agreementFailure() ?? '', /at index 10 n2 have another state/)
@@ -63,7 +63,7 @@ test('an outvoted member stops serving at once and transfers leadership to one t
   assert.deepEqual(bench.consensus.transfers, [2], 'n3 has the longer log and no state')
 })
 
-test('a leadership transfer that fails again and again is tried each second and logged once per target', async () => {
+void test('a leadership transfer that fails again and again is tried each second and logged once per target', async () => {
   const bench = await atRest()
   bench.hear(2, other)
   bench.hear(3, other)
@@ -84,7 +84,7 @@ test('a leadership transfer that fails again and again is tried each second and 
   assert.equal(logged(), 2, 'another target')
 })
 
-test('members that differ without a majority stop serving after three seconds', async () => {
+void test('members that differ without a majority stop serving after three seconds', async () => {
   const bench = await atRest()
   const hear = (): void => bench.hear(2, other)
   await told({ clock: bench.clock, hear }, 2900)
@@ -96,7 +96,7 @@ test('members that differ without a majority stop serving after three seconds', 
   assert.equal(disagreementOf(bench), 'outvoted', 'a third member decided it')
 })
 
-test('a difference that a majority settles in time stops nobody, however often there is a new one', async () => {
+void test('a difference that a majority settles in time stops nobody, however often there is a new one', async () => {
   const bench = await atRest()
   const { state, clock } = bench
   for (let index = 20; index < 30; index++) {
@@ -113,7 +113,7 @@ test('a difference that a majority settles in time stops nobody, however often t
   assert.match(bench.lines.at(-1) ?? '', /orchctl member repair/)
 })
 
-test('a suspect member serves again once a majority has its state at a later index, and not before', async () => {
+void test('a suspect member serves again once a majority has its state at a later index, and not before', async () => {
   const bench = await atRest()
   const { state, clock } = bench
   state.samples.push(digestAt(20, 'a'))
@@ -132,7 +132,7 @@ test('a suspect member serves again once a majority has its state at a later ind
   assert.equal(bench.lines.at(-1), 'the state is trusted again')
 })
 
-test('a member that was suspect before its start serves once a majority has its state', async () => {
+void test('a member that was suspect before its start serves once a majority has its state', async () => {
   const bench = new GuardBench()
   bench.state.suspect('outvoted', 'before')
   await bench.clock.advance(2000)
@@ -143,7 +143,7 @@ test('a member that was suspect before its start serves once a majority has its 
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
-test('what a member reported long ago, or while it had no state, proves nothing', async () => {
+void test('what a member reported long ago, or while it had no state, proves nothing', async () => {
   const bench = await atRest()
   bench.hear(2, { ...other, state: 'quarantined' })
   assert.equal(bench.guard.agreementFailure(), null)
@@ -156,7 +156,7 @@ test('what a member reported long ago, or while it had no state, proves nothing'
   assert.equal(bench.state.quarantine, null)
 })
 
-test('a member that a majority contradicted stops nobody, even where no majority is left to say so again', async () => {
+void test('a member that a majority contradicted stops nobody, even where no majority is left to say so again', async () => {
   const bench = await atRest()
   const later: Partial<MemberReport> = { samples: [digestAt(20, 'b')], state: 'outvoted' }
   bench.state.samples.push(digestAt(20, 'a'))
@@ -164,7 +164,7 @@ test('a member that a majority contradicted stops nobody, even where no majority
   assert.deepEqual([bench.state.quarantine, bench.guard.mayGive()], [null, true])
 })
 
-test('a state that an operator trusts stays trusted and may be given, until a majority has it', async () => {
+void test('a state that an operator trusts stays trusted and may be given, until a majority has it', async () => {
   const bench = await atRest()
   for (const from of [2, 3]) bench.hear(from, other)
   bench.guard.trustByOperator()
@@ -179,7 +179,7 @@ test('a state that an operator trusts stays trusted and may be given, until a ma
   assert.equal(disagreementOf(bench), 'outvoted', 'the decision was about the difference before')
 })
 
-test('a leader without a state gives none and says that it fetches one', async () => {
+void test('a leader without a state gives none and says that it fetches one', async () => {
   const bench = await atRest()
   bench.hear(2, other)
   bench.state.damage()

@@ -68,7 +68,7 @@ async function pairs(): Promise<readonly KeyValuePair[]> {
   return pairsOf(bench.home, 'db-0')
 }
 
-test('an intact state passes every round, also while it changes', async () => {
+void test('an intact state passes every round, also while it changes', async () => {
   const bench = await Bench.open()
   assert.equal(await bench.round(), null)
   assert.equal(bench.reports.length, 1)
@@ -76,7 +76,7 @@ test('an intact state passes every round, also while it changes', async () => {
   assert.equal(bench.scrub.counters.records, (await pairs()).length - 1)
 })
 
-test('a flipped bit in any record, and any missing record, is found', async () => {
+void test('a flipped bit in any record, and any missing record, is found', async () => {
   const random = new SeededRandom(3)
   for (const [at, [key, value]] of (await pairs()).entries()) {
     if (at % 7 !== 0 && !Buffer.from(key).equals(headKey)) continue
@@ -94,7 +94,7 @@ test('a flipped bit in any record, and any missing record, is found', async () =
   }
 })
 
-test('an object in memory that differs from the disk is found, though its hash matches', async () => {
+void test('an object in memory that differs from the disk is found, though its hash matches', async () => {
   const bench = await Bench.open()
   const { objects } = bench.machine.state
   const [version] = objects.list('', null, 1).objects
@@ -106,7 +106,7 @@ test('an object in memory that differs from the disk is found, though its hash m
   assert.match((await bench.round()) ?? '', /memory and database differ about the version/)
 })
 
-test('a scrub stops on request, and one of a closed database finds nothing', async () => {
+void test('a scrub stops on request, and one of a closed database finds nothing', async () => {
   const slow = await Bench.open()
   slow.scrub.start()
   await slow.clock.advance(1000)

@@ -31,7 +31,7 @@ const numbers: readonly (readonly [string, string])[] = [
   ['-0', '0'],
 ]
 
-test('whole numbers keep their digits in JSON, in what is stored, and in YAML', () => {
+void test('whole numbers keep their digits in JSON, in what is stored, and in YAML', () => {
   for (const [sent, written] of numbers) {
     const text = `{"a":[${sent},{"b":${sent}}],"__proto__":"\\"9007199254740993"}`
     const same = `{"a":[${written},{"b":${written}}],"__proto__":"\\"9007199254740993"}`
@@ -43,7 +43,7 @@ test('whole numbers keep their digits in JSON, in what is stored, and in YAML', 
   }
 })
 
-test('protobuf says every number of 64 bits, and every digit of the JSON that it holds', () => {
+void test('protobuf says every number of 64 bits, and every digit of the JSON that it holds', () => {
   for (const [hex, count] of [
     ['ffffffffffffff0f', 9007199254740991],
     ['8080808080808010', 9007199254740992n],
@@ -69,7 +69,7 @@ test('protobuf says every number of 64 bits, and every digit of the JSON that it
 
 const RAW = '[9007199254740993,18446744073709551616]'
 
-test('a schema takes the whole range of its type, and says which number is beyond it', () => {
+void test('a schema takes the whole range of its type, and says which number is beyond it', () => {
   const { value } = conform(
     tree,
     parseJsonObject('{"leaf":{"count":-9223372036854775808,"raw":18446744073709551616}}'),
@@ -87,7 +87,7 @@ test('a schema takes the whole range of its type, and says which number is beyon
   }
 })
 
-test('YAML has whole numbers also as keys, in other bases, and behind aliases', () => {
+void test('YAML has whole numbers also as keys, in other bases, and behind aliases', () => {
   const text = 'a: &a 9223372036854775807\nb: *a\n9007199254740993: 1\nc: 0x7fffffffffffffff\nd: 2\n'
   assert.deepEqual(parseYamlObject(text).value, {
     a: 9223372036854775807n,
@@ -98,7 +98,7 @@ test('YAML has whole numbers also as keys, in other bases, and behind aliases', 
   })
 })
 
-test('a number that a double cannot hold is a 400 that says which and where', () => {
+void test('a number that a double cannot hold is a 400 that says which and where', () => {
   for (const parse of [parseJsonObject, parseYamlObject]) {
     for (const spelled of ['1e400', '9'.repeat(400)]) {
       assert.throws(
@@ -113,7 +113,7 @@ test('a number that a double cannot hold is a 400 that says which and where', ()
   assert.throws(() => parseYamlObject('spec:\n  a: .inf\n'), /spec\.a: number Infinity is outside/)
 })
 
-test('half a pair of surrogates becomes U+FFFD, as key and as value, and pairs stay', () => {
+void test('half a pair of surrogates becomes U+FFFD, as key and as value, and pairs stay', () => {
   const text = '{"a\\ud800":"\\uD800x\\udc00","b":["\\ud83d\\ude00","\\\\ud800"],"c":{"\\udfff":1}}'
   const value = { 'a\ufffd': '\ufffdx\ufffd', b: ['\u{1f600}', '\\ud800'], c: { '\ufffd': 1 } }
   assert.deepEqual(parseJson(text), value)
@@ -123,7 +123,7 @@ test('half a pair of surrogates becomes U+FFFD, as key and as value, and pairs s
   assert.deepEqual(duplicateFields('{"\\ud800":1,"\ufffd":2}'), ['\ufffd'])
 })
 
-test('sixteen digits in a row are found wherever they stand, fewer are none', () => {
+void test('sixteen digits in a row are found wherever they stand, fewer are none', () => {
   for (let before = 0; before < 40; before++) {
     for (const behind of ['', 'x', ',"b":1}']) {
       const front = 'x'.repeat(before)
@@ -134,7 +134,7 @@ test('sixteen digits in a row are found wherever they stand, fewer are none', ()
   }
 })
 
-test('random trees: whatever is written is read as the same text again', () => {
+void test('random trees: whatever is written is read as the same text again', () => {
   const from = Number(process.env['SEED'] ?? 1)
   for (let seed = from; seed < from + SEEDS; seed++) {
     const random = new SeededRandom(seed)

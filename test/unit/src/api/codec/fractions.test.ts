@@ -33,7 +33,7 @@ for (const [text, spelled, place] of [
   ['{"list":[1,2.0]}', '2.0', 'list[1] of type int32'],
   ['{"count":1,"count":2.0}', '2.0', 'count of type int32'],
 ] as const) {
-  test(`${text} is refused`, () => {
+  void test(`${text} is refused`, () => {
     assert.throws(
       () => read(text),
       (error) =>
@@ -51,16 +51,16 @@ for (const [text, value] of [
   ['{"port":"80.0"}', { port: '80.0' }],
   ['{"count":7,"unknown":{"count":1.0}}', { count: 7 }],
 ] as const) {
-  test(`${text} is taken`, () => assert.deepEqual(read(text), value))
+  void test(`${text} is taken`, () => assert.deepEqual(read(text), value))
 }
 
-test('fractions are found where they stand, and only those of whole numbers', () => {
+void test('fractions are found where they stand, and only those of whole numbers', () => {
   assert.equal(parseSpelledObject('{"image":"a:1.5","n":10,"f":"1e3"}').fractions.size, 0)
   const { fractions } = parseSpelledObject('{"a":[{"b":1.50},{"b":1.0,"c":2}],"d":{"e":{}}}')
   assert.deepEqual(fractions, new Map([['a', new Map([[1, new Map([['b', '1.0']])]])]]))
 })
 
-test('fractions below a name of a megabyte take as long as others', () => {
+void test('fractions below a name of a megabyte take as long as others', () => {
   const name = 'n'.repeat(1024 * 1024)
   const text = `{"${name}":[${'1,'.repeat(60_000)}1.0],"list":[${'1,'.repeat(60_000)}1]}`
   assert.deepEqual([...parseSpelledObject(text).fractions.keys()], [name])

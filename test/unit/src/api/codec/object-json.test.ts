@@ -19,7 +19,7 @@ function spliced(object: Object, revision: string): { whole: unknown; item: unkn
   return { whole: JSON.parse(whole.toString()), item: JSON.parse(item), text }
 }
 
-test('kind and apiVersion come first, metadata in its order, the rest as it came', () => {
+void test('kind and apiVersion come first, metadata in its order, the rest as it came', () => {
   const object = {
     data: { z: '1', a: '2' },
     metadata: { labels: { b: 'c' }, uid: 'u', resourceVersion: '99', name: 'x', namespace: 'n' },
@@ -41,19 +41,19 @@ test('kind and apiVersion come first, metadata in its order, the rest as it came
   })
 })
 
-test('offsets count bytes, whatever the name is made of', () => {
+void test('offsets count bytes, whatever the name is made of', () => {
   const object = { kind: 'Rôle', apiVersion: 'v1', metadata: { name: 'é€😀"\\' } } as Object
   const { whole } = spliced(object, '7')
   assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '7' } })
 })
 
-test('an object with nothing but a kind still has a place for its revision', () => {
+void test('an object with nothing but a kind still has a place for its revision', () => {
   const { text, whole } = spliced({ kind: 'A', apiVersion: 'v1', metadata: {} }, '1')
   assert.equal(text, '{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":""}}')
   assert.deepEqual(whole, { kind: 'A', apiVersion: 'v1', metadata: { resourceVersion: '1' } })
 })
 
-test('members that look like numbers or like the place itself do not mislead', () => {
+void test('members that look like numbers or like the place itself do not mislead', () => {
   const decoy = { resourceVersion: '' }
   const object = {
     ...{

@@ -13,7 +13,7 @@ const table = readMessageTable()
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   for (const { name, schema } of messageSubjects(table, domain)) {
-    test(`${name} of ${domain} is declared as the table has it`, () => {
+    void test(`${name} of ${domain} is declared as the table has it`, () => {
       const walk: Walk = { wrong: [], done: new Map() }
       const own = Object.keys(schema.properties).filter((member) => !['apiVersion', 'kind'].includes(member))
       compareStruct(schema, { name, own }, name, walk)
@@ -22,7 +22,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   }
 }
 
-test('the comparison sees a wrong number, type and flag, and a member too many or too few', () => {
+void test('the comparison sees a wrong number, type and flag, and a member too many or too few', () => {
   const walk: Walk = { wrong: [], done: new Map() }
   const schema: ObjectSchema = {
     type: 'object',

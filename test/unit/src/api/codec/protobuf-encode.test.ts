@@ -35,7 +35,7 @@ function one(schema: Schema, value: JsonObject): string {
   return hex(encodeProtobufMessage({ type: 'object', properties: { a: schema }, protobuf: { a: 1 } }, value))
 }
 
-test('spec 4.7: a ConfigMap is written as kubectl writes it', () => {
+void test('spec 4.7: a ConfigMap is written as kubectl writes it', () => {
   const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' }, data: { x: 'y' } }
   const captured =
     '6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a01611200' +
@@ -123,10 +123,10 @@ const cases: readonly [string, Schema, JsonObject, string][] = [
 ]
 
 for (const [what, schema, value, expected] of cases) {
-  test(`written as upstream writes it: ${what}`, () => assert.equal(one(schema, value), expected))
+  void test(`written as upstream writes it: ${what}`, () => assert.equal(one(schema, value), expected))
 }
 
-test('keys of a map stand in the order of their bytes, not of their code units', () => {
+void test('keys of a map stand in the order of their bytes, not of their code units', () => {
   const map = { '\u{1f600}': '', '\uff5e': '', b: '', a: '', ab: '' }
   const keys = Object.keys(map).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   const expected = keys.map((key) => {
@@ -136,7 +136,7 @@ test('keys of a map stand in the order of their bytes, not of their code units',
   assert.equal(one({ type: 'map', values: text }, { a: map }), expected.join(''))
 })
 
-test('members of an inlined struct lie in a message of their own, which is always there', () => {
+void test('members of an inlined struct lie in a message of their own, which is always there', () => {
   const inner: ObjectSchema = { type: 'object', properties: { b: text }, protobuf: { b: 1 } }
   const schema: ObjectSchema = {
     type: 'object',
@@ -148,7 +148,7 @@ test('members of an inlined struct lie in a message of their own, which is alway
   assert.equal(hex(encodeProtobufMessage(schema, {})), '0a0012020a001a00')
 })
 
-test('texts and lengths of every size come out whole', () => {
+void test('texts and lengths of every size come out whole', () => {
   const sizes = [0, 1, 39, 40, 41, 127, 128, 1023, 1024, 1025, 16_383, 16_384]
   const texts = sizes.flatMap((size) => ['a', 'é', '\u{1f600}'].map((unit) => unit.repeat(size)))
   for (const value of [...texts, 'a'.repeat(2 ** 21 - 1), 'a'.repeat(2 ** 21)]) {
@@ -161,7 +161,7 @@ function decodedData(bytes: Uint8Array): JsonObject {
   return decodeProtobuf(configMap, bytes)['data'] as JsonObject
 }
 
-test('a list put together from pieces is the list encoded at once', () => {
+void test('a list put together from pieces is the list encoded at once', () => {
   const items = ['a', 'b'.repeat(300)].map((name) => ({ metadata: { name }, data: { k: 'v' } }))
   const whole = {
     kind: 'ConfigMapList',
@@ -184,7 +184,7 @@ test('a list put together from pieces is the list encoded at once', () => {
   assert.equal(hex(Buffer.concat(pieces)), hex(encodeProtobuf(schema, whole)))
 })
 
-test('spec 4.7: events of a watch are framed by their length, the object in its envelope', () => {
+void test('spec 4.7: events of a watch are framed by their length, the object in its envelope', () => {
   const body = encodeProtobuf(configMap, { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' } })
   assert.deepEqual(openFrame(protobufWatchFrame('ADDED', body)), { type: 'ADDED', body: hex(body) })
 })

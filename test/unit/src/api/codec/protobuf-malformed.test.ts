@@ -102,7 +102,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
 ]
 
 for (const [what, bytes, words] of wrong) {
-  test(`refused, and where: ${what}`, () => {
+  void test(`refused, and where: ${what}`, () => {
     const prefix = 'the body is not a readable protobuf message: '
     assert.throws(
       () => decodeProtobuf(tree, bytes),
@@ -112,7 +112,7 @@ for (const [what, bytes, words] of wrong) {
   })
 }
 
-test('structs within structs without end are refused, far from the end of the stack', () => {
+void test('structs within structs without end are refused, far from the end of the stack', () => {
   type Self = { -readonly [key in keyof ObjectSchema]: ObjectSchema[key] }
   const self: Self = { type: 'object', properties: {}, protobuf: { a: 1 } }
   self.properties = { a: self }

@@ -33,7 +33,7 @@ const P = 's.properties[a]'
 const X = 'x-kubernetes-'
 const text = { type: 'string' }
 
-describe('of a member', () => {
+void describe('of a member', () => {
   for (const [a, words] of [
     [{}, `${P}.type: Required value: must not be empty for specified object fields`],
     [{ type: 'array' }, `${P}.items: Required value: must be specified`],
@@ -144,7 +144,7 @@ describe('of a member', () => {
       ],
     ],
   ] satisfies readonly (readonly [JsonObject, string | readonly string[] | RegExp])[]) {
-    test(JSON.stringify(a), () => {
+    void test(JSON.stringify(a), () => {
       const told = wrong(around(a))
       if (words instanceof RegExp) assert.match(told.join(), words)
       else assert.deepEqual(told, typeof words === 'string' ? [words] : words)
@@ -152,7 +152,7 @@ describe('of a member', () => {
   }
 })
 
-describe('at the root', () => {
+void describe('at the root', () => {
   for (const [schema, words] of [
     [{}, 's.type: Required value: must not be empty at the root'],
     [{ type: 'string' }, 's.type: Invalid value: "string": must be object at the root'],
@@ -180,10 +180,10 @@ describe('at the root', () => {
       's.properties[kind].type: Invalid value: "integer": must be string',
     ],
   ] satisfies readonly (readonly [JsonObject, string])[]) {
-    test(JSON.stringify(schema), () => assert.deepEqual(wrong(schema), [words]))
+    void test(JSON.stringify(schema), () => assert.deepEqual(wrong(schema), [words]))
   }
 
-  test('beside a status subresource only what says nothing of the whole', () => {
+  void test('beside a status subresource only what says nothing of the whole', () => {
     assert.deepEqual(wrong({ ...around(text), required: ['a'], description: 'x' }, true), [])
     assert.match(
       wrong({ ...around(text), not: { required: ['a'] } }, true).join(),
@@ -193,7 +193,7 @@ describe('at the root', () => {
   })
 })
 
-describe('junctors', () => {
+void describe('junctors', () => {
   const shape = { type: 'object', properties: { b: text, l: { type: 'array', items: text } } }
   for (const [junctor, words] of [
     [{ anyOf: [{ type: 'object' }] }, `${P}.anyOf[0].type: Forbidden: must be empty to be structural`],
@@ -227,12 +227,12 @@ describe('junctors', () => {
       ],
     ],
   ] satisfies readonly (readonly [JsonObject, string | readonly string[]])[]) {
-    test(JSON.stringify(junctor), () => {
+    void test(JSON.stringify(junctor), () => {
       assert.deepEqual(wrong(around({ ...shape, ...junctor })), typeof words === 'string' ? [words] : words)
     })
   }
 
-  test('what is missing outside is told once, however much is said below it', () => {
+  void test('what is missing outside is told once, however much is said below it', () => {
     const inside = {
       not: { properties: { c: { properties: { d: { minLength: 1 } }, items: { enum: [1] } } } },
     }
@@ -241,7 +241,7 @@ describe('junctors', () => {
     ])
   })
 
-  test('metadata is not restricted inside of them', () => {
+  void test('metadata is not restricted inside of them', () => {
     const schema = {
       type: 'object',
       properties: { metadata: { type: 'object' } },
@@ -252,7 +252,7 @@ describe('junctors', () => {
     ])
   })
 
-  test('an int-or-string may say its types in two ways', () => {
+  void test('an int-or-string may say its types in two ways', () => {
     const types = [{ type: 'integer' }, { type: 'string' }]
     assert.deepEqual(wrong(around({ [`${X}int-or-string`]: true, anyOf: types })), [])
     assert.deepEqual(
@@ -267,7 +267,7 @@ describe('junctors', () => {
   })
 })
 
-describe('defaults', () => {
+void describe('defaults', () => {
   for (const [a, words] of [
     [
       { ...text, default: 1 },
@@ -286,10 +286,10 @@ describe('defaults', () => {
       `${P}.default[1]: Duplicate value: "x"`,
     ],
   ] satisfies readonly (readonly [JsonObject, string])[]) {
-    test(JSON.stringify(a), () => assert.deepEqual(wrong(around(a)), [words]))
+    void test(JSON.stringify(a), () => assert.deepEqual(wrong(around(a)), [words]))
   }
 
-  test('in metadata of an object inside make metadata', () => {
+  void test('in metadata of an object inside make metadata', () => {
     const embedded = (name: JsonObject): JsonObject =>
       around({
         type: 'object',
@@ -303,7 +303,7 @@ describe('defaults', () => {
     )
   })
 
-  test('that are right', () => {
+  void test('that are right', () => {
     const inner = {
       type: 'object',
       properties: { b: { type: 'integer', default: 1 }, c: { ...text, nullable: true } },
@@ -313,21 +313,21 @@ describe('defaults', () => {
   })
 })
 
-describe('bounds', () => {
-  test('schemas inside each other', () => {
+void describe('bounds', () => {
+  void test('schemas inside each other', () => {
     let schema: JsonObject = text
     for (let depth = 0; depth < customLimits.schemaDepthMax; depth++) schema = around(schema)
     assert.match(wrong(schema).join(), /must be at most 64 schemas deep/)
   })
 
-  test('schemas altogether', () => {
+  void test('schemas altogether', () => {
     const properties = Object.fromEntries(
       Array.from({ length: customLimits.schemaNodesMax }, (_, n) => [`p${n}`, text]),
     )
     assert.match(wrong({ type: 'object', properties }).join(), /must have at most 50000 schemas inside/)
   })
 
-  test('regular expressions altogether', () => {
+  void test('regular expressions altogether', () => {
     const pattern = '[a-z]{1000}[0-9]{1000}[a-f]{1000}'
     const properties = Object.fromEntries(
       Array.from({ length: 100 }, (_, n) => [`p${n}`, { ...text, pattern }]),
@@ -338,7 +338,7 @@ describe('bounds', () => {
     )
   })
 
-  test('regular expressions of all versions together', () => {
+  void test('regular expressions of all versions together', () => {
     const pattern = '[a-z]{1000}[0-9]{1000}[a-f]{1000}'
     const properties = Object.fromEntries(
       Array.from({ length: 15 }, (_, n) => [`p${n}`, { ...text, pattern }]),
@@ -349,7 +349,7 @@ describe('bounds', () => {
     assert.match(told[4] ?? '', /of all versions must stand for at most 200000 instructions together/)
   })
 
-  test('defaults of all versions together', () => {
+  void test('defaults of all versions together', () => {
     const value = Array.from({ length: 3000 }, () => 'x')
     const anyOf = Array.from({ length: 300 }, (_, n) => ({ enum: [`never ${n}`] }))
     const items = { ...text, not: { anyOf } }
@@ -360,7 +360,7 @@ describe('bounds', () => {
     assert.match(told[1] ?? '', /takes more than 2000000 steps/)
   })
 
-  test('mistakes', () => {
+  void test('mistakes', () => {
     const properties = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`p${n}`, {}]))
     assert.equal(wrong({ type: 'object', properties }).length, findingLimits.findingsMax)
   })

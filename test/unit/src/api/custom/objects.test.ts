@@ -35,8 +35,8 @@ function wrong(schema: CompiledSchema, spec: Json): readonly string[] {
   return causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)
 }
 
-describe('pruning', () => {
-  test('what the schema lacks goes, and is told with its path', () => {
+void describe('pruning', () => {
+  void test('what the schema lacks goes, and is told with its path', () => {
     const schema = specSchema({
       type: 'object',
       properties: {
@@ -57,7 +57,7 @@ describe('pruning', () => {
     assert.deepEqual(unknown, ['extra', 'spec.z', 'spec.list[0].y', 'spec.map.k.w'])
   })
 
-  test('an object that has nothing of that is the very object', () => {
+  void test('an object that has nothing of that is the very object', () => {
     const object = { ...HEAD, metadata: { name: 'a' }, spec: { a: { b: 0 } } }
     const schema = specSchema({
       type: 'object',
@@ -66,7 +66,7 @@ describe('pruning', () => {
     assert.equal(schema.conform(object).value, object)
   })
 
-  test('zeros and empties were meant', () => {
+  void test('zeros and empties were meant', () => {
     const properties = {
       n: { type: 'integer' },
       t: { type: 'string' },
@@ -78,7 +78,7 @@ describe('pruning', () => {
     assert.deepEqual(specOf(specSchema({ type: 'object', properties }), spec), spec)
   })
 
-  test('unknown members stay where the schema says so, but not in what it specifies below', () => {
+  void test('unknown members stay where the schema says so, but not in what it specifies below', () => {
     const schema = specSchema({
       type: 'object',
       'x-orch-preserve-unknown-fields': true,
@@ -88,14 +88,14 @@ describe('pruning', () => {
     assert.deepEqual(specOf(schema, spec), { other: { deep: [null] }, known: { a: 'x' } })
   })
 
-  test('items of a list that keeps unknown members keep them, but not in what is specified of them', () => {
+  void test('items of a list that keeps unknown members keep them, but not in what is specified of them', () => {
     const inner = { type: 'object', properties: { c: { type: 'string' } } }
     const items = { type: 'object', properties: { a: inner } }
     const schema = specSchema({ type: 'array', 'x-orch-preserve-unknown-fields': true, items })
     assert.deepEqual(specOf(schema, [{ a: { c: 'x', d: 'y' }, b: 'y' }]), [{ a: { c: 'x' }, b: 'y' }])
   })
 
-  test('metadata of an object inside that is null goes', () => {
+  void test('metadata of an object inside that is null goes', () => {
     const schema = specSchema({
       type: 'object',
       'x-orch-embedded-resource': true,
@@ -105,7 +105,7 @@ describe('pruning', () => {
     assert.deepEqual(specOf(schema, spec), { apiVersion: 'v1', kind: 'ConfigMap', data: {} })
   })
 
-  test('the metadata of objects inside is metadata, and they keep kind and apiVersion', () => {
+  void test('the metadata of objects inside is metadata, and they keep kind and apiVersion', () => {
     const schema = specSchema({
       type: 'object',
       'x-orch-embedded-resource': true,
@@ -129,7 +129,7 @@ describe('pruning', () => {
     assert.deepEqual(unknown, ['spec.metadata.what'])
   })
 
-  test('metadata of the object itself is as for every kind', () => {
+  void test('metadata of the object itself is as for every kind', () => {
     const schema = specSchema({ type: 'object' })
     const { value, unknown } = schema.conform({ ...HEAD, metadata: { name: 'a', what: 1 } })
     assert.deepEqual([value['metadata'], unknown], [{ name: 'a' }, ['metadata.what']])
@@ -140,7 +140,7 @@ describe('pruning', () => {
     )
   })
 
-  test('markers are those of the domain', () => {
+  void test('markers are those of the domain', () => {
     const schema = specSchema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
     assert.deepEqual(specOf(schema, { a: 1 }), {})
     const upstream = compileStructural(
@@ -151,8 +151,8 @@ describe('pruning', () => {
   })
 })
 
-describe('nulls and defaults', () => {
-  test('a null that may not be goes, or becomes the default', () => {
+void describe('nulls and defaults', () => {
+  void test('a null that may not be goes, or becomes the default', () => {
     const schema = specSchema({
       type: 'object',
       properties: {
@@ -167,7 +167,7 @@ describe('nulls and defaults', () => {
     assert.deepEqual(specOf(schema, {}), { filled: 'x', both: 'y' })
   })
 
-  test('defaults go inside of what is there, and inside of defaults', () => {
+  void test('defaults go inside of what is there, and inside of defaults', () => {
     const inner = { type: 'object', properties: { a: { type: 'integer', default: 1 } } }
     const schema = specSchema({
       type: 'object',
@@ -176,12 +176,12 @@ describe('nulls and defaults', () => {
     assert.deepEqual(specOf(schema, { list: [{}, { a: 0 }] }), { list: [{ a: 1 }, { a: 0 }], made: { a: 1 } })
   })
 
-  test('a null in a list becomes the default of its items', () => {
+  void test('a null in a list becomes the default of its items', () => {
     const schema = specSchema({ type: 'array', items: { type: 'integer', default: 7 } })
     assert.deepEqual(specOf(schema, [null, 1]), [7, 1])
   })
 
-  test('defaults of the values of a map', () => {
+  void test('defaults of the values of a map', () => {
     const values = {
       type: 'object',
       default: { b: 2 },
@@ -191,7 +191,7 @@ describe('nulls and defaults', () => {
     assert.deepEqual(specOf(schema, { k: {}, n: null }), { k: { a: 1 }, n: { b: 2, a: 1 } })
   })
 
-  test('many defaults for a short object end before they fill the memory', () => {
+  void test('many defaults for a short object end before they fill the memory', () => {
     const items = { type: 'object', properties: { text: { type: 'string', default: 'x'.repeat(100_000) } } }
     const schema = specSchema({ type: 'array', items })
     const object = { ...HEAD, spec: Array.from({ length: 100_000 }, () => ({})) }
@@ -202,7 +202,7 @@ describe('nulls and defaults', () => {
   })
 })
 
-describe('types', () => {
+void describe('types', () => {
   const schema = specSchema({
     type: 'object',
     properties: {
@@ -227,7 +227,7 @@ describe('types', () => {
     ['p', 1.5, 'integer,string', 'number'],
     ['i', 2n ** 63n, 'integer', 'number'],
   ] as const) {
-    test(`${said} is no ${type}`, () => {
+    void test(`${said} is no ${type}`, () => {
       assert.deepEqual(wrong(schema, { [member]: value }), [
         `FieldValueTypeInvalid spec.${member}: Invalid value: "${said}": ` +
           `spec.${member} in body must be of type ${type}: "${said}"`,
@@ -235,13 +235,13 @@ describe('types', () => {
     })
   }
 
-  test('a null in a list is of no type', () => {
+  void test('a null in a list is of no type', () => {
     assert.deepEqual(wrong(schema, { l: [null] }), [
       'FieldValueTypeInvalid spec.l[0]: Invalid value: "null": spec.l[0] in body must be of type string: "null"',
     ])
   })
 
-  test('what fits', () => {
+  void test('what fits', () => {
     const spec = { i: 2n ** 62n, n: 1, s: '', b: false, l: [], o: {}, p: 'a', any: { x: [1] } }
     assert.deepEqual(wrong(schema, spec), [])
     assert.deepEqual(wrong(schema, { p: 1, n: 0.5, i: parseJsonObject('{"a":1.0}')['a'] ?? null }), [])

@@ -111,14 +111,14 @@ for (const [schema, kept, broken, words] of [
     ],
   ],
 ] satisfies readonly (readonly [JsonObject, Json, Json, string | readonly string[]])[]) {
-  test(`${JSON.stringify(schema)} holds, or is told`, () => {
+  void test(`${JSON.stringify(schema)} holds, or is told`, () => {
     const untyped = { 'x-orch-preserve-unknown-fields': true, ...schema }
     assert.deepEqual(wrong(untyped, kept), [])
     assert.deepEqual(wrong(untyped, broken), typeof words === 'string' ? [words] : words)
   })
 }
 
-test('of several alternatives that do not hold the nearest is told', () => {
+void test('of several alternatives that do not hold the nearest is told', () => {
   const alternative = (kind: string, required: string): JsonObject => ({
     required: [required],
     properties: { kind: { enum: [kind] } },
@@ -132,7 +132,7 @@ test('of several alternatives that do not hold the nearest is told', () => {
   assert.deepEqual(causes[0], 'FieldValueRequired a.net: Required value')
 })
 
-test('rules for other types than the value has do not count', () => {
+void test('rules for other types than the value has do not count', () => {
   const schema = {
     'x-orch-preserve-unknown-fields': true,
     minimum: 5,
@@ -144,7 +144,7 @@ test('rules for other types than the value has do not count', () => {
   assert.deepEqual(wrong(schema, true), [])
 })
 
-describe('sets and maps', () => {
+void describe('sets and maps', () => {
   const item = {
     type: 'object',
     'x-orch-map-type': 'atomic',
@@ -153,7 +153,7 @@ describe('sets and maps', () => {
   const set = { type: 'array', 'x-orch-list-type': 'set', items: item }
   const map = { type: 'array', 'x-orch-list-type': 'map', 'x-orch-list-map-keys': ['k'], items: item }
 
-  test('elements of a set differ as wholes, whatever the order of their members', () => {
+  void test('elements of a set differ as wholes, whatever the order of their members', () => {
     assert.deepEqual(
       wrong(set, [
         { k: 'x', n: 1 },
@@ -171,7 +171,7 @@ describe('sets and maps', () => {
     )
   })
 
-  test('elements of a map differ by their keys', () => {
+  void test('elements of a map differ by their keys', () => {
     assert.deepEqual(
       wrong(map, [
         { k: 'x', n: 1 },
@@ -188,13 +188,13 @@ describe('sets and maps', () => {
     )
   })
 
-  test('a map of what are no objects', () => {
+  void test('a map of what are no objects', () => {
     const causes = wrong(map, ['x'])
     assert.ok(causes.some((cause) => cause.endsWith('"x": must be an object for an array of list-type map')))
   })
 })
 
-test('objects inside say their kind and apiVersion, and have metadata', () => {
+void test('objects inside say their kind and apiVersion, and have metadata', () => {
   const schema = { type: 'object', 'x-orch-embedded-resource': true, 'x-orch-preserve-unknown-fields': true }
   assert.deepEqual(wrong(schema, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } }), [])
   assert.deepEqual(
@@ -213,7 +213,7 @@ const domain = (...lengths: readonly number[]): string =>
 /** 159 characters in 314 bytes. */
 const wide = Array.from({ length: 5 }, () => 'é'.repeat(31)).join('.')
 
-describe('formats', () => {
+void describe('formats', () => {
   for (const [format, good, bad] of [
     [
       'date-time',
@@ -245,19 +245,19 @@ describe('formats', () => {
     ['password', ['x', ''], []],
     ['nobody-knows', ['x'], []],
   ] satisfies readonly (readonly [string, readonly string[], readonly string[]])[]) {
-    test(format, () => {
+    void test(format, () => {
       for (const text of good) assert.deepEqual(wrong({ type: 'string', format }, text), [], text)
       for (const text of bad) assert.equal(wrong({ type: 'string', format }, text).length, 1, text)
     })
   }
 })
 
-describe('what costs too much', () => {
-  test('regular expressions take time in proportion to the text', () => {
+void describe('what costs too much', () => {
+  void test('regular expressions take time in proportion to the text', () => {
     assert.deepEqual(wrong({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}b`).length, 1)
   })
 
-  test('how large an expression becomes is told without compiling it, and never too small', () => {
+  void test('how large an expression becomes is told without compiling it, and never too small', () => {
     for (const source of [
       'a',
       '^(a{1,30}){1,30}$',
@@ -279,7 +279,7 @@ describe('what costs too much', () => {
     assert.ok(typeof compiled === 'string' && compiled.includes('more than 10000 instructions'))
   })
 
-  test('a list of many elements under many alternatives is given up', () => {
+  void test('a list of many elements under many alternatives is given up', () => {
     const anyOf = Array.from({ length: 1000 }, (_, at) => ({ enum: [`never ${at}`] }))
     const list = Array.from({ length: 100_000 }, () => 'x')
     const causes = wrong({ type: 'array', maxItems: 1_000_000, items: { type: 'string', anyOf } }, list)
@@ -288,7 +288,7 @@ describe('what costs too much', () => {
     assert.match(valid.join(), new RegExp(`takes more than ${customLimits.validationStepsMax} steps`))
   })
 
-  test('a long text is not held against an expression that would take too many steps', () => {
+  void test('a long text is not held against an expression that would take too many steps', () => {
     const told = wrong({ type: 'string', pattern: '^(?:ab?)+$' }, 'a'.repeat(2_000_000))
     assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
   })
@@ -310,14 +310,14 @@ describe('what costs too much', () => {
       members,
     ],
   ] as const) {
-    test(`many rules for the ${what} are given up`, () => {
+    void test(`many rules for the ${what} are given up`, () => {
       assert.match(wrong(schema, value).join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
       const { allOf, ...once } = schema
       assert.deepEqual(wrong({ ...once, allOf: allOf.slice(0, 10) }, value), [])
     })
   }
 
-  test('an object full of mistakes is told the first ones', () => {
+  void test('an object full of mistakes is told the first ones', () => {
     const list = Array.from({ length: 10_000 }, () => 1)
     assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, findingLimits.findingsMax)
   })

@@ -55,7 +55,7 @@ for (const [json, shape] of [
     { ...zero, type: 'list', items: { ...zero, type: 'string' }, listType: 'map', listMapKeys: ['k'] },
   ],
 ] satisfies readonly (readonly [JsonObject, Schema])[]) {
-  test(`the shape of ${JSON.stringify(json)}`, () => {
+  void test(`the shape of ${JSON.stringify(json)}`, () => {
     const properties = { a: json, metadata: { type: 'object' }, kind: text }
     const { schema } = compileStructural({ type: 'object', properties }, namesOf('orch.io'))
     assert.deepEqual(schema, { type: 'object', properties: { a: shape } })
@@ -87,12 +87,12 @@ for (const [json, published] of [
     { type: 'array', items: text },
   ],
 ] satisfies readonly (readonly [JsonObject, JsonObject])[]) {
-  test(`OpenAPI 2.0 of ${JSON.stringify(json)}`, () => {
+  void test(`OpenAPI 2.0 of ${JSON.stringify(json)}`, () => {
     assert.deepEqual(publishV2(json, markerNames('x-orch-')), published)
   })
 }
 
-test('OpenAPI 3.0 has what the author wrote, and what every object has', () => {
+void test('OpenAPI 3.0 has what the author wrote, and what every object has', () => {
   const json = {
     properties: { a: { ...text, nullable: true }, metadata: { properties: { name: text } } },
     not: {},

@@ -47,7 +47,7 @@ function numbered<T>(count: number, make: (at: number) => T): T[] {
   return Array.from({ length: count }, (_, at) => make(at))
 }
 
-describe('an error is at most 64 KiB', () => {
+void describe('an error is at most 64 KiB', () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', uid: 'u', controller: true }
   const key = 'k'.repeat(1_000_000)
   for (const [title, check] of [
@@ -83,19 +83,19 @@ describe('an error is at most 64 KiB', () => {
         ).validate({ apiVersion: 'v1', kind: 'K', a: { [key]: numbered(5000, () => 2) } }, found),
     ],
   ] as const) {
-    test(title, () => {
+    void test(title, () => {
       assert.ok(answerBytes(check) <= ERROR_BYTES_MAX)
     })
   }
 
-  test('whatever the name of the object, or the text of any other error', () => {
+  void test('whatever the name of the object, or the text of any other error', () => {
     assert.ok(answerBytes((found) => found.add(required('a')), '"'.repeat(3_000_000)) <= ERROR_BYTES_MAX)
     const error = new ApiError('BadRequest', '"'.repeat(3_000_000), { name: '"'.repeat(3_000_000) })
     assert.ok(Buffer.byteLength(JSON.stringify(statusOf(error))) <= ERROR_BYTES_MAX)
   })
 })
 
-test('findings beyond the limit are dropped, and the first are kept', () => {
+void test('findings beyond the limit are dropped, and the first are kept', () => {
   const found = new Findings()
   for (let at = 0; at < 1000; at++) found.add(invalid(`a[${at}]`, at, ''))
   assert.equal(found.count, findingLimits.findingsMax)
@@ -103,7 +103,7 @@ test('findings beyond the limit are dropped, and the first are kept', () => {
   assert.equal(found.list.at(-1)?.field, `a[${findingLimits.findingsMax - 1}]`)
 })
 
-test('a check that takes more steps than it may ends as a finding', () => {
+void test('a check that takes more steps than it may ends as a finding', () => {
   const causes = causesOf((found) => {
     found.add(required('a'))
     for (;;) found.spend(1000, member(null, 'b'))
@@ -114,7 +114,7 @@ test('a check that takes more steps than it may ends as a finding', () => {
   )
 })
 
-test('a finding is formatted only where it is shown', () => {
+void test('a finding is formatted only where it is shown', () => {
   let formatted = 0
   const one: Finding = invalid('a', 'x'.repeat(2000), () => {
     formatted++
@@ -127,7 +127,7 @@ test('a finding is formatted only where it is shown', () => {
   assert.ok(causes.length > 0 && causes.length < findingLimits.findingsMax)
 })
 
-test('the steps of a path are cut, and the beginning of a long one', () => {
+void test('the steps of a path are cut, and the beginning of a long one', () => {
   const long = mapKey(member(null, 'data'), 'k'.repeat(3_000_000))
   assert.equal(spellPath(long), `data[${'k'.repeat(320)}...]`)
   let deep = member(null, 'a')
@@ -136,7 +136,7 @@ test('the steps of a path are cut, and the beginning of a long one', () => {
   assert.match(spellPath(deep), /^\.\.\.\.b\.b/)
 })
 
-test('the beginning of a value is that of its JSON text', () => {
+void test('the beginning of a value is that of its JSON text', () => {
   const values: readonly Json[] = [
     'text "quoted" \ud83e\udd84',
     [1, [true, null], 'x', { a: 2n ** 60n }],
@@ -153,7 +153,7 @@ test('the beginning of a value is that of its JSON text', () => {
   }
 })
 
-test('a text is cut to bytes of JSON, and not through a pair', () => {
+void test('a text is cut to bytes of JSON, and not through a pair', () => {
   for (const text of ['plain', '"\\"', '\u0000\n\u001f', 'é€', '🦄🦄🦄', '\ud83e x \udd84']) {
     assert.equal(jsonBytes(text), Buffer.byteLength(JSON.stringify(text)), JSON.stringify(text))
     const long = text.repeat(50)

@@ -8,7 +8,7 @@ import { ageText } from '../../../../../src/api/metadata/age.ts'
 
 const [MINUTE, HOUR, DAY, YEAR] = [60, 3600, 86_400, 365 * 86_400]
 
-test('an age has two units while the smaller one matters, then one', () => {
+void test('an age has two units while the smaller one matters, then one', () => {
   const rows: readonly (readonly [seconds: number, text: string])[] = [
     [-5, '<invalid>'],
     [-1, '0s'],

@@ -51,7 +51,7 @@ function messages(meta: ObjectMeta): string[] {
   return created(meta).map((cause) => `${cause.field}: ${cause.message}`)
 }
 
-test('a well-formed object has nothing to complain about', () => {
+void test('a well-formed object has nothing to complain about', () => {
   const meta: ObjectMeta = {
     ...good,
     labels: { 'example.com/Tier': 'front_end', empty: '' },
@@ -62,7 +62,7 @@ test('a well-formed object has nothing to complain about', () => {
   assert.deepEqual(messages(meta), [])
 })
 
-test('a name outside the rule is refused in the words that clients know', () => {
+void test('a name outside the rule is refused in the words that clients know', () => {
   const words =
     'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of lower case ' +
     "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. " +
@@ -75,7 +75,7 @@ test('a name outside the rule is refused in the words that clients know', () => 
   assert.equal(status['message'], `ConfigMap "A_b" is invalid: ${words}`)
 })
 
-test('several mistakes come in one answer, in brackets', () => {
+void test('several mistakes come in one answer, in brackets', () => {
   const meta = { labels: { 'a b': 'x' } }
   const error = refusal({ group: 'g.test', kind: 'Thing' }, '', meta)
   assert.match(error.message, /^Thing\.g\.test "" is invalid: \[metadata\.name: Required value: name or /)
@@ -86,7 +86,7 @@ test('several mistakes come in one answer, in brackets', () => {
   assert.deepEqual(error.details.causes, created(meta))
 })
 
-test('names, keys and values have their bounds', () => {
+void test('names, keys and values have their bounds', () => {
   assert.deepEqual(checkDns1123Subdomain('a'.repeat(253)), [])
   assert.deepEqual(checkDns1123Subdomain('a'.repeat(254)), ['must be no more than 253 characters'])
   assert.deepEqual(checkQualifiedName(`x/${'a'.repeat(63)}`), [])
@@ -98,7 +98,7 @@ test('names, keys and values have their bounds', () => {
   assert.match(checkConfigKey('a/b').join(), /^a valid config key must consist of/)
 })
 
-test('cluster-scoped objects have no namespace', () => {
+void test('cluster-scoped objects have no namespace', () => {
   const causes = created(good, { ...rules, namespaced: false })
   assert.deepEqual(causes, [
     {
@@ -109,7 +109,7 @@ test('cluster-scoped objects have no namespace', () => {
   ])
 })
 
-test('annotations are bounded together, in bytes', () => {
+void test('annotations are bounded together, in bytes', () => {
   const half = 'é'.repeat(64 * 1024)
   assert.deepEqual(messages({ ...good, annotations: { a: half, b: half.slice(2) } }), [])
   assert.deepEqual(messages({ ...good, annotations: { a: half, b: half } }), [
@@ -117,7 +117,7 @@ test('annotations are bounded together, in bytes', () => {
   ])
 })
 
-test('owners are whole, and one of them controls', () => {
+void test('owners are whole, and one of them controls', () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true }
   const refusals = (...ownerReferences: readonly Owner[]): string[] => messages({ ...good, ownerReferences })
   const [two = '', ...none] = refusals(owner, { ...owner, name: 'q' })
@@ -133,7 +133,7 @@ test('owners are whole, and one of them controls', () => {
   assert.deepEqual(more, [])
 })
 
-test('finalizers are qualified or well known, and do not contradict each other', () => {
+void test('finalizers are qualified or well known, and do not contradict each other', () => {
   assert.deepEqual(messages({ ...good, finalizers: ['mine'] }), [
     'metadata.finalizers[0]: Invalid value: "mine": ' +
       'name is neither a standard finalizer name nor is it fully qualified',
@@ -151,7 +151,7 @@ test('finalizers are qualified or well known, and do not contradict each other',
   assert.deepEqual(rest, [])
 })
 
-test('an update cannot change what is fixed', () => {
+void test('an update cannot change what is fixed', () => {
   const changed = { ...good, name: 'b', uid: 'v', namespace: 'm', deletionTimestamp: '2026-01-01T00:00:00Z' }
   assert.deepEqual(
     updated(changed, good).map((cause) => cause.field),
@@ -160,14 +160,14 @@ test('an update cannot change what is fixed', () => {
   assert.deepEqual(updated(good, good), [])
 })
 
-test('an object on its way out takes no new finalizer', () => {
+void test('an object on its way out takes no new finalizer', () => {
   const stored = { ...good, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a/b'] }
   assert.deepEqual(updated({ ...stored, finalizers: [] }, stored), [])
   const causes = updated({ ...stored, finalizers: ['a/b', 'a/c'] }, stored)
   assert.equal(causes[0]?.reason, 'FieldValueForbidden')
 })
 
-test('a generated name is the prefix cut to 58 characters and five random ones', () => {
+void test('a generated name is the prefix cut to 58 characters and five random ones', () => {
   const random = new SeededRandom(1)
   assert.match(generateName('web-', random), /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
   assert.equal(generateName('a'.repeat(80), random).length, 63)
@@ -177,7 +177,7 @@ test('a generated name is the prefix cut to 58 characters and five random ones',
   assert.deepEqual(rest, [])
 })
 
-test('the field manager of a write without one comes from the user agent', () => {
+void test('the field manager of a write without one comes from the user agent', () => {
   assert.equal(fieldManagerOf('kubectl/v1.20.2 (linux/amd64)'), 'kubectl')
   assert.equal(fieldManagerOf(''), '')
 })

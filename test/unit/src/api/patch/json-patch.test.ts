@@ -45,12 +45,12 @@ const good: readonly [name: string, document: Json, patch: Json, result: Json][]
 ]
 
 for (const [name, document, patch, result] of good) {
-  test(`a JSON patch ${name}`, () => {
+  void test(`a JSON patch ${name}`, () => {
     assert.deepEqual(applyJsonPatch(document, patch), result)
   })
 }
 
-test('a patch that is none is a 400', () => {
+void test('a patch that is none is a 400', () => {
   for (const patch of [
     {},
     [1],
@@ -68,7 +68,7 @@ test('a patch that is none is a 400', () => {
   }
 })
 
-test('a patch that does not fit is a 422 and changes nothing', () => {
+void test('a patch that does not fit is a 422 and changes nothing', () => {
   const document = { a: { b: [1, 2] } }
   for (const last of [
     { op: 'test', path: '/a/b/0', value: 7 },
@@ -91,7 +91,7 @@ test('a patch that does not fit is a 422 and changes nothing', () => {
   }
 })
 
-test('a patch is bounded in operations and in what it copies', () => {
+void test('a patch is bounded in operations and in what it copies', () => {
   const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '', value: {} }))
   const doubling = [
     { op: 'add', path: '/a', value: ['x'.repeat(1000)] },
@@ -105,13 +105,13 @@ test('a patch is bounded in operations and in what it copies', () => {
   }
 })
 
-test('__proto__ is a member like any other', () => {
+void test('__proto__ is a member like any other', () => {
   const result = applyJsonPatch({}, [{ op: 'add', path: '/__proto__', value: { a: 1 } }])
   assert.equal(JSON.stringify(result), '{"__proto__":{"a":1}}')
   assert.equal(({} as { a?: number }).a, undefined)
 })
 
-test('random patches agree with another implementation', () => {
+void test('random patches agree with another implementation', () => {
   const step = fc.constantFrom('a', 'b', '0', '1', '-')
   const path = fc.array(step, { minLength: 1, maxLength: 3 }).map((steps) => `/${steps.join('/')}`)
   const value: fc.Arbitrary<Json> = fc.constantFrom<Json>(1, 'x', [], {}, [1, 2], { a: [1], b: {} })

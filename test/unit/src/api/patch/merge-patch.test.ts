@@ -27,7 +27,7 @@ const cases: readonly [original: Json, patch: Json, result: Json][] = [
   [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
 ]
 
-test('spec 4.3: a merge patch does what RFC 7386 appendix A shows', () => {
+void test('spec 4.3: a merge patch does what RFC 7386 appendix A shows', () => {
   for (const [original, patch, result] of cases) {
     const before = JSON.stringify(original)
     assert.deepEqual(mergePatch(original, patch), result, JSON.stringify(patch))
@@ -35,7 +35,7 @@ test('spec 4.3: a merge patch does what RFC 7386 appendix A shows', () => {
   }
 })
 
-test('a merge patch cannot reach a prototype', () => {
+void test('a merge patch cannot reach a prototype', () => {
   const patch = JSON.parse('{"__proto__":{"x":1},"constructor":{"prototype":{"y":1}}}') as Json
   const result = mergePatch({}, patch)
   assert.equal(JSON.stringify(result), '{"__proto__":{"x":1},"constructor":{"prototype":{"y":1}}}')

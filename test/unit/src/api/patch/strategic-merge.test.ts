@@ -41,20 +41,20 @@ const parts = [
   { name: 'c', image: '3' },
 ]
 
-test('spec 4.3: maps merge, null removes, unknown members merge too', () => {
+void test('spec 4.3: maps merge, null removes, unknown members merge too', () => {
   assert.deepEqual(merged({ data: { a: '1', b: '2' } }, { data: { a: null, c: '3' }, more: { x: [1] } }), {
     data: { b: '2', c: '3' },
     more: { x: [1] },
   })
 })
 
-test('lists with a merge key merge by it and keep their order', () => {
+void test('lists with a merge key merge by it and keep their order', () => {
   assert.deepEqual(merged({ parts }, { parts: [{ name: 'b', image: '9', args: ['z'] }] }), {
     parts: [parts[0], { name: 'b', image: '9', args: ['z'] }, parts[2]],
   })
 })
 
-test('new elements come where the patch has them among those it names', () => {
+void test('new elements come where the patch has them among those it names', () => {
   const result = merged({ parts }, { parts: [{ name: 'new' }, { name: 'b' }] })
   assert.deepEqual(
     (result['parts'] as JsonObject[]).map((part) => part['name']),
@@ -62,11 +62,11 @@ test('new elements come where the patch has them among those it names', () => {
   )
 })
 
-test('lists without a strategy are replaced', () => {
+void test('lists without a strategy are replaced', () => {
   assert.deepEqual(merged({ plain: parts }, { plain: [{ name: 'z' }] }), { plain: [{ name: 'z' }] })
 })
 
-test('$patch: delete takes an element out, replace puts a list or object as it stands', () => {
+void test('$patch: delete takes an element out, replace puts a list or object as it stands', () => {
   assert.deepEqual(merged({ parts }, { parts: [{ name: 'b', $patch: 'delete' }] }), {
     parts: [parts[0], parts[2]],
   })
@@ -79,7 +79,7 @@ test('$patch: delete takes an element out, replace puts a list or object as it s
   assert.deepEqual(merged({ data: { a: '1' } }, { data: { $patch: 'delete' } }), { data: {} })
 })
 
-test('scalar lists unite, and $deleteFromPrimitiveList takes out', () => {
+void test('scalar lists unite, and $deleteFromPrimitiveList takes out', () => {
   const metadata = { name: 'x', finalizers: ['a/1', 'a/2'] }
   assert.deepEqual(merged({ metadata }, { metadata: { finalizers: ['a/3', 'a/1'] } }), {
     metadata: { name: 'x', finalizers: ['a/3', 'a/1', 'a/2'] },
@@ -99,7 +99,7 @@ test('scalar lists unite, and $deleteFromPrimitiveList takes out', () => {
   )
 })
 
-test('$setElementOrder orders what it names; elements others added keep their neighbours', () => {
+void test('$setElementOrder orders what it names; elements others added keep their neighbours', () => {
   const result = merged(
     { parts },
     { parts: [{ name: 'd' }], '$setElementOrder/parts': [{ name: 'd' }, { name: 'c' }, { name: 'a' }] },
@@ -114,14 +114,14 @@ test('$setElementOrder orders what it names; elements others added keep their ne
   )
 })
 
-test('$retainKeys takes out what it does not list', () => {
+void test('$retainKeys takes out what it does not list', () => {
   const original = { volume: { name: 'v', a: { name: 'x' } } }
   const volume = { $retainKeys: ['name', 'b'], name: 'v', b: { name: 'y' } }
   assert.deepEqual(merged(original, { volume }), { volume: { name: 'v', b: { name: 'y' } } })
   assert.throws(() => merged(original, { volume: { $retainKeys: ['name'], b: {} } }), ApiError)
 })
 
-test('directives on something new are obeyed and never stored', () => {
+void test('directives on something new are obeyed and never stored', () => {
   assert.deepEqual(
     merged(
       {},
@@ -137,7 +137,7 @@ test('directives on something new are obeyed and never stored', () => {
   )
 })
 
-test('a patch that contradicts itself is a 400', () => {
+void test('a patch that contradicts itself is a 400', () => {
   for (const patch of [
     { data: { $patch: 'explode' } },
     { parts: [{ image: 'no name' }] },
@@ -154,7 +154,7 @@ test('a patch that contradicts itself is a 400', () => {
   }
 })
 
-test('elements that are deleted go, and those with their key that come with them stay', () => {
+void test('elements that are deleted go, and those with their key that come with them stay', () => {
   const parts = [{ name: 'a', image: '1' }, { name: 'b' }, { name: 'c' }]
   const patch = {
     parts: [
@@ -167,7 +167,7 @@ test('elements that are deleted go, and those with their key that come with them
   assert.deepEqual(merged({ parts }, patch)['parts'], [{ name: 'a', args: ['x'] }, { name: 'c' }])
 })
 
-test('a patch that names one element over and over, each time with more members, is given up', () => {
+void test('a patch that names one element over and over, each time with more members, is given up', () => {
   const parts = Array.from({ length: 10_000 }, (_, at) => ({ name: 'a', [`x${at}`]: '' }))
   assert.throws(
     () => merged({}, { parts }),
@@ -175,7 +175,7 @@ test('a patch that names one element over and over, each time with more members,
   )
 })
 
-test('a patch that names a large element over and over does not copy it each time', async () => {
+void test('a patch that names a large element over and over does not copy it each time', async () => {
   const labels = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, '']))
   const parts = Array.from({ length: 190 }, (_, at) => ({ name: 'a', labels: { [`x${at}`]: '' } }))
   const steps = await countSteps(() => {

@@ -25,7 +25,7 @@ const seeds = only === undefined ? Array.from({ length: 10 }, (_, at) => at + 1)
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   for (const subject of messageSubjects(table, domain)) {
-    test(`spec 9.4: ${subject.name} of ${domain} says in JSON what clients look for, and no more`, () => {
+    void test(`spec 9.4: ${subject.name} of ${domain} says in JSON what clients look for, and no more`, () => {
       for (const seed of seeds) {
         try {
           lookThrough(subject, seed)

@@ -69,14 +69,14 @@ function refusal(more: JsonObject): ApiError {
   return assert.fail('the object was taken')
 }
 
-test('an object that already fits is given back as it is', () => {
+void test('an object that already fits is given back as it is', () => {
   const object = sample({ data: { a: 'b' }, spec: { count: 1, parts: [{ name: 'x' }] } })
   const { value, unknown } = conform(schema, object)
   assert.equal(value, object)
   assert.deepEqual(unknown, [])
 })
 
-test('unknown members are left out at any depth and told by path', () => {
+void test('unknown members are left out at any depth and told by path', () => {
   const object = sample({ bad: 1, spec: { count: 1, odd: {}, parts: [{ name: 'x', no: 1 }] } })
   const { value, unknown } = conform(schema, object)
   assert.deepEqual(value, sample({ spec: { count: 1, parts: [{ name: 'x' }] } }))
@@ -88,7 +88,7 @@ test('unknown members are left out at any depth and told by path', () => {
   )
 })
 
-test('a member of another type is a 400 that names the path', () => {
+void test('a member of another type is a 400 that names the path', () => {
   const error = refusal({ data: { 'a b': 5 } })
   assert.equal(error.code, 'BadRequest')
   assert.equal(
@@ -98,7 +98,7 @@ test('a member of another type is a 400 that names the path', () => {
   )
 })
 
-test('scalars that cannot be read are refused', () => {
+void test('scalars that cannot be read are refused', () => {
   for (const spec of [
     { count: 1.5 },
     { count: 2 ** 31 },
@@ -116,7 +116,7 @@ test('scalars that cannot be read are refused', () => {
   assert.equal(refusal({ binary: { a: '?aaa' } }).code, 'BadRequest')
 })
 
-test('null means absent, except in lists and maps, where it is empty', () => {
+void test('null means absent, except in lists and maps, where it is empty', () => {
   const object = sample({ data: { a: null }, spec: { mode: null, raw: { keep: null }, parts: [null] } })
   assert.deepEqual(
     conform(schema, object).value,
@@ -124,7 +124,7 @@ test('null means absent, except in lists and maps, where it is empty', () => {
   )
 })
 
-test('times and quantities are written in their one form', () => {
+void test('times and quantities are written in their one form', () => {
   const object = sample({ spec: { at: '2026-01-01T02:00:00.5+02:00', size: '1000m', port: 'http' } })
   assert.deepEqual(
     conform(schema, object).value,
@@ -132,7 +132,7 @@ test('times and quantities are written in their one form', () => {
   )
 })
 
-test('a key named __proto__ is data like any other', () => {
+void test('a key named __proto__ is data like any other', () => {
   const object = JSON.parse('{"kind":"Thing","data":{"__proto__":null,"a":"b"}}') as JsonObject
   const { value } = conform(schema, object)
   assert.equal(JSON.stringify(value), '{"kind":"Thing","data":{"__proto__":"","a":"b"}}')
@@ -144,7 +144,7 @@ function read(schema: ObjectSchema, object: JsonObject): JsonObject {
   return applyDefaults(schema, conform(schema, object).value)
 }
 
-test('a zero that means the same as absent gets the default, one that means something of its own does not', () => {
+void test('a zero that means the same as absent gets the default, one that means something of its own does not', () => {
   const zeros = struct('test.v1.Zeros', 'Zeros.', {
     text: text(1, 'Text.', { default: 'a' }),
     count: int32(2, 'A number.', { default: 3 }),
@@ -155,7 +155,7 @@ test('a zero that means the same as absent gets the default, one that means some
   assert.deepEqual(read(zeros, {}), { text: 'a', count: 3, own: 30 })
 })
 
-test('a zero is said where it always is or means something of its own, and nowhere else', () => {
+void test('a zero is said where it always is or means something of its own, and nowhere else', () => {
   const inner = struct('test.v1.Inner', 'Inner.', {
     text: text(1, 'Text.'),
     name: text(2, 'Name.', { always: true }),
@@ -189,7 +189,7 @@ test('a zero is said where it always is or means something of its own, and nowhe
   assert.equal(read(zeros, made), made)
 })
 
-test('defaults fill what is absent inside of what is there', () => {
+void test('defaults fill what is absent inside of what is there', () => {
   const object = sample({ spec: { count: 1, parts: [{ name: 'x' }, { name: 'y', weight: 3 }] } })
   const filled = applyDefaults(schema, object)
   assert.deepEqual(
@@ -216,7 +216,7 @@ function causesIn(object: JsonObject): readonly ApiErrorCause[] {
   })
 }
 
-test('required members, closed lists and ranges give causes with paths', () => {
+void test('required members, closed lists and ranges give causes with paths', () => {
   const object = sample({ spec: { mode: 'Odd', parts: [{ name: 'x' }, {}] } })
   assert.deepEqual(causesIn(object), [
     { reason: 'FieldValueRequired', field: 'spec.count', message: 'Required value' },

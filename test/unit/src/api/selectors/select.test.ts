@@ -41,14 +41,14 @@ const other = [
   'app>1',
 ]
 
-test('spec 4.2: labelSelector selects by equality, sets, presence and order', () => {
+void test('spec 4.2: labelSelector selects by equality, sets, presence and order', () => {
   for (const text of matching) assert.equal(parseLabelSelector(text).matches(labels), true, text)
   for (const text of other) assert.equal(parseLabelSelector(text).matches(labels), false, text)
   assert.equal(parseLabelSelector('app').matches(null), false)
   assert.equal(parseLabelSelector('toString').matches({}), false)
 })
 
-test('a malformed label selector is a 400 that says where', () => {
+void test('a malformed label selector is a 400 that says where', () => {
   for (const [text, words] of [
     ['a=b=c', "unable to parse requirement: found '=', expected: ',' or 'end of string'"],
     ['a,', "unable to parse requirement: found '', expected: identifier after ','"],
@@ -79,7 +79,7 @@ test('a malformed label selector is a 400 that says where', () => {
   }
 })
 
-test('a selector object selects like its string form', () => {
+void test('a selector object selects like its string form', () => {
   const selector = selectorOfObject({
     matchLabels: { app: 'web' },
     matchExpressions: [
@@ -92,7 +92,7 @@ test('a selector object selects like its string form', () => {
   assert.equal(selectorOfObject({}).matches(null), true)
 })
 
-test('a selector object is checked like upstream does', () => {
+void test('a selector object is checked like upstream does', () => {
   const selector = {
     matchLabels: { 'a b': 'c' },
     matchExpressions: [
@@ -113,7 +113,7 @@ test('a selector object is checked like upstream does', () => {
   )
 })
 
-test('spec 4.2: fieldSelector selects by name and namespace', () => {
+void test('spec 4.2: fieldSelector selects by name and namespace', () => {
   const read = (field: string): string => (field === 'metadata.name' ? 'a' : 'n')
   assert.equal(parseFieldSelector('metadata.name=a,metadata.namespace!=m').matches(read), true)
   assert.equal(parseFieldSelector('metadata.name==b').matches(read), false)
@@ -121,12 +121,12 @@ test('spec 4.2: fieldSelector selects by name and namespace', () => {
   assert.equal(parseFieldSelector('metadata.name!=a').exact('metadata.name'), null)
 })
 
-test('a field value may hold what is escaped', () => {
+void test('a field value may hold what is escaped', () => {
   const selector = parseFieldSelector('metadata.name=a\\,b\\=c\\\\')
   assert.equal(selector.requirements[0]?.value, 'a,b=c\\')
 })
 
-test('another field or a malformed field selector is a 400', () => {
+void test('another field or a malformed field selector is a 400', () => {
   for (const text of ['spec.x=1', 'metadata.name', 'metadata.name=a=b', 'metadata.name=\\x']) {
     assert.throws(
       () => parseFieldSelector(text),

@@ -12,7 +12,7 @@ const pods = customKind({ group: '', plural: 'pods', kind: 'Pod' })
 const jobs = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })
 const widgets = customKind({ group: 'example.com', plural: 'widgets', kind: 'Widget' })
 
-test('custom kinds are found together with built-in ones, and replaced as a whole', () => {
+void test('custom kinds are found together with built-in ones, and replaced as a whole', () => {
   const catalog = new Catalog([pods, jobs])
   assert.equal(catalog.version, 0)
   assert.deepEqual(catalog.setCustom([widgets]), [])
@@ -27,7 +27,7 @@ test('custom kinds are found together with built-in ones, and replaced as a whol
   assert.equal(catalog.version, 2)
 })
 
-test('setting the same custom kinds again is no change', () => {
+void test('setting the same custom kinds again is no change', () => {
   const catalog = new Catalog([pods])
   let changes = 0
   const stop = catalog.onChange(() => changes++)
@@ -42,7 +42,7 @@ test('setting the same custom kinds again is no change', () => {
   assert.deepEqual([catalog.version, changes], [3, 2])
 })
 
-test('a narrowed catalog has all custom kinds, and only the built-in ones it was given', () => {
+void test('a narrowed catalog has all custom kinds, and only the built-in ones it was given', () => {
   const catalog = new Catalog([pods, jobs])
   const served = catalog.narrowed([pods])
   let told = 0
@@ -53,7 +53,7 @@ test('a narrowed catalog has all custom kinds, and only the built-in ones it was
   assert.equal(served.find('batch', 'v1', 'jobs'), null)
 })
 
-test('a custom kind can neither hide a built-in kind nor share its objects, whether that is served or not', () => {
+void test('a custom kind can neither hide a built-in kind nor share its objects, whether that is served or not', () => {
   const catalog = new Catalog([pods, jobs])
   const served = catalog.narrowed([pods])
   const samePath = customKind({ group: 'batch', plural: 'jobs', kind: 'Job' })
@@ -71,7 +71,7 @@ test('a custom kind can neither hide a built-in kind nor share its objects, whet
   assert.deepEqual(served.all(), [pods, widgets])
 })
 
-test('each storage location has one kind, in its storage version if that is served', () => {
+void test('each storage location has one kind, in its storage version if that is served', () => {
   const v1 = widgets
   const v2 = { ...customKind({ group: 'example.com', version: 'v2', plural: 'widgets', kind: 'Widget' }) }
   const other = { ...v2, storedAs: { name: 'v1' } }
@@ -85,7 +85,7 @@ test('each storage location has one kind, in its storage version if that is serv
   assert.deepEqual(storedKinds([stored, older]), [stored])
 })
 
-test('an alias is found by its path, is not listed, and exists as long as its kind', () => {
+void test('an alias is found by its path, is not listed, and exists as long as its kind', () => {
   const alias = customKind({ group: 'upstream.example', plural: 'jobs', kind: 'Job' })
   const withAlias = { ...jobs, aliases: [{ ...alias, storedAs: { name: 'v1', group: 'batch' } }] }
   const catalog = new Catalog([pods, withAlias])

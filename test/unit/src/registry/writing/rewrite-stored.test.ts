@@ -61,7 +61,7 @@ async function checkAgain(api: Fixture, place: Place, kind: string, name: string
 /** Attempts per kind: many fields accept only a few valid values. */
 const TRIES = 2
 
-test('an object that was filled to the limit can be written again as it was read, for every kind', async (t) => {
+void test('an object that was filled to the limit can be written again as it was read, for every kind', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const filled: string[] = []
@@ -91,7 +91,7 @@ function podWith(count: number): JsonObject {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec }
 }
 
-test('an object to which defaults added more values than a body may have can be written again, also its status', async (t) => {
+void test('an object to which defaults added more values than a body may have can be written again, also its status', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const kind = 'v1/Pod'
@@ -115,7 +115,7 @@ test('an object to which defaults added more values than a body may have can be 
   assert.equal((await api.update({ kind, name, body: labelled })).code, 200)
 })
 
-test('an update may add only as many values to an object beyond the limit as its metadata needs', async (t) => {
+void test('an update may add only as many values to an object beyond the limit as its metadata needs', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const kind = 'v1/Pod'
@@ -130,7 +130,7 @@ test('an update may add only as many values to an object beyond the limit as its
   assert.match(seen.message, /, and the body has more/)
 })
 
-test('an object to which defaults add more values than may be stored is refused when it is created', async (t) => {
+void test('an object to which defaults add more values than may be stored is refused when it is created', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   await api.create({ kind: 'v1/ServiceAccount', body: { metadata: { name: 'default' } } })

@@ -37,7 +37,7 @@ type Group = {
   readonly preferredVersion: { readonly version: string }
 }
 
-test('a custom kind has a singular, short names, categories and subresources', () => {
+void test('a custom kind has a singular, short names, categories and subresources', () => {
   const { catalog, discovery } = fresh()
   assert.equal(discovery.plain('/apis/stable.example.com'), null)
   catalog.setCustom([tabs])
@@ -65,7 +65,7 @@ test('a custom kind has a singular, short names, categories and subresources', (
   assert.ok(!discovery.paths().includes('/apis/stable.example.com'))
 })
 
-test('spec 9.1: versions that their author chose come in the order of stability, then of numbers, then of names', () => {
+void test('spec 9.1: versions that their author chose come in the order of stability, then of numbers, then of names', () => {
   const { catalog, discovery } = fresh()
   const versions = [
     'foo1',
@@ -101,7 +101,7 @@ test('spec 9.1: versions that their author chose come in the order of stability,
   assert.equal(group.preferredVersion.version, 'v11')
 })
 
-test('groups of custom kinds come after built-in ones, whatever their names', () => {
+void test('groups of custom kinds come after built-in ones, whatever their names', () => {
   const { catalog, discovery } = fresh()
   catalog.setCustom([tabs, { ...tabs, group: 'a.example.com' }, { ...tabs, group: 'apps.k8s.io' }])
   const { groups } = said<{ readonly groups: readonly Group[] }>(discovery.plain('/apis'))
@@ -114,7 +114,7 @@ test('groups of custom kinds come after built-in ones, whatever their names', ()
   for (const name of ['policy', 'storage.k8s.io']) assert.ok(all.indexOf(name) < all.indexOf('a.example.com'))
 })
 
-test('a custom kind in a built-in group and version is listed with the others', () => {
+void test('a custom kind in a built-in group and version is listed with the others', () => {
   const { catalog, discovery } = fresh()
   catalog.setCustom([{ ...tabs, group: 'storage.k8s.io' }])
   const { resources } = said<{ readonly resources: readonly { readonly name: string }[] }>(
@@ -126,7 +126,7 @@ test('a custom kind in a built-in group and version is listed with the others', 
   assert.deepEqual(listed, listed.toSorted())
 })
 
-test('documents change exactly when their content does', () => {
+void test('documents change exactly when their content does', () => {
   const { catalog, discovery } = fresh()
   const seen = () => ({
     groups: discovery.plain('/apis'),

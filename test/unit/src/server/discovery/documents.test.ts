@@ -23,7 +23,7 @@ function kind(group: string, version: string, name: string): ResourceDefinition 
 
 const stem = namesOf('k8s.io').groupStem
 
-test('groups come in the order in which a resource of one name is found', () => {
+void test('groups come in the order in which a resource of one name is found', () => {
   const groups = discoveredGroups(
     ['zoo.example', 'storage.k8s.io', 'events.k8s.io', 'apps', 'ant.example', ''].map((group) =>
       kind(group, 'v1', 'Thing'),
@@ -36,7 +36,7 @@ test('groups come in the order in which a resource of one name is found', () => 
   )
 })
 
-test('spec 9.1: of several versions the most stable one is preferred, then the highest', () => {
+void test('spec 9.1: of several versions the most stable one is preferred, then the highest', () => {
   const versions = ['v1alpha1', 'v1beta2', 'v1', 'v2', 'v1beta1']
   const groups = discoveredGroups(
     versions.map((version) => kind('storage.k8s.io', version, 'Thing')),
@@ -53,7 +53,7 @@ test('spec 9.1: of several versions the most stable one is preferred, then the h
   assert.deepEqual(group.preferredVersion, { groupVersion: 'storage.k8s.io/v2', version: 'v2' })
 })
 
-test('a subresource whose body is another kind names that kind', () => {
+void test('a subresource whose body is another kind names that kind', () => {
   const body = { group: 'policy', version: 'v1', kind: 'Eviction' }
   const schema: ObjectSchema = { type: 'object', properties: {} }
   const pods: ResourceDefinition = {
@@ -84,7 +84,7 @@ test('a subresource whose body is another kind names that kind', () => {
   ])
 })
 
-test('the storage version hash equals that of release 1.24; kinds that are not stored have none', () => {
+void test('the storage version hash equals that of release 1.24; kinds that are not stored have none', () => {
   assert.equal(storageVersionHash(kind('', 'v1', 'Pod')), 'xPOwRZ+Yhw8=')
   assert.equal(storageVersionHash(kind('', 'v1', 'Secret')), 'S6u1pOWzb84=')
   assert.equal(storageVersionHash({ ...kind('', 'v1', 'Review'), verbs: ['create'] }), null)

@@ -38,7 +38,7 @@ function check(method: string, target: string, wanted: Wanted): void {
   )
 }
 
-test('spec 5.7: resource paths give verb, group, version, namespace, resource, name and subresource', () => {
+void test('spec 5.7: resource paths give verb, group, version, namespace, resource, name and subresource', () => {
   const other = 'other'
   const cases: readonly [string, string, Wanted][] = [
     ['GET', '/api/v1/namespaces', { verb: 'list', resource: 'namespaces' }],
@@ -152,7 +152,7 @@ test('spec 5.7: resource paths give verb, group, version, namespace, resource, n
   for (const [method, target, wanted] of cases) check(method, target, wanted)
 })
 
-test('spec 4.2: `watch` is true unless its value is false', () => {
+void test('spec 4.2: `watch` is true unless its value is false', () => {
   const cases = {
     'watch=1': 'watch',
     'watch=true': 'watch',
@@ -178,7 +178,7 @@ test('spec 4.2: `watch` is true unless its value is false', () => {
   check('DELETE', '/api/v1/pods?watch=1', { verb: 'deletecollection', resource: 'pods' })
 })
 
-test('a collection narrowed to one name counts as that name for rules', () => {
+void test('a collection narrowed to one name counts as that name for rules', () => {
   const selected = {
     'metadata.name%3Dfoo': 'foo',
     'metadata.name%3D%3Dfoo': 'foo',
@@ -203,13 +203,13 @@ test('a collection narrowed to one name counts as that name for rules', () => {
   })
 })
 
-test('a selector of blanks only is scanned in linear time', () => {
+void test('a selector of blanks only is scanned in linear time', () => {
   // Any client may send this: it is parsed before authentication.
   const blanks = '+'.repeat(30_000)
   check('GET', `/api/v1/pods?fieldSelector=metadata.name%3D${blanks}%3D`, { verb: 'list', resource: 'pods' })
 })
 
-test('spec 5.7: everything outside the resources has the method as its verb', () => {
+void test('spec 5.7: everything outside the resources has the method as its verb', () => {
   for (const path of [
     '/',
     '/api',
@@ -227,7 +227,7 @@ test('spec 5.7: everything outside the resources has the method as its verb', ()
   assert.deepEqual(requestInfo('POST', '/a%20b?c').action, { kind: 'path', verb: 'post', path: '/a b' })
 })
 
-test('a target that cannot be decoded is refused', () => {
+void test('a target that cannot be decoded is refused', () => {
   for (const target of ['/api/v1/pods/%zz', '/api/v1/pods/%ff', '/api/v1/pods?a=%', '/api/v1/watch']) {
     assert.throws(
       () => requestInfo('GET', target),

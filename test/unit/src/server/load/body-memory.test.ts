@@ -28,7 +28,7 @@ function listOf(count: number, item: (at: number) => string): string {
 }
 
 for (const [name, text, heapBytes] of shapes) {
-  test(`${name}: what is charged covers what V8 keeps of them`, () => {
+  void test(`${name}: what is charged covers what V8 keeps of them`, () => {
     const charged = bodyMemoryBytes(Buffer.from(text), 'application/json')
     assert.ok(charged >= heapBytes, `${charged} of ${heapBytes}`)
     assert.ok(charged <= 8 * heapBytes, `${charged} of ${heapBytes}`)
@@ -37,17 +37,17 @@ for (const [name, text, heapBytes] of shapes) {
   })
 }
 
-test('the content of strings counts as text, escaped quotes included', () => {
+void test('the content of strings counts as text, escaped quotes included', () => {
   const text = JSON.stringify({ 'a"{': '[[[{{{,,,\\"[[['.repeat(100) })
   assert.equal(bodyMemoryBytes(Buffer.from(text), ''), text.length * 4 + 256)
 })
 
-test('a block of YAML is charged by its lines', () => {
+void test('a block of YAML is charged by its lines', () => {
   const lines = '- {}\n'.repeat(1000)
   assert.ok(bodyMemoryBytes(Buffer.from(lines), 'application/yaml') >= 1000 * 64)
 })
 
-test('large bodies leave a quarter to small ones, and one user leaves a share to others', () => {
+void test('large bodies leave a quarter to small ones, and one user leaves a share to others', () => {
   const memory = new BodyMemory(80 * MiB)
   const charge = (user: string, bytes: number): ReturnType<BodyMemory['chargeFor']> | null => {
     const one = memory.chargeFor(user)
@@ -67,7 +67,7 @@ test('large bodies leave a quarter to small ones, and one user leaves a share to
   assert.equal(memory.bytes, 60 * MiB)
 })
 
-test('a body larger than a share has all of it, when nothing else is there', () => {
+void test('a body larger than a share has all of it, when nothing else is there', () => {
   const memory = new BodyMemory(80 * MiB)
   const huge = memory.chargeFor('a')
   assert.ok(huge.growTo(3 * MiB))
@@ -78,7 +78,7 @@ test('a body larger than a share has all of it, when nothing else is there', () 
   assert.equal(memory.bytes, 0)
 })
 
-test('an upload may take its time at first, and has to come at the least rate then', () => {
+void test('an upload may take its time at first, and has to come at the least rate then', () => {
   let ended = 0
   const charge = new BodyMemory(MiB).chargeFor('a')
   const upload = new Upload({ beganMs: 1000, graceMs: 500, charge, onEnd: () => void ended++ })

@@ -144,7 +144,7 @@ const tabs = (
 for (const names of [upstream, orch]) {
   const marker = `${names.schemaMarkerPrefix}group-version-kind`
 
-  test(`spec 4.1: a custom kind is in the documents under its own names, ${names.domain}`, async () => {
+  void test(`spec 4.1: a custom kind is in the documents under its own names, ${names.domain}`, async () => {
     const all = new Documents(names)
     all.catalog.setCustom([tabs(names)])
     const v2 = await all.v2()
@@ -186,7 +186,7 @@ for (const names of [upstream, orch]) {
     assert.deepEqual(readDocument((await all.documents.v2Protobuf()).bytes), v2)
   })
 
-  test(`spec 4.10: extensions have both names, ${names.domain}`, () => {
+  void test(`spec 4.10: extensions have both names, ${names.domain}`, () => {
     const all = new Documents(names)
     all.catalog.setCustom([tabs(names)])
     const v3 = all.v3('apis/stable.example.com/v1')
@@ -201,7 +201,7 @@ for (const names of [upstream, orch]) {
   })
 }
 
-test('version 3 has all of a schema, version 2 what it can express', async () => {
+void test('version 3 has all of a schema, version 2 what it can express', async () => {
   const all = new Documents()
   all.catalog.setCustom([tabs(upstream)])
   const v3 = all.v3('apis/stable.example.com/v1')
@@ -234,7 +234,7 @@ test('version 3 has all of a schema, version 2 what it can express', async () =>
   )
 })
 
-test('version 2 describes a kind that preserves unknown fields, or has no schema, as an object only', async () => {
+void test('version 2 describes a kind that preserves unknown fields, or has no schema, as an object only', async () => {
   const all = new Documents()
   const open: JsonObject = { ...tabSchema('x-kubernetes-'), 'x-kubernetes-preserve-unknown-fields': true }
   const gvk = 'x-kubernetes-group-version-kind'
@@ -250,7 +250,7 @@ test('version 2 describes a kind that preserves unknown fields, or has no schema
   }
 })
 
-test('numbers beyond 2^53 keep their digits', async () => {
+void test('numbers beyond 2^53 keep their digits', async () => {
   const all = new Documents()
   const spec = { type: 'integer', minimum: -9223372036854775808n, default: 9007199254740993n }
   all.catalog.setCustom([tabs(upstream, { type: 'object', properties: { spec } })])
@@ -261,7 +261,7 @@ test('numbers beyond 2^53 keep their digits', async () => {
   assert.ok((await all.documents.v2Protobuf()).bytes.byteLength > 0)
 })
 
-test('no name of a custom kind changes the definitions of built-in kinds', async () => {
+void test('no name of a custom kind changes the definitions of built-in kinds', async () => {
   const all = new Documents()
   const before = objectMember(await all.v2(), 'definitions')
   const named = (group: string, kind: string): ResourceDefinition =>
@@ -299,7 +299,7 @@ test('no name of a custom kind changes the definitions of built-in kinds', async
   assert.deepEqual(Object.keys(shape), ['replicas'])
 })
 
-test('a list with the name of another kind of the group does not replace that kind', async () => {
+void test('a list with the name of another kind of the group does not replace that kind', async () => {
   const all = new Documents()
   const lists = {
     group: 'example.com',
@@ -320,7 +320,7 @@ test('a list with the name of another kind of the group does not replace that ki
   assert.ok(properties['spec'] !== undefined)
 })
 
-test('documents change exactly when their content does', async () => {
+void test('documents change exactly when their content does', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   const seen = async () => ({
@@ -361,7 +361,7 @@ test('documents change exactly when their content does', async () => {
   assert.equal(last.custom, null)
 })
 
-test('a burst of definitions costs nothing until a request, and then each of them once for all requests', async () => {
+void test('a burst of definitions costs nothing until a request, and then each of them once for all requests', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   await all.v2()
@@ -400,7 +400,7 @@ test('a burst of definitions costs nothing until a request, and then each of the
   assert.equal(all.turns - beforeIndex, 201)
 })
 
-test('a request during a rebuild gets a document with all kinds of that time', async () => {
+void test('a request during a rebuild gets a document with all kinds of that time', async () => {
   const all = new Documents()
   const { catalog, documents } = all
   const names = (document: JsonObject): boolean =>

@@ -50,7 +50,7 @@ const own = /^(cluster\.v1\.Member|apiextensions\.v1\.SelectableField$)/
 
 for (const domain of ['k8s.io', 'orch.io'] as const) {
   for (const dialect of ['v2', 'v3'] as const) {
-    test(`spec 4.1: OpenAPI ${dialect} of ${domain} describes every member as clients know it`, () => {
+    void test(`spec 4.1: OpenAPI ${dialect} of ${domain} describes every member as clients know it`, () => {
       const names = namesOf(domain)
       const documents = allDefinitions(names, dialect)
       const told = new Set<string>()
@@ -86,7 +86,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
   }
 }
 
-test('in the neutral domain every extension has both names', () => {
+void test('in the neutral domain every extension has both names', () => {
   const names = namesOf('orch.io')
   for (const [name, definition] of allDefinitions(names, 'v2')) {
     for (const part of [definition, ...Object.values(objectMember(definition, 'properties'))]) {
@@ -99,7 +99,7 @@ test('in the neutral domain every extension has both names', () => {
   }
 })
 
-test('the comparison sees what is missing, too many or different', () => {
+void test('the comparison sees what is missing, too many or different', () => {
   const wanted = {
     marks: 'map=atomic',
     members: new Map([

@@ -120,7 +120,7 @@ function markedUses(document: JsonObject): [string, Json, Json][] {
 for (const names of [upstream, orch]) {
   const kinds = [...definitionsFor(names), widget]
 
-  test(`spec 4.1: what an operation takes and gives is marked as of its kind, ${names.domain}`, () => {
+  void test(`spec 4.1: what an operation takes and gives is marked as of its kind, ${names.domain}`, () => {
     const isCommon = /meta[.]v1[.](Status|Patch|DeleteOptions)$/
     const uses = [openApiV2(kinds, names), openApiV3(kinds, names, 'v1')].flatMap(markedUses)
     assert.ok(uses.length > 0)
@@ -136,7 +136,7 @@ for (const names of [upstream, orch]) {
     }
   })
 
-  test(`references in ${names.domain} documents lead to definitions, and paths agree`, () => {
+  void test(`references in ${names.domain} documents lead to definitions, and paths agree`, () => {
     const v2 = openApiV2(kinds, names)
     for (const reference of references(v2)) {
       assert.ok(at(v2, 'definitions', reference.replace('#/definitions/', '')), reference)
@@ -148,7 +148,7 @@ for (const names of [upstream, orch]) {
     assert.deepEqual(Object.keys(v2['paths'] as JsonObject), Object.keys(v3['paths'] as JsonObject))
   })
 
-  test(`operation ids of the ${names.domain} documents are all different`, () => {
+  void test(`operation ids of the ${names.domain} documents are all different`, () => {
     const ids: Json[] = []
     for (const path of Object.values(openApiV2(kinds, names)['paths'] as JsonObject)) {
       for (const operation of Object.values(path as JsonObject)) {
@@ -159,7 +159,7 @@ for (const names of [upstream, orch]) {
     assert.equal(new Set(ids).size, ids.length)
   })
 
-  test(`the ${names.domain} protobuf form equals the JSON form`, async () => {
+  void test(`the ${names.domain} protobuf form equals the JSON form`, async () => {
     const { v2, v2Protobuf } = documentsOf(kinds, names, 'v1.2.3')
     const document = jsonOf(await v2())
     const head = { swagger: '2.0', info: { title: 'Cluster control API', version: 'v1.2.3' } }
@@ -168,7 +168,7 @@ for (const names of [upstream, orch]) {
   })
 }
 
-test('a kind is found by the marker that existing clients look for, in both domains', () => {
+void test('a kind is found by the marker that existing clients look for, in both domains', () => {
   const gvk = [{ group: '', kind: 'ConfigMap', version: 'v1' }]
   const there = openApiV2(definitionsFor(upstream), upstream)
   const here = openApiV2(definitionsFor(orch), orch)
@@ -180,7 +180,7 @@ test('a kind is found by the marker that existing clients look for, in both doma
   assert.equal(at(theirs, 'x-orch-group-version-kind'), undefined)
 })
 
-test('an operation is found by its kind and lists its parameters', () => {
+void test('an operation is found by its kind and lists its parameters', () => {
   const document = openApiV3(definitionsFor(upstream), upstream, 'v1')
   const patch = at(document, 'paths', '/api/v1/namespaces/{namespace}/configmaps/{name}', 'patch')
   assert.equal(at(patch, 'operationId'), 'patchCoreV1NamespacedConfigMap')
@@ -204,7 +204,7 @@ test('an operation is found by its kind and lists its parameters', () => {
   assert.deepEqual(at(configMap, 'produces'), types)
 })
 
-test('spec 4.1: a kind has a path for its collection, its objects and its subresources', () => {
+void test('spec 4.1: a kind has a path for its collection, its objects and its subresources', () => {
   const paths = Object.keys(openApiV2(few, upstream)['paths'])
   assert.deepEqual(paths, [
     '/api/v1/configmaps',
@@ -228,7 +228,7 @@ test('spec 4.1: a kind has a path for its collection, its objects and its subres
   })
 })
 
-test('each operation lists the status codes of its answers', () => {
+void test('each operation lists the status codes of its answers', () => {
   const codesOf = (path: string): Json => {
     const operations = at(openApiV2(few, upstream), 'paths', path) as JsonObject
     return Object.fromEntries(
@@ -250,7 +250,7 @@ test('each operation lists the status codes of its answers', () => {
   })
 })
 
-test('an action on an object is a POST of another kind, answered with a Status', () => {
+void test('an action on an object is a POST of another kind, answered with a Status', () => {
   const kinds = definitionsFor(orch).filter(({ group }) => group === '')
   const eviction = { group: 'policy', kind: 'Eviction', version: 'v1' }
   const path = '/api/v1/namespaces/{namespace}/pods/{name}/eviction'
@@ -281,7 +281,7 @@ test('an action on an object is a POST of another kind, answered with a Status',
   }
 })
 
-test('a schema keeps its lists, merge keys, bounds and defaults', () => {
+void test('a schema keeps its lists, merge keys, bounds and defaults', () => {
   const properties = at(
     openApiV2([widget], upstream),
     'definitions',
@@ -310,7 +310,7 @@ test('a schema keeps its lists, merge keys, bounds and defaults', () => {
   assert.equal(at(owners, 'x-kubernetes-patch-merge-key'), 'uid')
 })
 
-test('the index names every group and version with a hash that follows the content', async () => {
+void test('the index names every group and version with a hash that follows the content', async () => {
   const kinds = [...few, widget]
   const first = documentsOf(kinds, upstream, 'v1')
   const second = documentsOf(kinds, upstream, 'v2')
@@ -333,14 +333,14 @@ test('the index names every group and version with a hash that follows the conte
   assert.notEqual((await first.v2()).etag, (await second.v2()).etag)
 })
 
-test('a hash differs when bytes change places', () => {
+void test('a hash differs when bytes change places', () => {
   const hashes = ['', 'a', 'b', 'ab', 'ba', 'aaaaa', 'aaaab', 'baaaa'].map((text) =>
     contentHash(Buffer.from(text)),
   )
   assert.equal(new Set(hashes).size, hashes.length)
 })
 
-test('the description of a member is next to the reference, and a definition keeps its own', () => {
+void test('the description of a member is next to the reference, and a definition keeps its own', () => {
   const kinds = definitionsFor(upstream)
   const secret = 'io.k8s.api.core.v1.SecretReference'
   const member = ['io.k8s.api.core.v1.CSIPersistentVolumeSource', 'properties', 'nodeStageSecretRef']

@@ -9,7 +9,7 @@ import { firstOf, parseQuery } from '../../../../../src/server/http/query.ts'
 import { healthText } from '../../../../../src/server/routes/health.ts'
 import { warningHeader } from '../../../../../src/server/http/warning.ts'
 
-test('a query keeps repeated names, empty values and odd names apart', () => {
+void test('a query keeps repeated names, empty values and odd names apart', () => {
   const query = parseQuery('a=1&a=2&b&c=&d=x+y%26z&__proto__=p&=v')
   assert.deepEqual(
     [...query],
@@ -27,7 +27,7 @@ test('a query keeps repeated names, empty values and odd names apart', () => {
   assert.equal(parseQuery('').size, 0)
 })
 
-test('durations are read as Go writes them', () => {
+void test('durations are read as Go writes them', () => {
   const good = {
     '30s': 30_000,
     '1m30s': 90_000,
@@ -43,12 +43,12 @@ test('durations are read as Go writes them', () => {
   }
 })
 
-test('a warning is one line of printable text, in quotes', () => {
+void test('a warning is one line of printable text, in quotes', () => {
   assert.equal(warningHeader('a "b" \\c\r\nX: y\u00e9z'), '299 - "a \\"b\\" \\\\c X: y z"')
   assert.ok(warningHeader('w'.repeat(1000)).length < 300)
 })
 
-test('spec 4.5: health returns ok, or each check when verbose or failing', () => {
+void test('spec 4.5: health returns ok, or each check when verbose or failing', () => {
   const check = (name: string, failure: string | null) => ({ name, live: true, failure: () => failure })
   const well = { name: 'livez', checks: [check('ping', null), check('leader', null)] }
   assert.deepEqual(healthText(well, { verbose: false, exclude: [] }), { code: 200, text: 'ok', failures: [] })

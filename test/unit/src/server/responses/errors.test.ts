@@ -48,7 +48,7 @@ function reply(refuse: number): { readonly reply: Reply; readonly sent: Sent } {
 
 const request = { method: 'POST' } as unknown as Request
 
-test('an error that cannot be sent is logged, and a fixed 500 is sent instead', () => {
+void test('an error that cannot be sent is logged, and a fixed 500 is sent instead', () => {
   const logged: string[] = []
   const { reply: to, sent } = reply(1)
   answerError(new ApiError('BadRequest', 'wrong'), request, to, errorParts(logged))
@@ -58,13 +58,13 @@ test('an error that cannot be sent is logged, and a fixed 500 is sent instead', 
   assert.deepEqual(logged, ['an error could not be sent'])
 })
 
-test('a connection on which nothing can be sent is closed', () => {
+void test('a connection on which nothing can be sent is closed', () => {
   const { reply: to, sent } = reply(2)
   answerError(new ApiError('BadRequest', 'wrong'), request, to, errorParts())
   assert.deepEqual([sent.codes, sent.destroyed], [[], true])
 })
 
-test('a body that did not arrive completely is not a bad request', () => {
+void test('a body that did not arrive completely is not a bad request', () => {
   const codes = [
     'ERR_HTTP_REQUEST_TIMEOUT',
     'ECONNRESET',
