@@ -3,6 +3,7 @@
  * Method: it is read and compared.
  */
 import assert from 'node:assert/strict'
+import { isBuiltin } from 'node:module'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import { test } from 'node:test'
@@ -16,6 +17,8 @@ type Manifest = {
   readonly version: string
   readonly bin: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly overrides: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
@@ -48,8 +51,41 @@ void test('both commands exist once built', () => {
   }
 })
 
+/** Required by fastify for validation, serialization and injection, which no route here has. */
+const neverLoaded = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
+
+void test('users install exactly the packages that the bundle leaves out and loads', () => {
+  const bundle = join(root, 'dist/bundle')
+  const imported = readdirSync(bundle, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.js'))
+    .flatMap((path) => [
+      ...readFileSync(join(bundle, path), 'utf8').matchAll(
+        /(?:\bfrom |\bimport |\bimport\(|require\()["']((?:@[a-z-]+\/)?[a-z][a-z-]*)["']/g,
+      ),
+    ])
+    .map(([, name = '']) => name)
+    .filter((name) => !isBuiltin(name))
+  assert.deepEqual(
+    [...new Set(imported)].sort(),
+    [...neverLoaded, ...Object.keys(manifest.dependencies)].sort(),
+  )
+})
+
+void test('a version that is overridden for users is a direct dependency, as overrides do not reach them', () => {
+  // msgpackr asks for ^3.0.4; some platforms' packages of later versions were never published.
+  assert.deepEqual(manifest.optionalDependencies, { 'msgpackr-extract': '3.0.4' })
+  const overridden = Object.keys(manifest.overrides)
+  // For light-my-request: version 2 does not run on the oldest supported Node.js.
+  assert.deepEqual(overridden, ['cookie'])
+})
+
 void test('dependencies are exact, and the lockfile names no download location', () => {
-  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
+  const { dependencies, optionalDependencies, devDependencies } = manifest
+  for (const [name, version] of Object.entries({
+    ...dependencies,
+    ...optionalDependencies,
+    ...devDependencies,
+  })) {
     assert.match(version, /^(npm:[a-z]+@)?\d+\.\d+\.\d+$/, name)
   }
   assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
