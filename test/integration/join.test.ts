@@ -5,7 +5,10 @@
  * the shipped plan.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SeededRandom } from '../../base/random.ts'
@@ -106,6 +109,27 @@ void test('a member without a cluster yet is retried for a limited time', async 
   assert.match(lines.join('\n'), /retrying/)
   assert.equal(own.joined?.clusterId, '00'.repeat(16))
   assert.equal(own.id, there.members.named('n4')?.id)
+})
+
+void test('a member that throttles the join request is asked again for a limited time', async (t) => {
+  const { flags, token, folder } = await place(t)
+  const { certificate, key } = clusterPkiPaths(join(folder, 'pki')).server('n1')
+  let calls = 0
+  const server = createServer(
+    { cert: readFileSync(certificate), key: readFileSync(key) },
+    (request, reply) => {
+      calls++
+      request.resume()
+      reply.writeHead(429, { connection: 'close' }).end()
+    },
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const said = { ...flags(await token()), join: `127.0.0.1:${port}` }
+  await refused(said, 'join', /no member accepted the join request within 120 s .*HTTP 429/)
+  assert.ok(calls > 1, `${calls} calls`)
 })
 
 void test('a token file works, and one responding address among several is enough', async (t) => {

@@ -20,6 +20,8 @@ function at(index: number): SnapshotMeta {
 class SlowMachine extends ListMachine {
   readonly log: string[] = []
   readonly opening: Deferred<void>[] = []
+  /** What `finish` waits for. */
+  finishing: Promise<void> = Promise.resolve()
 
   override async stageSnapshot({ index }: SnapshotMeta): Promise<SnapshotSink> {
     this.log.push(`stage ${index}`)
@@ -31,7 +33,10 @@ class SlowMachine extends ListMachine {
         if (bytes[0] === 0) throw new Error('bad chunk')
         this.log.push(`chunk of ${index}`)
       },
-      finish: async () => void this.log.push(`finish ${index}`),
+      finish: async () => {
+        await this.finishing
+        this.log.push(`finish ${index}`)
+      },
       abort: () => void this.log.push(`abort ${index}`),
     }
   }
@@ -65,6 +70,21 @@ void test('an aborted stage ends before the next one begins', async () => {
     posted.map((message) => message.kind),
     ['sink-taken', 'sink-taken', 'sink-taken'],
   )
+})
+
+void test('a stream is acknowledged only once its snapshot is staged completely', async () => {
+  const { machine, desk, posted } = bench()
+  const finishing = new Deferred<void>()
+  machine.finishing = finishing.promise
+  desk.take({ kind: 'sink-open', stream: 1, snapshot: at(5) })
+  await settled()
+  machine.opening[0]?.resolve(undefined)
+  desk.take({ kind: 'sink-finish', stream: 1 })
+  await settled()
+  assert.deepEqual([machine.log, posted.length], [['stage 5'], 1])
+  finishing.resolve(undefined)
+  await settled()
+  assert.deepEqual([machine.log, posted.length], [['stage 5', 'finish 5'], 2])
 })
 
 void test('a failing chunk ends the stream once, and what follows is ignored', async () => {

@@ -128,6 +128,10 @@ void test('owners are whole, and one of them controls', () => {
     'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
     'metadata.ownerReferences.uid: Invalid value: "": uid must not be empty',
   ])
+  assert.deepEqual(refusals({ ...owner, kind: '', name: '' }), [
+    'metadata.ownerReferences.kind: Invalid value: "": kind must not be empty',
+    'metadata.ownerReferences.name: Invalid value: "": name must not be empty',
+  ])
   const [event = '', ...more] = refusals({ ...owner, kind: 'Event' })
   assert.match(event, /: v1, Kind=Event is disallowed from being an owner$/)
   assert.deepEqual(more, [])

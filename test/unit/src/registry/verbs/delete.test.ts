@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { allConfigMaps } from '../../../../../fixtures/store-kit.ts'
 import type { TestContext } from 'node:test'
 import { numberMember } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
@@ -271,6 +272,8 @@ void test('spec 4.2: deletecollection deletes the selected objects and returns 2
   }
   await api.configMap('held', { metadata: { finalizers: ['x.io/a'], labels: { odd: 'true' } } })
   const got = await api.deleteCollection({ query: { labelSelector: 'odd=true' } })
+  const { objects } = api.store.view().list(allConfigMaps, { after: null, limit: null })
+  assert.equal(objects.length, 6, 'deleted before the response')
   assert.equal(got.code, 200)
   assert.equal(got.object.kind, 'Status')
   assert.equal(got.object['status'], 'Success')
