@@ -25,7 +25,7 @@ export function startTransfer(state: State, to: NodeId): TransferAnswer {
   if (state.transfer?.to !== to) {
     const reason = transferRefusal(state, progress)
     if (reason !== null) return { kind: 'refused', reason }
-    // Otherwise alternating requests for two targets would block proposals for ever.
+    // Otherwise alternating requests for two targets would block proposals forever.
     abandonTransfer(state)
     state.transfer = { to, elapsed: 0 }
   }

@@ -26,7 +26,7 @@ export class SelfMembership {
   readonly #options: SelfMembershipOptions
   /** Peers that refused this member because of a committed configuration, with its index. */
   readonly #refusals = new Map<NodeId, LogIndex>()
-  /** A newer configuration that a peer reported; null: none beside the log. */
+  /** A newer configuration that a peer reported; null: only that of the log. */
   #current: MemberList | null = null
   /** Monotonic ms since when no leader is known. */
   #leaderlessMs: number | null = null

@@ -194,7 +194,7 @@ export class SnapshotInbox {
       // leader's log since. Then neither the log nor a snapshot that is always refused would help.
       this.#unneeded = { kind: 'snapshot', from, to, term, snapshot }
       this.#needs.wake()
-      throw new Error('this member is not that far behind')
+      throw new Error('this member does not need a snapshot')
     } else if (stateWanted === null || snapshot.index < stateWanted) {
       throw new Error('this member did not request a snapshot')
     }

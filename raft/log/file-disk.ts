@@ -127,9 +127,9 @@ const noRoom = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 const remedies: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'give this process access to it'],
   ['EPERM', 'give this process access to it'],
-  ['EISDIR', 'move away the directory that stands in its place'],
-  ['ENOTDIR', 'move away the file that stands in its place'],
-  ['EEXIST', 'move away the file that stands in its place'],
+  ['EISDIR', 'move away the directory in its place'],
+  ['ENOTDIR', 'move away the file in its place'],
+  ['EEXIST', 'move away the file in its place'],
   ['ELOOP', 'its symbolic links form a loop: restore the file itself'],
   ['EROFS', 'the file system is read-only: give another --data-dir'],
 ])

@@ -16,7 +16,7 @@ export class ShutdownAck {
   }
 
   /**
-   * Waits for the acknowledgement. A stalled disk must not block the process for ever: it then ends
+   * Waits for the acknowledgement. A stalled disk must not block the process forever: it then ends
    * as in a crash.
    * @throws ConsensusError `timed-out`
    */

@@ -162,7 +162,7 @@ export class MemoryTransport implements Transport {
     const sink = await aborting(target.open(header, this))
     try {
       for (let piece = await next(); piece !== null; piece = await next()) {
-        if (this.#reach(to) !== target) throw new TransportError('unreachable', `member ${to} is gone`)
+        if (this.#reach(to) !== target) throw new TransportError('unreachable', `member ${to} was closed`)
         await sink.chunk(Uint8Array.from(piece))
       }
     } catch (cause) {

@@ -25,7 +25,7 @@ export type DiskFaultCode = 'disk-full' | 'io'
 export interface DiskUser {
   /** The operation is about to start, or is done. @returns whether the process crashes here */
   step(operation: DiskOperation, side: 'before' | 'after'): boolean
-  /** The thread waits in this call for this long; Infinity: for ever. */
+  /** The thread waits in this call for this long; Infinity: forever. */
   waits(ms: number): void
   /** A fault took effect. */
   met(fault: `disk-${DiskOperation}-${DiskFaultCode}`): void

@@ -78,9 +78,9 @@ const repairsBeginMs = 40_000
 
 /**
  * The phase after the faults: a majority of the voters is healthy and connected, the others stay
- * faulty for ever. After membership changes all members are healthy first, until the membership is
- * settled: otherwise a faulty learner could be promoted late and turn the healthy majority into a
- * minority. From then on the cluster has to satisfy all its guarantees within time limits:
+ * faulty permanently. After membership changes all members are healthy first, until the membership
+ * is settled: otherwise a faulty learner could be promoted late and turn the healthy majority into
+ * a minority. From then on the cluster has to satisfy all its guarantees within time limits:
  *
  * - L4 membership requests are answered, learners are promoted, removed members exit
  * - L1 a leader is elected

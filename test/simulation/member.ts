@@ -260,7 +260,7 @@ export class Member {
     this.#database.fail()
   }
 
-  /** Disks accept operations again. A thread that waits for a disk for ever keeps waiting. */
+  /** Disks accept operations again. A thread that waits for a disk forever keeps waiting. */
   healDisks(): void {
     this.#diskFaults = []
     this.#disk.heal()

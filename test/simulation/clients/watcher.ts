@@ -32,8 +32,8 @@ type Connection = {
 }
 
 /**
- * A client that watches a range for ever: it starts with the state or after a revision, resumes at
- * any member from its last event, and records all events.
+ * A client that watches a range permanently: it starts with the state or after a revision, resumes
+ * at any member from its last event, and records all events.
  */
 export class Watcher {
   readonly #options: WatcherOptions

@@ -134,7 +134,7 @@ void test('a joining member connects to the members it was given until its log h
   assert.equal(removed.length, 1)
 })
 
-void test('who knows of no configuration keeps the peers it had', () => {
+void test('a member without a known configuration keeps its peers', () => {
   const { core, peerCalls, removed, membership } = bench(1, cluster([1, 2, 3]), 5)
   core.configuration = emptyConfiguration
   core.decided = { index: logIndex(9), configuration: emptyConfiguration }

@@ -150,7 +150,7 @@ void test('after an installation the applier continues with entries from the log
   assert.equal(machine.lines.length, 12)
 })
 
-void test('entries held back for lack of credit arrive once it is returned, whatever the own disk does', async () => {
+void test('entries held back for lack of credit arrive once it is returned, regardless of the own disk', async () => {
   const { clock, applier, granted, resumes } = bench()
   const deliveries: (() => void)[] = []
   const feed = new CommittedEntryStream(

@@ -576,7 +576,7 @@ void test('a peer that stops reading is reported unreachable and uses at most th
     })
     assert.ok(a.receiver.unreachables.length > 0)
     // The write window here, and the sixteen frames of a mebibyte that a gRPC stream buffers.
-    assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were handed over`)
+    assert.ok(counters.bytesSent < 24 * 1024 * 1024, `${counters.bytesSent} bytes were sent`)
     const before = counters.bytesSent
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(counters.bytesSent, before)
