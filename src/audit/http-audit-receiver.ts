@@ -2,6 +2,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { limits } from '../config/limits.ts'
+import { httpCall } from '../host/http-call.ts'
 import type { AuditReceiver, SendOutcome } from './audit-webhook.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
 
@@ -28,42 +29,26 @@ export class HttpAuditReceiver implements AuditReceiver {
     this.#agent = url.protocol === 'http:' ? new http.Agent(kept) : new https.Agent({ ...kept, ...shown })
   }
 
-  send(list: Uint8Array): Promise<SendOutcome> {
+  async send(list: Uint8Array): Promise<SendOutcome> {
     const { url, authorization } = this.#config
-    return new Promise((resolve) => {
-      const request = url.protocol === 'http:' ? http.request : https.request
-      const failed = (cause: Error): void => {
-        const why =
-          cause.name === 'TimeoutError' ? 'no answer in time' : cause.message.split('\n')[0] || cause.name
-        resolve({ kind: 'not-now', why })
-      }
-      const outgoing = request(
-        url,
-        {
-          method: 'POST',
-          agent: this.#agent,
-          signal: AbortSignal.timeout(limits.auditWebhookMsMax),
-          headers: {
-            'content-type': 'application/json',
-            'content-length': list.byteLength,
-            ...(authorization === null ? {} : { authorization }),
-          },
-        },
-        (incoming) => {
-          incoming.on('error', failed)
-          incoming.on('end', () => resolve(outcomeOf(incoming.statusCode ?? 0)))
-          incoming.resume()
-        },
-      )
-      outgoing.on('error', failed)
-      outgoing.end(list)
+    const result = await httpCall(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(authorization === null ? {} : { authorization }) },
+      body: list,
+      responseBytesMax,
+      signal: AbortSignal.timeout(limits.auditWebhookMsMax),
+      agent: this.#agent,
     })
+    return result.kind === 'failed' ? { kind: 'not-now', why: result.why } : outcomeOf(result.status)
   }
 
   close(): void {
     this.#agent.destroy()
   }
 }
+
+/** A receiver that answers more is broken. */
+const responseBytesMax = 1024 * 1024
 
 /** A busy or broken server may recover; one that rejects the request will do so again. */
 function outcomeOf(status: number): SendOutcome {

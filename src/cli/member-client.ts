@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { request } from 'node:https'
 import { delimiter } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord } from '../../base/record.ts'
+import { httpCall } from '../host/http-call.ts'
 import { PkiFailure } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { CliFailure } from './errors.ts'
@@ -67,41 +67,20 @@ export function readEndpoints(path: string): readonly Endpoint[] {
 }
 
 /** @returns null when the member did not respond @param timeoutMs for the whole call */
-export function call(
+export async function call(
   endpoint: Endpoint,
-  what: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
+  { method, path, body }: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: unknown },
   timeoutMs: number,
 ): Promise<Reply | null> {
-  const body = what.body === undefined ? null : JSON.stringify(what.body)
-  return new Promise((resolve) => {
-    const outgoing = request(
-      new URL(what.path, endpoint.url),
-      {
-        method: what.method,
-        ca: endpoint.authority,
-        cert: endpoint.certificate,
-        key: endpoint.key,
-        agent: false,
-        signal: AbortSignal.timeout(timeoutMs),
-        headers: body === null ? {} : { 'content-type': 'application/json' },
-      },
-      (incoming) => {
-        const chunks: Buffer[] = []
-        let bytes = 0
-        incoming.on('data', (chunk: Buffer) => {
-          bytes += chunk.byteLength
-          if (bytes > replyBytesMax) outgoing.destroy()
-          else chunks.push(chunk)
-        })
-        incoming.on('end', () => {
-          resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') })
-        })
-        incoming.on('error', () => resolve(null))
-      },
-    )
-    outgoing.on('error', () => resolve(null))
-    outgoing.end(body ?? undefined)
+  const result = await httpCall(new URL(path, endpoint.url), {
+    method,
+    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
+    responseBytesMax: replyBytesMax,
+    signal: AbortSignal.timeout(timeoutMs),
+    tls: { ca: endpoint.authority, cert: endpoint.certificate, key: endpoint.key },
   })
+  return result.kind === 'failed' ? null : { status: result.status, body: result.body.toString('utf8') }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { request } from 'node:https'
+import { httpCall } from '../host/http-call.ts'
 
 export type JoinReply =
   | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
@@ -22,46 +22,19 @@ const serverTimeout = '20s'
 const replyBytesMax = 1024 * 1024
 
 /** Sends a join request to one member. Never rejects. */
-export function callJoin({ address, authority, token, body }: JoinCall): Promise<JoinReply> {
-  const bytes = Buffer.from(JSON.stringify(body))
-  return new Promise((resolve) => {
-    const outgoing = request(
-      new URL(`/cluster/v1/join?timeout=${serverTimeout}`, `https://${address}`),
-      {
-        method: 'POST',
-        ca: authority,
-        agent: false,
-        signal: AbortSignal.timeout(callMsMax),
-        headers: {
-          authorization: `Bearer ${token}`,
-          'content-type': 'application/json',
-          'content-length': bytes.byteLength,
-        },
-      },
-      (incoming) => {
-        const chunks: Buffer[] = []
-        let received = 0
-        incoming.on('data', (chunk: Buffer) => {
-          received += chunk.byteLength
-          if (received > replyBytesMax) outgoing.destroy(new Error('the answer is too large'))
-          else chunks.push(chunk)
-        })
-        incoming.on('error', (cause) => resolve(failed(cause)))
-        incoming.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8')
-          resolve({ kind: 'answer', status: incoming.statusCode ?? 0, body: parsed(text) })
-        })
-      },
-    )
-    outgoing.on('error', (cause) => resolve(failed(cause)))
-    outgoing.end(bytes)
+export async function callJoin({ address, authority, token, body }: JoinCall): Promise<JoinReply> {
+  const result = await httpCall(new URL(`/cluster/v1/join?timeout=${serverTimeout}`, `https://${address}`), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(body)),
+    responseBytesMax: replyBytesMax,
+    signal: AbortSignal.timeout(callMsMax),
+    tls: { ca: authority },
   })
-}
-
-function failed(cause: Error): JoinReply {
-  const code = 'code' in cause ? String(cause.code) : ''
-  const why = cause.name === 'TimeoutError' ? 'no answer in time' : cause.message.split('\n')[0] || code
-  return { kind: strangerCodes.test(code) ? 'stranger' : 'no-answer', why }
+  if (result.kind === 'failed') {
+    return { kind: strangerCodes.test(result.code) ? 'stranger' : 'no-answer', why: result.why }
+  }
+  return { kind: 'answer', status: result.status, body: parsed(result.body.toString('utf8')) }
 }
 
 /** Codes of TLS for a certificate of another authority, an expired one, or one for another host. */

@@ -1,0 +1,59 @@
+/*
+ * Goal: a call of another server ends within its limits, and every failure is a result.
+ * Method: a local HTTP server that behaves badly on request.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { httpCall } from '../../../../src/host/http-call.ts'
+import type { HttpCall } from '../../../../src/host/http-call.ts'
+
+async function badServer(t: TestContext): Promise<URL> {
+  const server = createServer((request, reply) => {
+    if (request.url === '/echo') {
+      reply.statusCode = 201
+      request.pipe(reply)
+    } else if (request.url === '/large') reply.end(Buffer.alloc(100_000))
+    else if (request.url === '/cut') {
+      reply.writeHead(200, { 'content-length': 10 }).write('abc')
+      setImmediate(() => reply.destroy())
+    }
+    // Any other path gets no response.
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+}
+
+const call: HttpCall = {
+  method: 'POST',
+  headers: {},
+  body: Buffer.from('hello'),
+  responseBytesMax: 50_000,
+  signal: AbortSignal.timeout(60_000),
+}
+
+void test('a response arrives whole, whatever its status', async (t) => {
+  const url = await badServer(t)
+  const result = await httpCall(new URL('/echo', url), call)
+  assert.deepEqual(result, { kind: 'response', status: 201, body: Buffer.from('hello') })
+})
+
+void test('a response beyond the limit, a cut one, a late one and a closed port are failures', async (t) => {
+  const url = await badServer(t)
+  const at = (path: string, more: Partial<HttpCall> = {}) =>
+    httpCall(new URL(path, url), { ...call, ...more })
+  assert.deepEqual(await at('/large'), { kind: 'failed', why: 'the response is too large', code: '' })
+  assert.deepEqual(await at('/cut'), { kind: 'failed', why: 'aborted', code: 'ECONNRESET' })
+  const late = await at('/never', { signal: AbortSignal.timeout(20) })
+  assert.deepEqual([late.kind, late.kind === 'failed' && late.why], ['failed', 'no response in time'])
+  const nobody = await httpCall(new URL('http://127.0.0.1:1/'), call)
+  assert.deepEqual([nobody.kind, nobody.kind === 'failed' && nobody.code], ['failed', 'ECONNREFUSED'])
+})
