@@ -96,6 +96,11 @@ export const limits = Object.freeze({
    * Custom kinds with metrics of their own, ever. When full: further ones are counted as unknown.
    */
   customKindSeriesMax: 1000,
+  /**
+   * Combinations of the labels of requests with series of their own: a scrape formats all of them,
+   * 30 lines each. When full: further ones are counted as unknown resources.
+   */
+  requestSeriesMax: 1000,
   /** Syncs that measure the disk at the start, and their total time. */
   diskProbeWrites: 64,
   diskProbeWriteBytes: 4 * KiB,

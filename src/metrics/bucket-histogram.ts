@@ -35,6 +35,14 @@ type Shape<Label extends string> = {
   readonly buckets: readonly number[]
 }
 
+type Value<Label extends string> = {
+  readonly metricName: string
+  readonly labels: Readonly<Record<Label, string>>
+  /** Upper bound of a bucket; null: the sum or the count. */
+  readonly le: number | string | null
+  readonly value: number
+}
+
 type Collected<Label extends string> = Awaited<ReturnType<Histogram<Label>['get']>>
 
 /**
@@ -57,27 +65,35 @@ export class BucketHistogram<Label extends string> extends Histogram<Label> {
   }
 
   override async get(): Promise<Collected<Label>> {
-    const values: Collected<Label>['values'] = []
-    for (const series of this.#series()) this.#collect(values, series)
+    const values = this.#values().map(({ metricName, labels, le, value }) => {
+      return { metricName, labels: le === null ? labels : { ...labels, le }, value }
+    })
     return { ...(await this.#empty.get()), values }
   }
 
-  /** Called by the registry. */
-  getForPromString(): Promise<Collected<Label>> {
-    return this.get()
+  /** Called by the registry, which formats shared labels once per series. */
+  async getForPromString(): Promise<object> {
+    const values = this.#values().map(({ metricName, labels, le, value }) => {
+      return { metricName, labels: le === null ? {} : { le }, sharedLabels: labels, value }
+    })
+    return { ...(await this.#empty.get()), values }
   }
 
-  #collect(values: Collected<Label>['values'], { labels, counts }: BucketSeries<Label>): void {
-    let count = 0
-    const buckets = [...counts.bounds, '+Inf'].map((le, place) => {
-      count += counts.counts[place] ?? 0
-      return { metricName: `${this.#name}_bucket`, labels: { ...labels, le }, value: count }
-    })
-    if (count === 0) return
-    values.push(
-      ...buckets,
-      { metricName: `${this.#name}_sum`, labels, value: counts.sum },
-      { metricName: `${this.#name}_count`, labels, value: count },
-    )
+  #values(): readonly Value<Label>[] {
+    const values: Value<Label>[] = []
+    for (const { labels, counts } of this.#series()) {
+      let count = 0
+      const buckets = [...counts.bounds, '+Inf'].map((le, place) => {
+        count += counts.counts[place] ?? 0
+        return { metricName: `${this.#name}_bucket`, labels, le, value: count }
+      })
+      if (count === 0) continue
+      values.push(
+        ...buckets,
+        { metricName: `${this.#name}_sum`, labels, le: null, value: counts.sum },
+        { metricName: `${this.#name}_count`, labels, le: null, value: count },
+      )
+    }
+    return values
   }
 }

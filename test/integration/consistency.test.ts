@@ -105,7 +105,7 @@ void test('metrics record the duration of reads of each mode and the cause of th
   for (const phase of ['total', 'read_index', 'apply', 'encode']) {
     assert.ok(of('linearizable', phase, 'count') !== undefined, phase)
   }
-  const inf = lines.find((line) => line.includes('mode="any",phase="total",le="+Inf"'))
+  const inf = lines.find((line) => line.includes('le="+Inf",mode="any",phase="total"'))
   assert.match(inf ?? '', / 2$/)
   assert.match(text, /# TYPE orch_read_seconds histogram/)
   assert.ok(lines.length <= 7 * 4 * 18, 'series are bounded')

@@ -30,13 +30,18 @@ export function labelsOf({ info, raw }: Call, series: Pick<KindSeries, 'has'>): 
   }
   const verb = verbOf(action.verb, raw.headers['content-type'])
   const { group, version, resource } = action
-  if (!series.has(group, version, resource)) return { ...nothing, verb }
+  if (!series.has(group, version, resource)) return withoutResource(verb)
   return {
     ...{ verb, dry_run: isRead(verb) ? '' : dryRunOf(info.query), group, version, resource },
     subresource: knownSubresources.has(action.subresource) ? action.subresource : '',
     scope: scopeOf(action),
     component,
   }
+}
+
+/** Returns the labels of requests to unknown resources, which are counted together. */
+export function withoutResource(verb: string): RequestLabels {
+  return { ...nothing, verb }
 }
 
 /** Whether a verb of `labelsOf` is a read that ends. */

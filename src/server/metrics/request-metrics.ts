@@ -1,10 +1,11 @@
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { BucketCounts, BucketHistogram } from '../../metrics/bucket-histogram.ts'
+import { limits } from '../../config/limits.ts'
 import type { Call } from '../calls/call.ts'
 import type { KindSeries } from './kind-series.ts'
 import { ReadMetrics } from './read-metrics.ts'
-import { isSizedRead, labelsOf } from './request-labels.ts'
+import { isSizedRead, labelsOf, withoutResource } from './request-labels.ts'
 import type { RequestLabels } from './request-labels.ts'
 
 export type InFlightCounts = {
@@ -46,7 +47,7 @@ class RequestSeries {
  * them. @source apiserver `pkg/endpoints/metrics/metrics.go` of 1.24
  */
 export class RequestMetrics {
-  /** By their labels; bounded, as each label is. */
+  /** By their labels; at most `limits.requestSeriesMax` of known resources. */
   readonly #series = new Map<string, RequestSeries>()
   readonly #deprecated: Gauge<'group' | 'version' | 'resource' | 'subresource' | 'removed_release'>
   readonly #dropped: Counter<'request_kind'>
@@ -107,11 +108,18 @@ export class RequestMetrics {
   }
 
   #seriesOf(call: Call): RequestSeries {
-    const labels = labelsOf(call, this.#kinds)
+    return this.#seriesBy(labelsOf(call, this.#kinds))
+  }
+
+  #seriesBy(labels: RequestLabels): RequestSeries {
     const { verb, dry_run, group, version, resource, subresource, scope } = labels
     const key = `${verb} ${dry_run} ${group} ${version} ${resource} ${subresource} ${scope}`
     let series = this.#series.get(key)
     if (series === undefined) {
+      // Those of unknown resources are few, and not limited.
+      if (this.#series.size >= limits.requestSeriesMax && resource !== '') {
+        return this.#seriesBy(withoutResource(verb))
+      }
       series = new RequestSeries(labels)
       this.#series.set(key, series)
     }

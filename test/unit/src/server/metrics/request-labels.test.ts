@@ -7,10 +7,12 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
+import { limits } from '../../../../../src/config/limits.ts'
 import { Call } from '../../../../../src/server/calls/call.ts'
 import { labelsOf } from '../../../../../src/server/metrics/request-labels.ts'
 import { requestInfo } from '../../../../../src/server/http/request-info.ts'
 import { RequestMetrics } from '../../../../../src/server/metrics/request-metrics.ts'
+import { metricsText } from '../../../../../src/server/routes/metrics.ts'
 import { ManualClock } from '../../../../support/fakes/manual-clock.ts'
 
 const clock = new ManualClock()
@@ -76,10 +78,10 @@ void test('a request is counted once by code, timed, and its bytes are counted i
   const has = (line: string): void => assert.ok(text.includes(`${line}\n`), `${line} in\n${text}`)
   has(`apiserver_request_total{verb="GET",dry_run="",${pod},code="499"} 1`)
   has(`apiserver_request_total{verb="POST",dry_run="All",${pod},code="499"} 1`)
-  has(`apiserver_request_duration_seconds_bucket{verb="GET",dry_run="",${pod},le="0.2"} 0`)
-  has(`apiserver_request_duration_seconds_bucket{verb="GET",dry_run="",${pod},le="0.4"} 1`)
-  has(`apiserver_response_sizes_bucket{verb="GET",${pod},le="1000"} 0`)
-  has(`apiserver_response_sizes_bucket{verb="GET",${pod},le="10000"} 1`)
+  has(`apiserver_request_duration_seconds_bucket{le="0.2",verb="GET",dry_run="",${pod}} 0`)
+  has(`apiserver_request_duration_seconds_bucket{le="0.4",verb="GET",dry_run="",${pod}} 1`)
+  has(`apiserver_response_sizes_bucket{le="1000",verb="GET",${pod}} 0`)
+  has(`apiserver_response_sizes_bucket{le="10000",verb="GET",${pod}} 1`)
   assert.doesNotMatch(text, /apiserver_response_sizes.*POST/)
 })
 
@@ -96,4 +98,37 @@ void test('a watch is long-running until it has ended', async () => {
   assert.equal(await open(), '1')
   end()
   assert.equal(await open(), '0')
+})
+
+void test('beyond the limit of series a request counts as one to an unknown resource', async () => {
+  const registry = new Registry()
+  const metrics = new RequestMetrics(registry, { has: () => true }, () => ({
+    ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
+  }))
+  const observe = (resource: string): void => metrics.observe(call('GET', `/api/v1/${resource}/a`), 0)
+  for (let at = 0; at < limits.requestSeriesMax; at++) observe(`r${at}`)
+  for (const resource of ['more', 'yet-more', 'r0']) observe(resource)
+  const text = await registry.metrics()
+  const counted = (resource: string): string | undefined =>
+    new RegExp(`^apiserver_request_total\\{.*resource="${resource}".*\\} (\\d+)$`, 'm').exec(text)?.[1]
+  assert.deepEqual(['r0', 'r1', '', 'more'].map(counted), ['2', '1', '2', undefined])
+})
+
+void test('a scrape yields to other work between two metrics, and is what the registry formats', async () => {
+  const registry = new Registry()
+  const metrics = new RequestMetrics(registry, known, () => ({
+    ...{ reading: 0, writing: 0, watching: 0, uploading: 0, bodyBytes: 0, outgoingBytes: 0, cutOff: 0 },
+  }))
+  metrics.observe(call('GET', one), 0)
+  let turns = 0
+  let isDone = false
+  const work = (): void => {
+    turns++
+    if (!isDone) setImmediate(work)
+  }
+  setImmediate(work)
+  const text = await metricsText(registry)
+  isDone = true
+  assert.equal(text, await registry.metrics())
+  assert.ok(turns >= registry.getMetricsAsArray().length - 1, `${turns} turns`)
 })
