@@ -4,7 +4,7 @@
  * leader is killed and started again.
  */
 import assert from 'node:assert/strict'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clusterPkiPaths } from '../../src/pki/cluster-pki.ts'
@@ -35,10 +35,19 @@ void test('alerts and dashboard follow the failover of a cluster', needsPromethe
   appendFileSync(join(cluster.directory, 'tokens.csv'), 'scrape,prometheus,u3,"system:monitoring"\n')
   for (const member of cluster.members) member.start()
   await cluster.waitReady()
+  // Only the time that a member must be down is another one.
+  const sooner = join(cluster.directory, 'rules.yml')
+  const rulesText = readFileSync(rulesPath, 'utf8')
+  const soonerText = rulesText.replace(
+    /(alert: OrchMemberDown\n.*\n +for: )1m\n/,
+    (_all, start: string) => `${start}2s\n`,
+  )
+  assert.notEqual(soonerText, rulesText)
+  writeFileSync(sooner, soonerText)
   const prometheus = await Prometheus.start(cluster.directory, {
     targets: cluster.members.map(({ url }) => new URL(url).host),
     caPath: clusterPkiPaths(join(cluster.directory, 'pki')).ca.certificate,
-    ...{ token: 'scrape', rulesPath },
+    ...{ token: 'scrape', rulesPath: sooner },
   })
   t.after(() => prometheus.stop())
 
@@ -99,7 +108,7 @@ void test('alerts and dashboard follow the failover of a cluster', needsPromethe
   await until('the leader is shown', async () => (await leaders()).join() === instance, shown)
 
   await leader.stop('SIGKILL')
-  await until('the alert is pending or firing', async () => (await down()).length > 0, shown)
+  await until('the alert fires', async () => (await down()).join() === 'firing', shown)
   const isOtherShown = async (): Promise<boolean> => {
     const now = await leaders()
     return now.length === 1 && now[0] !== instance
