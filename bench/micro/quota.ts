@@ -26,7 +26,7 @@ const objects = Number(options.objects)
 const rounds = Number(options.rounds)
 const object = encoded('v'.repeat(850), { uid: 'u', labels: { app: 'bench', tier: 'one' } })
 const keys = Array.from({ length: objects }, (_, at) => configMapKey(`object-${at}`, `n${at % 100}`))
-/** Of two consecutive puts the first one creates and the second one updates. */
+/** The first of two consecutive puts creates, the second one updates. */
 const operations = 2 * objects
 const samples = { off: [], on: [], difference: [], counting: [] } as Record<string, number[]>
 

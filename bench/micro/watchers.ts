@@ -73,7 +73,7 @@ async function run(): Promise<void> {
     await server.tell({ kind: 'fill', objects: Number(options.objects), bytes: 900, namespace: 'watched' })
   }
   console.log(`${watchers} watchers, framing ${options.framing}, node ${process.version}`)
-  const empty = await server.look('nobody is there')
+  const empty = await server.look('no watchers')
   const [fast, late] = [new Tally(), new Tally()]
   const started = performance.now()
   const closers = await openAll(fast, { count: watchers - slow, isSlow: false })
@@ -91,7 +91,7 @@ async function run(): Promise<void> {
     closers.push(...(await openAll(late, { count: slow, isSlow: true })))
     await server.look(`${slow} more came that do not read`)
     const before = late.events
-    lines.push(await events(fast, `the same beside ${slow} that do not`))
+    lines.push(await events(fast, `the same with ${slow} that do not read`))
     const written = lastWritten
     for (const socket of waiting) socket.resume()
     await settled(late)

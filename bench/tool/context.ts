@@ -6,7 +6,7 @@ import type { Sample } from './measures.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Target } from './target.ts'
 
-/** What every load needs. */
+/** The dependencies of every load. */
 export type BenchContext = {
   readonly target: Target
   readonly generator: Generator

@@ -1,6 +1,6 @@
 import { assert } from '../../base/assert.ts'
 
-/** Buckets of one doubling: a value is told to within 1/64 of itself. */
+/** Buckets per doubling: values are precise to within 1/64. */
 const perDoubling = 64
 const bucketCount = 26 * perDoubling
 const valueMax = 2 ** 31 - 1
@@ -49,8 +49,8 @@ export class LatencyHistogram {
 
   /**
    * The smallest recorded value that at least this share of all values does not exceed (nearest
-   * rank), never less than it was.
-   * @param share above 0 to 1; 1 is the longest, exactly @returns ms; 0 when there is none
+   * rank), rounded up to its bucket.
+   * @param share above 0 to 1; 1 is the longest, exactly @returns ms; 0 when no value was recorded
    */
   quantile(share: number): number {
     const rank = Math.max(1, Math.ceil(share * this.#total))

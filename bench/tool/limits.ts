@@ -24,7 +24,7 @@ export const benchLimits = Object.freeze({
   /** Ms to create the objects to read, per thousand objects, and minimum. Longer: the run fails. */
   fillMsPerThousand: 30_000,
   fillMsMin: 60_000,
-  /** Ms to remove the content of a namespace. Longer: a note says that it still exists. */
+  /** Ms to remove the content of a namespace. Longer: a note reports that it still exists. */
   tidyMsMax: 180_000,
   /** Ms without any answer. Longer: the namespace is not removed. */
   silenceMsMax: 5_000,

@@ -30,7 +30,7 @@ export const measures = {
   lost: { words: 'lost', unit: 'events', better: 'lower', digits: 0 },
   resumed: { words: 'watches resumed', unit: '', better: 'lower', digits: 0 },
   openMs: { words: 'all watches open in', unit: 'ms', better: 'lower', digits: 0 },
-  writesPerSecond: { words: 'writes beside', unit: '/s', better: 'neither', digits: 0 },
+  writesPerSecond: { words: 'concurrent writes', unit: '/s', better: 'neither', digits: 0 },
   /** Share of reads, 0 to 1. */
   staleShare: { words: 'share of stale reads', unit: '', better: 'lower', digits: 4 },
   staleP99Ms: { words: 'staleness p99', unit: 'ms', better: 'lower', digits: 2 },

@@ -153,7 +153,7 @@ function namesOf(load: Load): { readonly group: string; readonly row: string } {
       return { group: `${load.objects} objects, ${callersText(load)}`, row: `${load.mode}, ${pages}` }
     }
     case 'watch': {
-      const slow = load.slow === 0 ? '' : ` beside ${load.slow} slow`
+      const slow = load.slow === 0 ? '' : ` with ${load.slow} slow`
       return { group: '', row: `${load.fast} readers${slow}, ${load.perSecond}/s` }
     }
     case 'staleness':

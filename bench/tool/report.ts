@@ -16,7 +16,7 @@ export type BenchRow = {
   readonly label: string
   /** In order. */
   readonly rounds: readonly Sample[]
-  /** Of all rounds. */
+  /** Failures of all rounds. */
   readonly failures: readonly FailureCount[]
 }
 

@@ -127,7 +127,7 @@ class Traffic {
   async #run(endpoints: readonly Endpoint[], asked: HttpCall): Promise<void> {
     const connections = endpoints.map((endpoint) => new Connection(endpoint, this.#clock))
     for (let turn = 0; !this.#ended;) {
-      const connection = present(connections[turn % connections.length], 'somebody is asked')
+      const connection = present(connections[turn % connections.length], 'at least one connection is open')
       const reply = await connection.ask(asked, benchLimits.failoverCallMs)
       if (reply.kind === 'reply' && reply.status === 200) this.answeredMs.push(this.#clock.monotonicMs())
       else turn++

@@ -51,7 +51,7 @@ export async function runStaleness(context: BenchContext, load: StalenessLoad): 
   }
   const seen: Seen = { latencies: new LatencyHistogram(), staleness: new LatencyHistogram(), stale: 0 }
   const reading = Array.from({ length: load.clients }, (_, at) =>
-    read(shared, seen, present(readers[at % readers.length], 'somebody is read'), load),
+    read(shared, seen, present(readers[at % readers.length], 'there is an endpoint to read from'), load),
   )
   await Promise.all([write(shared, writer), ...reading])
   const elapsedS = (clock.monotonicMs() - startedMs) / 1000

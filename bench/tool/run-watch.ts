@@ -31,7 +31,10 @@ export async function runWatch(context: BenchContext, load: WatchLoad): Promise<
   const filling = { prefix: 'w', objects: written, payloadBytes: 1000 }
   const namespace = await fill(context, { purpose: 'watch', ...filling })
   const endpoints = await target.at(load.place, clock)
-  const since = await versionOf(present(endpoints[0], 'somebody is watched'), collectionOf(namespace))
+  const since = await versionOf(
+    present(endpoints[0], 'there is an endpoint to watch'),
+    collectionOf(namespace),
+  )
   if (load.fast + load.slow >= minimumCount) note(`opening ${load.fast + load.slow} watches`)
   const opening = clock.monotonicMs()
   await generator.openWatches({ endpoints, namespace, since, fast: load.fast, slow: load.slow })

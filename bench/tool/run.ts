@@ -171,7 +171,7 @@ class Run {
     }
   }
 
-  /** @returns null when it could not be measured; a note says why */
+  /** @returns null when it could not be measured; a note has the reason */
   async #measure(row: Row, round: number): Promise<Sample | null> {
     try {
       const { sample, failures } = await this.#run(row.load, `${round}`)

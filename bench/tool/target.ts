@@ -83,7 +83,7 @@ export class Target {
   /**
    * Returns the endpoints with that role.
    *
-   * @throws BenchFailure `not-possible` when there is none for a while
+   * @throws BenchFailure `not-possible` when no endpoint has it for a while
    */
   async at(place: Place, clock: Clock): Promise<readonly Endpoint[]> {
     if (place === 'all') return this.endpoints
@@ -164,7 +164,7 @@ function askedIn(
   return Promise.all(endpoints.map((endpoint) => askOnce(endpoint, { method: 'GET', path, consistency })))
 }
 
-/** @returns null when the response has no mode, or there is none */
+/** @returns null without a response, or when the response has no mode */
 function modeSaidBy(answer: WireAnswer | null): string | null {
   return answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null
 }

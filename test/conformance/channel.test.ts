@@ -1,5 +1,5 @@
 /*
- * Goal: the pipes between threads and the pipe within one are alike.
+ * Goal: channels between threads and within one thread behave the same.
  * Method: the suite of `channel.ts` on each.
  */
 import assert from 'node:assert/strict'

@@ -55,7 +55,7 @@ type On = (
 ) => void
 
 function order(on: On): void {
-  on('messages arrive all, once and in order, over many turns', async (a, b) => {
+  on('all messages arrive, once and in order, over many turns', async (a, b) => {
     const arrived = receive(b, 1000)
     for (let value = 0; value < 1000; value++) {
       a.post(number(value))
@@ -74,7 +74,7 @@ function order(on: On): void {
     assert.equal((await arrived).length, 1)
   })
 
-  on('both directions run at once', async (a, b) => {
+  on('both directions work at the same time', async (a, b) => {
     const atB = receive(b, 50)
     const atA = receive(a, 50)
     for (let value = 0; value < 50; value++) {
@@ -85,7 +85,7 @@ function order(on: On): void {
     assert.equal((await atA).flat().length, 50)
   })
 
-  on('nobody is called within a post', async (a, b) => {
+  on('no handler runs within a post', async (a, b) => {
     let inPost = false
     const arrived = new Promise<void>((resolve) => {
       b.onMessages(() => {
@@ -99,7 +99,7 @@ function order(on: On): void {
     await arrived
   })
 
-  on('a handler may post, and its answers arrive', async (a, b) => {
+  on('messages posted by a handler arrive', async (a, b) => {
     b.onMessages((messages) => {
       for (const parcel of messages) if (parcel.kind === 'number') b.post(number(parcel.value + 1))
     })
@@ -116,7 +116,7 @@ function order(on: On): void {
     assert.equal(await answers, 200)
   })
 
-  on('what was posted before the handler was set is not lost', async (a, b) => {
+  on('messages posted before the handler is set are not lost', async (a, b) => {
     a.post(number(1))
     await later()
     a.post(number(2))
@@ -175,7 +175,7 @@ function contents(on: On): void {
 }
 
 function endings(on: On): void {
-  on('what was posted before close arrives, what is posted after it does not', async (a, b) => {
+  on('messages posted before close arrive, messages posted after it do not', async (a, b) => {
     const arrived = receive(b, 2)
     a.post(number(1))
     a.post(number(2))
@@ -186,7 +186,7 @@ function endings(on: On): void {
     assert.equal(batches.flat().length, 2)
   })
 
-  on('a closed end hears nothing', async (a, b) => {
+  on('a closed end receives nothing', async (a, b) => {
     let heard = 0
     b.onMessages((messages) => {
       heard += messages.length
@@ -197,7 +197,7 @@ function endings(on: On): void {
     assert.equal(heard, 0)
   })
 
-  on('closing twice is closing once', async (a) => {
+  on('closing twice has no further effect', async (a) => {
     a.close()
     a.close()
   })

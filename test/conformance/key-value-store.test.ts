@@ -1,5 +1,5 @@
 /*
- * Goal: every filling of the KeyValueStore port is alike.
+ * Goal: all implementations of KeyValueStore behave the same.
  * Method: the suite of `key-value-store.ts` on LevelDB in a temporary directory, in memory, and on
  * the simulator's databases with and without delays.
  */

@@ -14,7 +14,7 @@ export type KeyValueHomeUnderTest = {
   readonly destroy: () => Promise<void>
 }
 
-/** What every filling of the port must do alike. */
+/** The tests that every implementation of KeyValueStore passes. */
 export function keyValueStoreSuite(name: string, make: () => Promise<KeyValueHomeUnderTest>): void {
   const check = (sentence: string, body: (home: KeyValueDatabases) => Promise<void>): void => {
     void test(`${name}: ${sentence}`, async () => {
@@ -51,7 +51,7 @@ function suiteOfReads(check: Check): void {
     await store.close()
   })
 
-  check('a range of large values comes in pieces and misses none', async (home) => {
+  check('a range of large values is returned in pieces without gaps', async (home) => {
     const store = await home.open('db-0')
     const value = new Uint8Array(100_000).fill(5)
     const keys = Array.from({ length: 20 }, (_, at) => bytes(3, at))
@@ -95,7 +95,7 @@ function suiteOfReads(check: Check): void {
 }
 
 function suiteOfWrites(check: Check): void {
-  check('later changes of a key in one batch win', async (home) => {
+  check('the last change of a key in a batch takes effect', async (home) => {
     const store = await home.open('db-0')
     await store.write([
       { kind: 'put', key: bytes(1), value: bytes(1) },
@@ -107,7 +107,7 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
-  check('whoever looks while a batch is written sees all of it or nothing', async (home) => {
+  check('a read during a batch sees all of it or nothing', async (home) => {
     const store = await home.open('db-0')
     const changes = Array.from({ length: 40 }, (_, at) => {
       return { kind: 'put', key: bytes(at), value: new Uint8Array(2_000).fill(at) } as const
@@ -115,7 +115,7 @@ function suiteOfWrites(check: Check): void {
     const seen = new Set([await countOf(store)])
     let over = false
     const writing = store.write(changes).finally(() => (over = true))
-    // Each look takes about as long as one of the changes would by itself.
+    // Each read takes about as long as a write of one change.
     while (!over) seen.add(await countOf(store))
     await writing
     seen.add(await countOf(store))
@@ -133,7 +133,7 @@ function suiteOfWrites(check: Check): void {
     await store.close()
   })
 
-  check('what was written is there after closing and opening', async (home) => {
+  check('written data is readable after close and open', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await store.close()
@@ -152,7 +152,7 @@ function suiteOfWrites(check: Check): void {
 }
 
 function suiteOfHomes(check: Check): void {
-  check('databases are told apart by name', async (home) => {
+  check('databases with different names are separate', async (home) => {
     const [first, second] = [await home.open('db-0'), await home.open('db-5')]
     await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     assert.deepEqual(plain(await second.getMany([bytes(1)])), [null])
@@ -161,7 +161,7 @@ function suiteOfHomes(check: Check): void {
     await second.close()
   })
 
-  check('a database set aside is out of sight, and its name is free', async (home) => {
+  check('a quarantined database is not listed, and its name can be used again', async (home) => {
     const first = await home.open('db-0')
     await first.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await first.close()
@@ -179,7 +179,7 @@ function suiteOfHomes(check: Check): void {
   })
 
   check(
-    'a condemned database is known as one until it is set aside, and the next of its name is none',
+    'a quarantine mark lasts until the database is moved, and the next database of that name has none',
     async (home) => {
       assert.deepEqual(await home.quarantineMarks(), new Map())
       const store = await home.open('db-7')
@@ -197,7 +197,7 @@ function suiteOfHomes(check: Check): void {
     },
   )
 
-  check('a destroyed database is gone, and a missing one is destroyed without complaint', async (home) => {
+  check('a destroyed database is not listed, and destroying a missing one is no error', async (home) => {
     const store = await home.open('db-0')
     await store.write([{ kind: 'put', key: bytes(1), value: bytes(1) }])
     await store.close()

@@ -1,5 +1,5 @@
 /*
- * Goal: every filling of the LogStore port is alike.
+ * Goal: all implementations of LogStore behave the same.
  * Method: the suite of `log-store.ts` on the file log (real and simulated disk, large and tiny
  * segments) and on the log in memory.
  */

@@ -86,7 +86,7 @@ function refuses(code: string, action: () => unknown): void {
   assert.throws(action, (cause) => cause instanceof LogError && cause.code === code)
 }
 
-/** What every log does, however it is kept. */
+/** The tests that every implementation of LogStore passes. */
 export function logStoreSuite(name: string, make: () => LogStoreUnderTest): void {
   const on = (
     sentence: string,
@@ -125,7 +125,7 @@ function reading(on: On): void {
     })
   })
 
-  on('what was appended is read, now and after a restart', (open, reopen) => {
+  on('appended entries are readable, also after a restart', (open, reopen) => {
     let store = open()
     const entries = [
       configurationEntry(1, 1, 1, 2, 3),
@@ -141,7 +141,7 @@ function reading(on: On): void {
     assert.equal(store.recovered.repaired, null)
   })
 
-  on('several writes of one group are all there, the later ones after the earlier', (open, reopen) => {
+  on('all writes of a group are stored in order', (open, reopen) => {
     let store = open()
     store.append([
       write(commands(1, 5, 1), hard(1, 2, 0)),
@@ -193,7 +193,7 @@ function reading(on: On): void {
     assert.deepEqual(contents(store), [empty(big + 1, big)])
   })
 
-  on('the latest hard state counts', (open, reopen) => {
+  on('the latest hard state is recovered', (open, reopen) => {
     let store = open()
     store.append([write([], hard(1, 3, 0))])
     store.append([write([], hard(2, null, 0))])
@@ -203,7 +203,7 @@ function reading(on: On): void {
 }
 
 function replacing(on: On): void {
-  on('an entry replaces its predecessor and everything behind that', (open, reopen) => {
+  on('an entry replaces the entry at its index and all later ones', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 10, 1))])
     store.append([write(commands(6, 7, 2))])
@@ -218,7 +218,7 @@ function replacing(on: On): void {
     assert.deepEqual(contents(store), [...expected, ...commands(8, 9, 3)])
   })
 
-  on('runs of terms are told exactly', (open, reopen) => {
+  on('recovery reports the exact runs of terms', (open, reopen) => {
     let store = open()
     store.append([write([...commands(1, 3, 1), ...commands(4, 4, 3), ...commands(5, 9, 4)])])
     store.append([write(commands(5, 6, 7))])
@@ -241,27 +241,30 @@ function replacing(on: On): void {
     assert.equal(store.recovered.lastTerm, 7)
   })
 
-  on('configurations are told, reverted by replacing, and come from the base in the end', (open, reopen) => {
-    let store = open()
-    store.append([write([configurationEntry(1, 1, 1), command(2, 1), configurationEntry(3, 1, 1, 2)])])
-    store = reopen(store)
-    assert.deepEqual(store.recovered.configuration, configurationOf(1, 2))
-    assert.deepEqual(
-      store.recovered.configurations.map(({ index }) => index),
-      [1, 3],
-    )
-    store.append([write([command(3, 2)])])
-    store = reopen(store)
-    assert.deepEqual(store.recovered.configuration, configurationOf(1))
-    store.compact(meta(3, 2, 1, 5))
-    store = reopen(store)
-    assert.deepEqual(store.recovered.configurations, [])
-    assert.deepEqual(store.recovered.configuration, configurationOf(1, 5))
-  })
+  on(
+    'recovery reports configurations: replaced entries revert them, compaction leaves that of the base',
+    (open, reopen) => {
+      let store = open()
+      store.append([write([configurationEntry(1, 1, 1), command(2, 1), configurationEntry(3, 1, 1, 2)])])
+      store = reopen(store)
+      assert.deepEqual(store.recovered.configuration, configurationOf(1, 2))
+      assert.deepEqual(
+        store.recovered.configurations.map(({ index }) => index),
+        [1, 3],
+      )
+      store.append([write([command(3, 2)])])
+      store = reopen(store)
+      assert.deepEqual(store.recovered.configuration, configurationOf(1))
+      store.compact(meta(3, 2, 1, 5))
+      store = reopen(store)
+      assert.deepEqual(store.recovered.configurations, [])
+      assert.deepEqual(store.recovered.configuration, configurationOf(1, 5))
+    },
+  )
 }
 
 function forgetting(on: On): void {
-  on('what was cut is refused, the rest stays', (open, reopen) => {
+  on('reads of compacted entries fail, the other entries stay', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 50, 1), hard(1, 1, 40))])
     store.compact(meta(30, 1, 1, 2))
@@ -275,7 +278,7 @@ function forgetting(on: On): void {
   })
 
   on(
-    'whoever opens a log is told about how many bytes its entries have, without those that are gone',
+    'recovery reports the approximate bytes of the entries, without replaced and compacted ones',
     (open, reopen) => {
       let store = open()
       assert.equal(store.recovered.bytes, 0)
@@ -296,7 +299,7 @@ function forgetting(on: On): void {
     },
   )
 
-  on('a cut at or below the base does nothing', (open, reopen) => {
+  on('compaction at or below the base has no effect', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 9, 1))])
     store.compact(meta(5, 1, 1))
@@ -307,7 +310,7 @@ function forgetting(on: On): void {
     assert.deepEqual(contents(store), commands(6, 9, 1))
   })
 
-  on('a log can be cut to nothing and goes on', (open, reopen) => {
+  on('an entirely compacted log accepts entries', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 9, 1))])
     store.compact(meta(9, 1, 1))
@@ -319,7 +322,7 @@ function forgetting(on: On): void {
     assert.deepEqual(contents(store), commands(10, 12, 2))
   })
 
-  on('a snapshot replaces the whole log, and its own write goes on behind it', (open, reopen) => {
+  on('a snapshot replaces the whole log, and entries of the same write follow it', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 9, 1), hard(1, 1, 5))])
     store.append([
@@ -335,7 +338,7 @@ function forgetting(on: On): void {
     assert.deepEqual(store.recovered.hardState, hard(5, null, 100))
   })
 
-  on('a snapshot may lie below what the log held', (open, reopen) => {
+  on('a snapshot may be older than the entries of the log', (open, reopen) => {
     let store = open()
     store.append([write(commands(1, 20, 1))])
     store.append([{ snapshot: meta(10, 2, 1), entries: [], hardState: null }])

@@ -1,6 +1,6 @@
 /*
- * What links do before anybody has a word to say: they call whomever they know. A `MemoryTransport`
- * has no links, and leaves it to the first word.
+ * What links do before the first message: they dial every configured peer. A `MemoryTransport` has
+ * no links and connects with the first message.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { startMember, until } from './transport-members.ts'
 import type { TransportHarness } from './transport-members.ts'
 
 export function callsConformance(label: string, openHarness: () => TransportHarness): void {
-  void test(`${label}: a member that has nothing to say is told too that it is none`, async () => {
+  void test(`${label}: a removed member without messages to send learns of its removal, too`, async () => {
     const harness = openHarness()
     try {
       const a = await startMember(harness, { name: 'n1', id: 1 })
@@ -18,7 +18,7 @@ export function callsConformance(label: string, openHarness: () => TransportHarn
       c.transport.setPeers([b.info, c.info])
       b.transport.setPeers([b.info, c.info], logIndex(7))
       a.transport.setPeers([b.info])
-      await until('it is told', () => a.receiver.removedBy.length > 0)
+      await until('the removal is reported', () => a.receiver.removedBy.length > 0)
       assert.deepEqual(a.receiver.removedBy[0], { peer: b.info.id, configurationIndex: 7 })
       assert.deepEqual(c.receiver.removedBy, [])
       assert.deepEqual(b.receiver.messages, [])

@@ -1,4 +1,4 @@
-/* What the suites of transports share: members that remember what they are told, and waiting. */
+/* Shared by the suites of transports: members that record what they receive, and waiting. */
 import assert from 'node:assert/strict'
 import { SeededRandom } from '../../base/random.ts'
 import { logIndex, term } from '../../raft/core/types.ts'
@@ -32,7 +32,7 @@ export interface TransportHarness {
   close(): Promise<void>
 }
 
-/** Remembers what it is told. */
+/** Records everything that the transport reports. */
 export class TestReceiver {
   readonly messages: PeerMessage[] = []
   readonly unreachables: NodeId[] = []
@@ -42,7 +42,7 @@ export class TestReceiver {
 
   logId = 'a1'
   clusterId = 'c1'
-  /** The logs peers are known by; one that is met is remembered. */
+  /** Log IDs of the peers; the first one that a peer presents is recorded. */
   readonly known = new Map<NodeId, string>()
 
   identity(): PeerIdentity {
@@ -128,12 +128,12 @@ export const probe = (from: TestMember, to: TestMember, round: number): PeerMess
 export async function connect(from: TestMember, to: TestMember): Promise<void> {
   const arrived = (): boolean =>
     to.receiver.messages.some((message) => addressOf(message).from === from.info.id)
-  await until(`${to.info.name} hears ${from.info.name}`, () => {
+  await until(`${to.info.name} receives from ${from.info.name}`, () => {
     if (arrived()) return true
     from.transport.send(probe(from, to, 0))
     return false
   })
-  // What is still under way arrives before a last probe does.
+  // Messages in flight arrive before a last probe.
   from.transport.send(probe(from, to, 1))
   await until('the last probe arrives', () =>
     to.receiver.messages.some((message) => message.kind === 'read-request' && message.round === 1),
@@ -161,7 +161,10 @@ export function pieces(count: number, bytes: number): () => Promise<Uint8Array |
 export function failsWith(...codes: readonly TransportErrorCode[]): (cause: unknown) => boolean {
   return (cause) => {
     assert.ok(cause instanceof TransportError, String(cause))
-    assert.ok(codes.includes(cause.code), `${cause.code} (${cause.message}) is none of ${codes.join(', ')}`)
+    assert.ok(
+      codes.includes(cause.code),
+      `${cause.code} (${cause.message}) is not one of ${codes.join(', ')}`,
+    )
     return true
   }
 }

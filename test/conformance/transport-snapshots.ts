@@ -1,4 +1,4 @@
-/* What every Transport does with snapshots. */
+/* The tests of snapshots that every Transport passes. */
 import assert from 'node:assert/strict'
 import { nodeId } from '../../raft/core/types.ts'
 import { failsWith, headerOf, pieces, TestSink, until } from './transport-members.ts'
@@ -18,7 +18,7 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
     assert.deepEqual(sink.aborted, [])
   })
 
-  scenario('an empty snapshot is a snapshot', async (harness) => {
+  scenario('an empty snapshot is delivered', async (harness) => {
     const [a, b] = await pair(harness)
     await a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(0, 0))
     assert.equal(b.receiver.snapshots[0]?.finished, 1)
@@ -40,9 +40,9 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
     assert.equal(b.receiver.snapshots[0]?.finished ?? 0, 0)
   })
 
-  scenario('a receiver may refuse a snapshot, and may give it up in the middle', async (harness) => {
+  scenario('a receiver may refuse a snapshot, or abort it halfway', async (harness) => {
     const [a, b] = await pair(harness)
-    b.receiver.openSnapshot = async () => Promise.reject(new Error('no room'))
+    b.receiver.openSnapshot = async () => Promise.reject(new Error('no space'))
     await assert.rejects(
       a.transport.sendSnapshot(b.info.id, headerOf(a, b), pieces(1, 1)),
       failsWith('aborted'),
@@ -110,7 +110,7 @@ export function snapshotConformance(scenario: Scenario, pair: Pair): void {
     await assert.rejects(nobody, failsWith('unreachable'))
   })
 
-  scenario('a snapshot stops when its sender closes', async (harness) => {
+  scenario('sending a snapshot stops when the sender closes', async (harness) => {
     const [a, b] = await pair(harness)
     const endless = async (): Promise<Uint8Array> => {
       await new Promise((resolve) => setTimeout(resolve, 1))

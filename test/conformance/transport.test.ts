@@ -1,6 +1,6 @@
 /*
- * Goal: what carries messages in tests acts as what carries them between machines. Method: one
- * suite for all.
+ * Goal: the transports of tests behave like the transport between machines.
+ * Method: one suite for all.
  */
 import { MemoryNetwork } from '../../raft/transport/memory-transport.ts'
 import { grpcHarness, memoryHarness } from '../unit/raft/transport/fixtures.ts'

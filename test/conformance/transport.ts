@@ -1,6 +1,5 @@
 /*
- * What every Transport does, whatever carries it. A caller gives a harness; see
- * `transport.test.ts`.
+ * The tests that every Transport passes. The caller provides a harness; see `transport.test.ts`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -91,49 +90,58 @@ function messagesConformance(scenario: Scenario, pair: Pair, group: Group): void
     assert.equal(Buffer.compare(entry.data, data), 0)
   })
 
-  scenario('nothing is received and nobody called unreachable from within a send', async (harness) => {
-    const [a, b] = await pair(harness)
-    await connect(a, b)
-    a.transport.send(probe(a, b, 5))
-    assert.equal(b.receiver.messages.length, 0)
-    await b.transport.close()
-    await until('its absence is told', () => {
-      const before = a.receiver.unreachables.length
-      a.transport.send(probe(a, b, 6))
-      assert.equal(a.receiver.unreachables.length, before)
-      return before > 0
-    })
-    assert.ok(a.receiver.unreachables.every((peer) => peer === b.info.id))
-  })
+  scenario(
+    'send neither delivers a message nor reports an unreachable peer before it returns',
+    async (harness) => {
+      const [a, b] = await pair(harness)
+      await connect(a, b)
+      a.transport.send(probe(a, b, 5))
+      assert.equal(b.receiver.messages.length, 0)
+      await b.transport.close()
+      await until('its absence is reported', () => {
+        const before = a.receiver.unreachables.length
+        a.transport.send(probe(a, b, 6))
+        assert.equal(a.receiver.unreachables.length, before)
+        return before > 0
+      })
+      assert.ok(a.receiver.unreachables.every((peer) => peer === b.info.id))
+    },
+  )
 
-  scenario('a peer that is down is told as unreachable and holds nobody else up', async (harness) => {
-    const [a, b, c] = await group(harness, 'n1', 'n2', 'n3')
-    assert.ok(a && b && c)
-    await connect(a, b)
-    await connect(a, c)
-    await c.transport.close()
-    await until('its absence is told', () => {
-      a.transport.send(probe(a, c, 7))
-      return a.receiver.unreachables.includes(c.info.id)
-    })
-    for (let round = 1; round <= 200; round++) {
-      a.transport.send(probe(a, c, round))
-      a.transport.send(probe(a, b, round))
-    }
-    await until('the other has all', () => b.receiver.messages.length === 200)
-    assert.ok(!a.receiver.unreachables.includes(b.info.id))
-  })
+  scenario(
+    'a peer that is down is reported as unreachable and does not delay other peers',
+    async (harness) => {
+      const [a, b, c] = await group(harness, 'n1', 'n2', 'n3')
+      assert.ok(a && b && c)
+      await connect(a, b)
+      await connect(a, c)
+      await c.transport.close()
+      await until('its absence is reported', () => {
+        a.transport.send(probe(a, c, 7))
+        return a.receiver.unreachables.includes(c.info.id)
+      })
+      for (let round = 1; round <= 200; round++) {
+        a.transport.send(probe(a, c, round))
+        a.transport.send(probe(a, b, round))
+      }
+      await until('the other has all', () => b.receiver.messages.length === 200)
+      assert.ok(!a.receiver.unreachables.includes(b.info.id))
+    },
+  )
 
-  scenario('a peer that comes back is heard and reached again without being told', async (harness) => {
-    const [a, b] = await pair(harness)
-    await connect(a, b)
-    await connect(b, a)
-    await b.transport.close()
-    const again = await startMember(harness, { name: 'n2', id: 2, after: b.info })
-    again.transport.setPeers([a.info, again.info])
-    await connect(a, again)
-    await connect(again, a)
-  })
+  scenario(
+    'a restarted peer is reconnected in both directions without a call of setPeers',
+    async (harness) => {
+      const [a, b] = await pair(harness)
+      await connect(a, b)
+      await connect(b, a)
+      await b.transport.close()
+      const again = await startMember(harness, { name: 'n2', id: 2, after: b.info })
+      again.transport.setPeers([a.info, again.info])
+      await connect(a, again)
+      await connect(again, a)
+    },
+  )
 
   scenario('nothing is received after closing', async (harness) => {
     const [a, b] = await pair(harness)
@@ -152,7 +160,7 @@ function messagesConformance(scenario: Scenario, pair: Pair, group: Group): void
 }
 
 function admissionConformance(scenario: Scenario, pair: Pair): void {
-  /** `a` keeps talking; nothing of it may arrive at `b`. */
+  /** Sends from `a` repeatedly; none of the messages may arrive at `b`. */
   const unheard = async (a: TestMember, b: TestMember): Promise<void> => {
     b.receiver.messages.length = 0
     a.receiver.unreachables.length = 0
@@ -163,7 +171,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     assert.deepEqual(b.receiver.messages, [])
   }
 
-  scenario('a caller that is no member is not heard', async (harness) => {
+  scenario('messages of a caller that is not a member are dropped', async (harness) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const b = await startMember(harness, { name: 'n2', id: 2 })
     a.transport.setPeers([a.info, b.info])
@@ -173,38 +181,41 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     await connect(a, b)
   })
 
-  scenario('a member that was removed is not heard any more', async (harness) => {
+  scenario('messages of a removed member are dropped', async (harness) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
     b.transport.setPeers([b.info])
     await unheard(a, b)
   })
 
-  scenario('who is no member is told by which decision, and nothing where none was made', async (harness) => {
-    const [a, b] = await pair(harness)
-    await connect(a, b)
-    b.transport.setPeers([b.info])
-    await unheard(a, b)
-    assert.deepEqual(a.receiver.removedBy, [])
-    b.transport.setPeers([b.info], logIndex(2 ** 40))
-    await until('it is told', () => {
-      a.transport.send(probe(a, b, 3))
-      return a.receiver.removedBy.length > 0
-    })
-    assert.deepEqual(a.receiver.removedBy[0], { peer: b.info.id, configurationIndex: 2 ** 40 })
-  })
+  scenario(
+    'a removed member receives the index of the deciding configuration, if there is one',
+    async (harness) => {
+      const [a, b] = await pair(harness)
+      await connect(a, b)
+      b.transport.setPeers([b.info])
+      await unheard(a, b)
+      assert.deepEqual(a.receiver.removedBy, [])
+      b.transport.setPeers([b.info], logIndex(2 ** 40))
+      await until('the removal is reported', () => {
+        a.transport.send(probe(a, b, 3))
+        return a.receiver.removedBy.length > 0
+      })
+      assert.deepEqual(a.receiver.removedBy[0], { peer: b.info.id, configurationIndex: 2 ** 40 })
+    },
+  )
 
-  scenario('a member whose removal is decided is told at once, or when it speaks', async (harness) => {
+  scenario('a removed member learns of its removal at once, or when it sends', async (harness) => {
     const [a, b] = await pair(harness)
     await connect(a, b)
     b.transport.setPeers([b.info], logIndex(7))
-    await until('it is told', () => {
+    await until('the removal is reported', () => {
       a.transport.send(probe(a, b, 3))
       return a.receiver.removedBy.length > 0
     })
   })
 
-  scenario('a member of another cluster is not heard', async (harness) => {
+  scenario('messages of a member of another cluster are dropped', async (harness) => {
     const a = await startMember(harness, { name: 'n1', id: 1, cluster: 'another' })
     const b = await startMember(harness, { name: 'n2', id: 2 })
     a.transport.setPeers([a.info, b.info])
@@ -217,7 +228,7 @@ function admissionConformance(scenario: Scenario, pair: Pair): void {
     assert.deepEqual(b.receiver.snapshots, [])
   })
 
-  scenario('a member is heard under its own name only', async (harness) => {
+  scenario('messages of a member are accepted under its own name only', async (harness) => {
     const a = await startMember(harness, { name: 'n1', id: 1 })
     const b = await startMember(harness, { name: 'n2', id: 2 })
     a.transport.setPeers([a.info, b.info])

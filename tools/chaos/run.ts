@@ -223,7 +223,7 @@ class Run {
    * Starts the member when it has ended, which may happen late after SIGTERM.
    *
    * @param always also after the run was stopped
-   * @returns false when the run was stopped meanwhile
+   * @returns false when the run was stopped while waiting
    */
   async #awaitReady(member: string, always: boolean): Promise<boolean> {
     const { clock, target } = this.#options

@@ -15,7 +15,7 @@ export type HttpCall = {
   readonly consistency?: string
 }
 
-/** An HTTP response, or the reason why there is none. */
+/** An HTTP response, or the reason for its absence. */
 export type Reply =
   | {
       readonly kind: 'reply'

@@ -71,7 +71,7 @@ export type Verdict =
 export type CheckReport = {
   readonly check: string
   readonly verdict: Verdict
-  /** What was checked, such as `20 objects, 4,211 calls`. */
+  /** The data that was checked, such as `20 objects, 4,211 calls`. */
   readonly examined: string
   /** Why it is undecided; empty otherwise. */
   readonly note: string

@@ -37,7 +37,7 @@ export function writeLine(line: Line): string {
 /**
  * Validates the shape of each line, so that a damaged or foreign file is detected.
  *
- * @throws Error that says what is wrong
+ * @throws Error with the reason
  */
 export class LineReader {
   readonly #versions = new Map<string, Version>()

@@ -14,7 +14,7 @@ export type Step<Request> = {
 
 /** The requests of one client. */
 export type CallScript<Request> = {
-  /** Returns the first request of operation `n`; null: no more operations. */
+  /** Returns the first request of operation `n`; null: the script is complete. */
   readonly first: (n: number) => Step<Request> | null
   /** Returns the request after a response; null: the operation is complete. */
   readonly next: (answer: WireAnswer) => Step<Request> | null

@@ -52,10 +52,10 @@ export class Caller<Request> {
   }
 
   /**
-   * Runs until `endMs` or until there are no more operations. Waits for a request in progress.
+   * Runs until `endMs` or until the script is complete. Waits for a request in progress.
    *
    * @param endMs on the clock
-   * @returns whether there were no more operations
+   * @returns whether the script is complete
    */
   async run(endMs: number): Promise<boolean> {
     let n = 0

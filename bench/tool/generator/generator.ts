@@ -21,7 +21,7 @@ export type CallsOutcome = {
   readonly latencies: LatencyHistogram
   readonly failures: FailureCounts
   readonly isComplete: boolean
-  /** Of the busiest thread. */
+  /** Utilization of the busiest thread. */
   readonly busy: number
 }
 

@@ -114,7 +114,7 @@ export class ResponseReader {
     const line = (this.#carry.toString('latin1') + data.toString('latin1', at, end)).trimEnd()
     this.#carry = Buffer.alloc(0)
     if (this.#state === 'chunk-end') {
-      if (line !== '') throw new Error('a chunk is longer than its header says')
+      if (line !== '') throw new Error('a chunk is longer than the size in its header')
       this.#state = 'chunk-size'
     } else if (this.#state === 'chunk-size') {
       if (!/^[0-9a-f]{1,8}(?:[;\t ]|$)/i.test(line)) throw new Error('a chunk has no length')

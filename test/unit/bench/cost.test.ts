@@ -1,8 +1,6 @@
 /*
- * Goal: what the generator costs and what the servers cost is told apart, and all threads of either
- * count.
- * Method: a process beside this one, and a thread of this one, that do nothing but compute for a
- * known time of their own CPU.
+ * Goal: CPU time of the generator and of the servers is measured separately, over all threads.
+ * Method: another process and a thread of this one, each of which computes for a known CPU time.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -12,12 +10,12 @@ import { Worker } from 'node:worker_threads'
 import { Cost } from '../../../bench/tool/cost.ts'
 import { systemClock } from '../../../fixtures/system.ts'
 
-/** Computes for so long once it is told to, on a thread beside its first one, and says so. */
+/** Waits for input, computes for 400 ms on a second thread, and prints `done`. */
 const burning = (ms: number): string =>
   `const before = process.cpuUsage(); const spent = () => { const { user, system } = process.cpuUsage(before); return (user + system) / 1000 };
    while (spent() < ${ms});`
 
-void test('CPU of servers and of the generator stand apart', async (t) => {
+void test('CPU time of the servers and of the generator is measured separately', async (t) => {
   const thread = `const { Worker } = require('node:worker_threads')
     console.log('here')
     process.stdin.once('data', () => new Worker(\`${burning(400)}\`, { eval: true }).once('exit', () => console.log('done')))`
@@ -38,7 +36,7 @@ void test('CPU of servers and of the generator stand apart', async (t) => {
   assert.ok((theirs.generatorCpuMs ?? 0) < 40, `${theirs.generatorCpuMs}: nor theirs ours`)
 })
 
-void test('of servers elsewhere, or gone, nothing is said', () => {
+void test('the CPU time of remote or ended servers is undefined', () => {
   const cost = new Cost(systemClock, [])
   assert.equal(cost.sample(10).serverCpuMs, undefined)
   assert.equal(new Cost(systemClock, [2 ** 22 + 1]).sample(10).serverCpuMs, undefined)

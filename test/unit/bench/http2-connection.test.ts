@@ -1,8 +1,8 @@
 /*
- * Goal: a call over HTTP/2 is a success only when its answer is whole, and whoever does not speak
- * it is told apart.
- * Method: a server of the runtime behind a real socket that answers, resets, says goodbye, and one
- * that speaks HTTP/1.1 only.
+ * Goal: a call over HTTP/2 succeeds only with a complete response, and a server without HTTP/2 is
+ * detected.
+ * Method: a server of the runtime behind a real socket that responds, resets streams and sends
+ * GOAWAY, and one that supports HTTP/1.1 only.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ async function endpointOf(t: TestContext, server: Server): Promise<Endpoint> {
   }
 }
 
-/** Says what it was asked, does what the path says. */
+/** Returns the request as the body; some paths cause a fault. */
 async function server(t: TestContext): Promise<Endpoint> {
   const serving = http2.createSecureServer(identity)
   const sessions = new Set<http2.ServerHttp2Session>()
@@ -64,7 +64,7 @@ async function server(t: TestContext): Promise<Endpoint> {
   return endpointOf(t, serving)
 }
 
-void test('an answer is told as it was, also one that is longer than any window', async (t) => {
+void test('a response is returned unchanged, also when it exceeds the receive window', async (t) => {
   const endpoint = await server(t)
   const connection = await Http2Connection.open(endpoint)
   t.after(() => connection.close())
@@ -84,19 +84,19 @@ void test('an answer is told as it was, also one that is longer than any window'
   assert.equal(connection.isOpen, true)
 })
 
-void test('half an answer is none', async (t) => {
+void test('an incomplete response is an error', async (t) => {
   const endpoint = await server(t)
   const connection = await Http2Connection.open(endpoint)
   t.after(() => connection.close())
   const asked = (path: string) => connection.ask(http2Request(endpoint, { method: 'GET', path }))
   await assert.rejects(asked('/cut'), /NGHTTP2_PROTOCOL_ERROR/)
-  assert.equal((await asked('/whole')).status, 200, 'the others are none the worse for it')
+  assert.equal((await asked('/whole')).status, 200, 'other streams are not affected')
   await assert.rejects(asked('/gone'), /closed|reset|NGHTTP2/)
   await assert.rejects(asked('/whole'), /the connection is closed/)
   assert.equal(connection.isOpen, false)
 })
 
-void test('behind a goodbye nothing more is asked', async (t) => {
+void test('a connection sends no requests after GOAWAY', async (t) => {
   const endpoint = await server(t)
   const connection = await Http2Connection.open(endpoint)
   t.after(() => connection.close())
@@ -105,7 +105,7 @@ void test('behind a goodbye nothing more is asked', async (t) => {
   assert.equal(connection.isOpen, false)
 })
 
-void test('a server that speaks HTTP/1.1 only, and one without TLS, are said to', async (t) => {
+void test('a server without HTTP/2 in ALPN is refused with the reason', async (t) => {
   const older = await endpointOf(t, https.createServer({ ...identity, ALPNProtocols: ['http/1.1'] }))
   await assert.rejects(Http2Connection.open(older), /does not support HTTP\/2|no application protocol/)
   const dumb = await endpointOf(t, https.createServer({ ...identity, ALPNProtocols: [] }))

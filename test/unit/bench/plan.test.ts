@@ -1,6 +1,6 @@
 /*
- * Goal: what is measured is what was asked for and what the servers can do, each thing once.
- * Method: selections and servers by hand; the plan is looked at by its words.
+ * Goal: the plan has each selected load that the servers support, once.
+ * Method: selections and servers by hand; the plan is compared by its labels.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -49,10 +49,10 @@ void test('the whole has every mode on leader and follower, every size, client c
   ]) {
     assert.ok(plan.includes(label), label)
   }
-  assert.match(plan.at(-1) ?? '', /^leader /, 'what changes members comes last')
+  assert.match(plan.at(-1) ?? '', /^leader /, 'loads that stop members come last')
 })
 
-void test('of servers that say nothing of themselves, what can be had of any', () => {
+void test('servers without role and mode headers get only the loads that any server supports', () => {
   const plan = words(wholeSelection, foreign)
   assert.ok(plan.includes('get, any, all members, 1 KB, 64 clients'))
   assert.equal(plan.filter((label) => /leader|follower|lease|bounded|log/.test(label)).length, 0)

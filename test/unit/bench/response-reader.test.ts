@@ -1,7 +1,6 @@
 /*
- * Goal: answers end where they end, however the network cuts them, and what is no HTTP is said to
- * be none.
- * Method: answers of several kinds behind each other, cut at every place and at random ones.
+ * Goal: responses are parsed the same however the network splits them, and other data is refused.
+ * Method: responses of several kinds in a row, split at every position and at random ones.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -37,7 +36,7 @@ function read(pieces: readonly Buffer[], isClosed = false): readonly string[] {
   return found
 }
 
-void test('answers are the same wherever they are cut', () => {
+void test('responses are parsed the same wherever they are split', () => {
   const whole = Buffer.from(answers)
   assert.deepEqual(read([whole]), told)
   for (let at = 1; at < whole.length; at++) {
@@ -56,14 +55,14 @@ void test('answers are the same wherever they are cut', () => {
   }
 })
 
-void test('without a length an answer ends with its connection', () => {
+void test('a response without a length ends with its connection', () => {
   const answer = Buffer.from('HTTP/1.1 200 OK\r\n\r\nall of it')
   assert.deepEqual(read([answer]), [])
   assert.deepEqual(read([answer], true), ['200 all of it'])
   assert.deepEqual(read([Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')], true), [])
 })
 
-void test('what is no answer is refused', () => {
+void test('data that is not a response is refused', () => {
   const wrong = [
     'SSH-2.0-OpenSSH\r\n\r\n',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nlong\r\n',

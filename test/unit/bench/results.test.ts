@@ -1,8 +1,8 @@
 /*
- * Goal: what was measured can be read: as a table, as JSON that is understood again, and on a page
- * that needs nothing else.
+ * Goal: results are printed as a table, as JSON that can be parsed again, and as a self-contained
+ * page.
  * Method: a report by hand; names are made to look like markup; two results are compared; files
- * that are none.
+ * that are not results.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -49,7 +49,7 @@ function report(change: Sample = {}, rounds = 3): BenchReport {
   }
 }
 
-void test('a spread is the middle, the lowest and the highest round', () => {
+void test('a spread is the median, the lowest and the highest round', () => {
   const rounds = [5, 1, 9, 3].map((perSecond) => ({ perSecond }))
   assert.deepEqual(spreadOf(rounds, 'perSecond'), { median: 3, lowest: 1, highest: 9 })
   assert.equal(spreadText(spreadOf(rounds, 'perSecond'), 'perSecond'), '3 (1-9)')
@@ -93,7 +93,7 @@ void test('plots take no label for markup, and nothing measured for a drawing wi
   }
 })
 
-void test('what a reader has to know is said: other work, a generator at its limit, failures', () => {
+void test('results include a note about other work of the machine, a generator at its limit, and failures', () => {
   const quiet = textOf(report(), formatTable).join('\n')
   assert.match(quiet, /^commit abc, server v1, Node v20, 2 x /)
   assert.doesNotMatch(quiet, /\(!\)|other work/)
@@ -112,7 +112,7 @@ void test('what a reader has to know is said: other work, a generator at its lim
   )
 })
 
-void test('results are understood again, and what is none is refused by name', () => {
+void test('results are parsed again, and a file without results is refused by name', () => {
   const results = parseResults(jsonOf(report()), 'a.json')
   assert.equal(results.commit, 'abc')
   assert.deepEqual(results.rows.get('leader killed (-9)')?.[0], { ...sample, perSecond: 1000 })

@@ -1,5 +1,5 @@
 /*
- * Goal: staleness is never told where there was none, and gaps are as long as they were.
+ * Goal: only stale reads are reported as stale, and the lengths of gaps are exact.
  * Method: times by hand.
  */
 import assert from 'node:assert/strict'

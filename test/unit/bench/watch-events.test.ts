@@ -1,7 +1,7 @@
 /*
- * Goal: of each event its mark and version are found, wherever the stream is cut, and ends are told
- * from events.
- * Method: a stream by hand, cut at every place.
+ * Goal: mark and version of each event are found wherever the stream is split, and errors and
+ * bookmarks are distinguished from changes.
+ * Method: a stream by hand, split at every position.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ function read(pieces: readonly Buffer[]): readonly string[] {
   return found
 }
 
-void test('events are found wherever they are cut', () => {
+void test('events are found wherever the stream is split', () => {
   const whole = Buffer.from(stream)
   const told = ['1 5.000 at 11', '2 6.500 at 12', 'bookmark 13', 'error true']
   assert.deepEqual(read([whole]), told)

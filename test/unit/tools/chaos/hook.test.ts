@@ -1,7 +1,7 @@
 /*
- * Goal: the hook does to a process what its file says, only as long as it says so, and to the disk
- * only in the log's thread.
- * Method: real processes that load it and say what their clock and their disk do.
+ * Goal: the hook applies the faults of its file until they end, and disk faults only in the thread
+ * of the log.
+ * Method: real processes that load it and print their clock and the time of a sync.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -19,7 +19,7 @@ const [role, path] = process.argv.slice(2)
 new Worker(new URL('thread.mjs', import.meta.url), { workerData: { role, path } })
 `
 
-/** Says the wall clock, and how long one sync took in ms. */
+/** Prints the wall clock, and the duration of one sync in ms. */
 const thread = `
 import { fdatasyncSync, openSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
@@ -55,22 +55,22 @@ const harm: HookFaults = {
   clock: { skewMs: 24 * hourMs, untilMs: Date.now() + hourMs },
 }
 
-void test('in the log’s thread each sync takes that much longer, and the wall clock is elsewhere', (t) => {
+void test('in the thread of the log each sync is delayed and the wall clock is skewed', (t) => {
   const { aheadMs, syncMs } = said(t, 'log', harm)
   // A wait may end within the last ms of its time.
   assert.ok(syncMs >= 2999, `${syncMs} ms`)
   assert.ok(aheadMs > 23 * hourMs)
 })
 
-void test('other threads have the clock alone', (t) => {
-  // Its own sync may take long, but what is added would come on top of that in the one before.
+void test('in other threads only the clock is skewed', (t) => {
+  // The sync itself may be slow on a busy machine; the delay would be added in the log thread only.
   assert.ok(
     said(t, 'raft', { ...harm, disk: { delayMs: 2 ** 30, untilMs: Date.now() + hourMs } }).aheadMs >
       23 * hourMs,
   )
 })
 
-void test('harm that is over, or was never meant, is none', (t) => {
+void test('a fault that has ended, or is not in the file, has no effect', (t) => {
   for (const none of [
     {},
     { disk: { delayMs: 2 ** 30, untilMs: 5 }, clock: { skewMs: 24 * hourMs, untilMs: 5 } },

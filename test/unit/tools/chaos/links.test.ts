@@ -1,7 +1,7 @@
 /*
- * Goal: proxied links carry every byte in order, and cut, delay and end as their rules say. Method:
- * real sockets on this machine through one gate, with rules that change meanwhile; the kernel's
- * table as text.
+ * Goal: proxied links carry every byte in order, and cut, delay and end by their rules.
+ * Method: real sockets on this machine through one gate, with rules that change during the test;
+ * the connection table of the kernel as text.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -75,12 +75,12 @@ async function until(what: string, holds: () => boolean): Promise<void> {
   assert.ok(holds(), what)
 }
 
-/** Long enough for bytes that do pass. */
+/** Waits long enough for bytes that pass. */
 const awhile = (): Promise<void> => sleep(150)
 
 const cut = { cut: true } as const
 
-void test('every byte passes, in order, both ways, however slow or lossy', async (t) => {
+void test('all bytes pass in order in both directions over slow and lossy links', async (t) => {
   const { caller, calls, set, heard, answered, bytesHeard, bytesAnswered } = await line(t)
   const bytes = Buffer.from(new SeededRandom(5).bytes(3 * 1024 * 1024))
   set(between(['a'], ['b'], { delayMs: 5, lossPercent: 2 }))
@@ -93,7 +93,7 @@ void test('every byte passes, in order, both ways, however slow or lossy', async
   assert.ok(heard().equals(bytes) && answered().equals(bytes))
 })
 
-void test('a cut passes nothing, not even an end, and what was held back comes after it', async (t) => {
+void test('a cut passes nothing, not even an end; held bytes pass after it', async (t) => {
   const { caller, calls, set, heard } = await line(t)
   caller.write('one')
   await until('through', () => heard().toString() === 'one')
@@ -107,7 +107,7 @@ void test('a cut passes nothing, not even an end, and what was held back comes a
   await until('after it', () => heard().toString() === 'onetwo' && caller.readableEnded)
 })
 
-void test('a one-way cut passes the other way', async (t) => {
+void test('a one-way cut passes the other direction', async (t) => {
   const { caller, calls, set, heard, answered } = await line(t)
   caller.write('hello')
   await until('through', () => calls.length === 1)
@@ -119,7 +119,7 @@ void test('a one-way cut passes the other way', async (t) => {
   assert.equal(answered().length, 0)
 })
 
-void test('a call while the way is cut is not made before it is healed', async (t) => {
+void test('a connection during a cut is opened when the cut ends', async (t) => {
   const { caller, calls, set, heard } = await line(t, between(['b'], ['a'], cut, 'to'))
   caller.write('hello')
   await awhile()
@@ -128,7 +128,7 @@ void test('a call while the way is cut is not made before it is healed', async (
   await until('made', () => heard().toString() === 'hello')
 })
 
-void test('who is held back beyond the bound is not read', async (t) => {
+void test('a sender whose held bytes reach the limit is not read from', async (t) => {
   const { caller, calls, set, bytesHeard } = await line(t)
   caller.write('x')
   await until('through', () => calls.length === 1)
@@ -141,7 +141,7 @@ void test('who is held back beyond the bound is not read', async (t) => {
   await until('all of it', () => bytesHeard() === much.length + 1)
 })
 
-void test('rules of a direction add up, and only their direction', () => {
+void test('rules add up by direction', () => {
   const rules = [
     ...between(['a'], ['b'], { delayMs: 5 }),
     ...between(['b'], ['a'], { delayMs: 7, lossPercent: 99 }, 'from'),
@@ -170,7 +170,7 @@ void test('the caller is found by its port', async (t) => {
   assert.equal(inodeOf(table, 8081), null)
 })
 
-void test('rules hold as long as who gave them is there, one at a time', async (t) => {
+void test('rules last as long as the connection that set them, and only one may set them', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'links-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'sock')
@@ -191,7 +191,7 @@ void test('rules hold as long as who gave them is there, one at a time', async (
   await assert.rejects(next.set(wanted), /the proxies between peers: they ended/)
 })
 
-void test('harm to disk and clock ends by itself, and a file that means nothing is none', (t) => {
+void test('disk and clock faults end by time, and an invalid file has no faults', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'harm-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'chaos.json')

@@ -1,6 +1,6 @@
 /*
- * Goal: a plan follows from its options alone, fits into its time, and never harms more members at
- * once than a cluster can spare.
+ * Goal: a plan depends on its options alone, fits into its time, and never affects more than a
+ * minority of the members at once.
  * Method: many seeds, sizes and kinds.
  */
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ void test('the same options give the same plan, another seed another', () => {
   assert.notDeepEqual(planChaos(options), planChaos({ ...options, seed: 8 }))
 })
 
-void test('faults fit into the time, one after another in their lane, and what is of all comes alone', () => {
+void test('faults fit into the time, one after another in their lane; a fault of all members runs alone', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const members = names([1, 3, 5, 7][seed % 4] ?? 3)
     const durationMs = 20_000 + 1000 * (seed % 60)
@@ -57,14 +57,14 @@ void test('a long plan has every kind, for the leader and for others', () => {
   assert.ok(plan.some(({ target }) => target === 'leader') && plan.some(({ target }) => target === 'n3'))
 })
 
-void test('names of faults are understood or told, and what cannot be planned is said', () => {
+void test('unknown kinds of faults and impossible plans are refused with the reason', () => {
   assert.deepEqual(parseKinds('pause, kill,kill'), ['kill', 'pause'])
   assert.throws(() => parseKinds('kill,flood'), /there is no fault "flood": there are kill, pause, /)
   const options = { seed: 1, durationMs: 60_000, members: names(1), kinds: ['cut'] as const }
   assert.throws(() => planChaos(options), ChaosFailure)
   assert.throws(() => planChaos({ ...options, kinds: ['kill'], durationMs: 1000 }), /no fault fits into 1 s/)
   for (let seed = 0; seed < 500; seed++) {
-    // What the refusal says of the kind that takes longest, and what --help says.
+    // The minimum in the error for the longest kind, and the minimum in --help.
     planChaos({ seed, kinds: ['slow-link'], members: names(3), durationMs: 14_000 })
     planChaos({ seed, kinds: faultKinds, members: names(9), durationMs: 20_000 })
   }

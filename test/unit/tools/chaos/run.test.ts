@@ -1,7 +1,7 @@
 /*
- * Goal: a run does its plan, never harms one member twice at once, notices who does not come back,
- * and leaves nothing harmed.
- * Method: a cluster that only remembers what is done to it, on a clock that is moved by hand.
+ * Goal: a run executes its plan, never applies two faults to one member at once, detects members
+ * that do not recover, and reverts every fault.
+ * Method: a cluster that only records what is done to it, on a manual clock.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -118,16 +118,16 @@ class Recorded implements ChaosTarget {
 
 type Ran = { readonly target: Recorded; readonly done: readonly CompletedFault[]; readonly error: unknown }
 
-/** @param meanwhile called once after that many ms */
+/** @param interruption runs once after that many ms */
 async function ran(
   plan: readonly Fault[],
   target: Recorded,
-  meanwhile?: { readonly afterMs: number; readonly does: (stop: AbortController) => void },
+  interruption?: { readonly afterMs: number; readonly does: (stop: AbortController) => void },
 ): Promise<Ran> {
   const clock = new ManualClock()
   const stop = new AbortController()
   const done: CompletedFault[] = []
-  if (meanwhile !== undefined) clock.after(meanwhile.afterMs, () => meanwhile.does(stop))
+  if (interruption !== undefined) clock.after(interruption.afterMs, () => interruption.does(stop))
   let error: unknown = null
   let ended = false
   const run = runChaos({
@@ -150,7 +150,7 @@ function fault(spec: Fault['spec'], target: string, change: Partial<Fault> = {})
   return { atMs: 1000, forMs: 2000, target, lane: 0, spec, ...change }
 }
 
-void test('whatever the plan, all is done, a minority is harmed at a time, and nothing is in the end', async () => {
+void test('every plan is executed with at most a minority affected, and all faults are reverted', async () => {
   for (let seed = 1; seed <= 25; seed++) {
     const target = new Recorded(seed % 2 === 0 ? 3 : 5)
     const kinds = faultKinds.filter((kind) => kind !== 'outage')
@@ -164,18 +164,18 @@ void test('whatever the plan, all is done, a minority is harmed at a time, and n
   }
 })
 
-void test('two faults of the leader at once meet two members', async () => {
+void test('two concurrent faults of the leader target two members', async () => {
   const pause = { kind: 'pause' } as const
   const { done } = await ran([fault(pause, 'leader'), fault(pause, 'leader', { lane: 1 })], new Recorded(5))
   assert.deepEqual(done.map(({ target }) => target).sort(), ['n2', 'n3'])
 })
 
-void test('an outage takes all and starts all', async () => {
+void test('an outage ends and restarts all members', async () => {
   const { target, done } = await ran([fault({ kind: 'outage' }, 'all', { lane: null })], new Recorded(3))
   assert.deepEqual([target.harmedMost, target.starts, done.length], [3, ['n1', 'n2', 'n3'], 1])
 })
 
-void test('an interrupt in the midst of every kind heals it', async () => {
+void test('an interrupt reverts a fault of any kind', async () => {
   for (const kind of faultKinds) {
     const target = new Recorded(3)
     const plan = planChaos({ seed: 3, durationMs: 60_000, members: target.members, kinds: [kind] })
@@ -195,7 +195,7 @@ void test('an interrupt in the midst of every kind heals it', async () => {
   }
 })
 
-void test('a member that is not ready again ends the run, healed but for that', async () => {
+void test('a member that does not become ready ends the run, and the faults are reverted', async () => {
   const target = new Recorded(3)
   target.neverReady = 'n2'
   const { error } = await ran([fault({ kind: 'pause' }, 'n2')], target)
@@ -203,7 +203,7 @@ void test('a member that is not ready again ends the run, healed but for that', 
   assert.deepEqual([...target.harmed], [])
 })
 
-void test('a member that ends though nobody ended it is told, and started again', async () => {
+void test('a member that exits unexpectedly is reported and restarted', async () => {
   const target = new Recorded(3)
   const does = (): unknown => target.down.add('n3')
   const { error } = await ran([fault({ kind: 'pause' }, 'n1')], target, { afterMs: 1500, does })
@@ -211,7 +211,7 @@ void test('a member that ends though nobody ended it is told, and started again'
   assert.deepEqual(target.starts, ['n3'])
 })
 
-void test('proxies that end are told, and what they do not reach is healed', async () => {
+void test('proxies that exit are reported, and faults that do not need them are reverted', async () => {
   const target = new Recorded(5)
   const plan = [
     fault({ kind: 'kill' }, 'n1', { forMs: 60_000 }),
@@ -222,7 +222,7 @@ void test('proxies that end are told, and what they do not reach is healed', asy
   assert.deepEqual([...target.down], [])
 })
 
-void test('what heals slowly moves what comes later, by no less than was planned between them', async () => {
+void test('a slow recovery delays later faults and keeps the planned pause', async () => {
   const target = new Recorded(3)
   target.neverReady = 'n1'
   const plan = [fault({ kind: 'kill' }, 'n1'), fault({ kind: 'kill' }, 'n2', { atMs: 4000 })]

@@ -1,6 +1,6 @@
 /*
- * Goal: every promise about revisions, versions, lists, modes, sessions and members has a check
- * that accepts what keeps it and names what breaks it.
+ * Goal: every guarantee of revisions, versions, lists, modes, sessions and members has a check that
+ * accepts valid histories and names violations.
  * Method: pairs of histories by hand that differ in one answer.
  */
 import assert from 'node:assert/strict'
@@ -24,14 +24,14 @@ const bounds = (script: HistoryScript): readonly string[] => kindsOf(checkBounds
 const sessions = (script: HistoryScript, balanced = false): readonly string[] =>
   kindsOf(checkSessions(script.index(), { balanced }))
 
-void test('real time: a write has a revision behind all that was told before it began', () => {
+void test('real time: a write has a higher revision than all that was returned before it began', () => {
   assert.deepEqual(realTime(new HistoryScript().create('a@5').create('b@6')), [])
   assert.deepEqual(realTime(new HistoryScript().create('a@7').create('b@6')), ['revision-order'])
   const beside = new HistoryScript().create('a@7', { begin: 1, end: 4 }).create('b@6', { begin: 2, end: 5 })
-  assert.deepEqual(realTime(beside), [], 'beside each other they may come in any order')
+  assert.deepEqual(realTime(beside), [], 'concurrent writes may have either order')
 })
 
-void test('real time: a most recent read is of nothing older than was told, to anybody, about anything', () => {
+void test('real time: a most recent read is as new as every response of any client before it', () => {
   const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
   assert.deepEqual(realTime(script().list(7, ['a@6', 'b@7'])), [])
   assert.deepEqual(realTime(script().list(6, ['a@6'])), ['stale-read'])
@@ -45,16 +45,20 @@ void test('real time: a most recent read is of nothing older than was told, to a
   assert.deepEqual(
     realTime(new HistoryScript().watch(1, [['BOOKMARK', 9]]).list(8, [])),
     ['stale-read'],
-    'told by a watch',
+    'returned by a watch',
   )
 })
 
-void test('versions: one revision is one version, that somebody wrote', () => {
+void test('versions: one revision is one version, which a client wrote', () => {
   const script = (): HistoryScript => new HistoryScript().create('a@5')
   assert.deepEqual(versions(script().get('a@5', anyVersion)), [])
   assert.deepEqual(versions(script().get('a@5#other', anyVersion)), ['two-versions'])
   assert.deepEqual(versions(script().get('a@5').create('b@5').get('b@5')), ['two-versions'])
-  assert.deepEqual(versions(script().create('b@5').get('b@5')), ['lost-write'], 'nobody ever saw the first')
+  assert.deepEqual(
+    versions(script().create('b@5').get('b@5')),
+    ['lost-write'],
+    'no read returned the first one',
+  )
   assert.deepEqual(versions(script().get('a@8', anyVersion)), ['phantom'])
   assert.deepEqual(
     versions(script().get('b@8=a5', anyVersion)),
@@ -75,12 +79,12 @@ void test('lists: one at a revision is the state at that revision, in every mode
   for (const mode of [anyVersion, exactly(6), notOlder(5)]) {
     assert.deepEqual(lists(script().list(6, ['a@5', 'b@6'], mode)), [])
     assert.deepEqual(lists(script().list(7, ['a@5', 'b@6'], mode)), ['wrong-list'], 'an old version')
-    assert.deepEqual(lists(script().list(6, ['a@7', 'b@6'], mode)), ['wrong-list'], 'one of the future')
+    assert.deepEqual(lists(script().list(6, ['a@7', 'b@6'], mode)), ['wrong-list'], 'a future version')
     assert.deepEqual(lists(script().get('b@6').list(7, ['a@7'], mode)), ['wrong-list'], 'one missing')
     assert.deepEqual(
       lists(script().list(7, ['a@7'], mode)),
       ['lost-write'],
-      'one missing that nobody ever saw',
+      'one missing that no read returned',
     )
   }
 })
@@ -88,16 +92,16 @@ void test('lists: one at a revision is the state at that revision, in every mode
 void test('lists: what may have been deleted may be missing, and only then', () => {
   const deleted = (): HistoryScript => new HistoryScript().create('a@5').create('b@6').get('a@5').delete('a')
   assert.deepEqual(lists(deleted().list(7, ['b@6'])), [])
-  assert.deepEqual(lists(deleted().list(6, ['b@6'])), ['wrong-list'], 'at 6 it was not yet asked for')
+  assert.deepEqual(lists(deleted().list(6, ['b@6'])), ['wrong-list'], 'the deletion begins after 6')
   const told = deleted().watch(6, [['DELETED', 'a@7=a5']])
-  assert.deepEqual(lists(told.list(8, ['a@5', 'b@6'])), ['wrong-list'], 'deleted at 7, so a watch says')
+  assert.deepEqual(lists(told.list(8, ['a@5', 'b@6'])), ['wrong-list'], 'a watch returned the deletion at 7')
   const perhaps = new HistoryScript()
     .create('a@5')
     .get('a@5')
     .unknown({ kind: 'delete', name: 'a', expected: null })
-  assert.deepEqual(lists(perhaps.list(9, [])), [], 'nobody knows whether it was deleted')
+  assert.deepEqual(lists(perhaps.list(9, [])), [], 'the outcome of the deletion is unknown')
   const recreated = deleted().create('a@8').get('a@8')
-  assert.deepEqual(lists(recreated.list(9, ['b@6'])), ['wrong-list'], 'it was there again')
+  assert.deepEqual(lists(recreated.list(9, ['b@6'])), ['wrong-list'], 'it was created again')
 })
 
 void test('lists: two at one revision are equal', () => {
@@ -115,7 +119,7 @@ void test('lists: pages are one state, in order, and count what is left', () => 
   assert.deepEqual(
     lists(script().pages([first, second])),
     [],
-    'whoever stops early is not judged on the rest',
+    'pages that were not requested are not checked',
   )
   assert.deepEqual(lists(script().pages([first, { ...second, revision: 8 }, last])), ['torn-pages'])
   assert.deepEqual(lists(script().pages([first, second, second, last])), ['torn-pages'])
@@ -136,20 +140,20 @@ void test('modes: exact is exact, and not older is not older', () => {
   assert.deepEqual(modes(script().get('a@6', notOlder(7))), [])
   assert.deepEqual(modes(script().get('a@5', notOlder(7))), ['wrong-mode'])
   assert.deepEqual(modes(script().missing('b', notOlder(7))), ['wrong-mode'])
-  assert.deepEqual(modes(script().missing('b', notOlder(6))), [], 'at 6 there was none')
+  assert.deepEqual(modes(script().missing('b', notOlder(6))), [], 'at 6 it did not exist')
 })
 
-void test('bounds: what was told longer ago than the bound is in the answer', () => {
+void test('bounds: a bounded read includes every version that was acknowledged before the bound', () => {
   const script = (): HistoryScript => new HistoryScript().create('a@5').update('a@6', 'a@5').create('b@7')
   const behind = (boundMs: number): Mode => ({ kind: 'bounded', boundMs })
-  // The update was told at 4, the creation of b at 6, and the read is asked for at 7.
+  // The update is acknowledged at 4, the creation of b at 6; the read begins at 7.
   assert.deepEqual(bounds(script().get('a@5', behind(2))), ['beyond-bound'])
-  assert.deepEqual(bounds(script().get('a@5', behind(3))), [], 'told so long ago, not longer')
+  assert.deepEqual(bounds(script().get('a@5', behind(3))), [], 'acknowledged exactly that long ago')
   assert.deepEqual(bounds(script().get('a@6', behind(1))), [])
   assert.deepEqual(bounds(script().list(6, ['a@6'], behind(1))), [])
   assert.deepEqual(bounds(script().list(5, ['a@5'], behind(2))), ['beyond-bound'])
   assert.deepEqual(bounds(script().missing('a', behind(2))), ['beyond-bound'])
-  assert.equal(checkBounds(script().get('a@5').index()).verdict, 'not-applicable', 'nobody asked')
+  assert.equal(checkBounds(script().get('a@5').index()).verdict, 'not-applicable', 'no bounded reads')
 })
 
 void test('by a lease and through the log reads are as new as the most recent', () => {
@@ -189,11 +193,11 @@ void test('members: equal in the end, byte for byte', () => {
   assert.match(check(script('y', ['a@5'])).anomalies[0]?.text ?? '', /in bytes alone$/)
   const three = script('x', ['a@5'])
   three.members = ['n1', 'n2', 'n3']
-  assert.equal(check(three).verdict, 'undecided', 'n3 gave nothing')
+  assert.equal(check(three).verdict, 'undecided', 'n3 returned nothing')
   assert.equal(check(new HistoryScript()).verdict, 'not-applicable')
 })
 
-void test('all together: too little says nothing, one anomaly is enough', () => {
+void test('all checks: too little data is undecided, one anomaly decides', () => {
   assert.equal(checkHistory(new HistoryScript().history(), { balanced: false }).verdict, 'undecided')
   const script = new HistoryScript().create('a@5').get('a@5').missing('a')
   assert.equal(checkHistory(script.history(), { balanced: false }).verdict, 'anomaly')

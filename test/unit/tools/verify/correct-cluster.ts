@@ -22,7 +22,7 @@ type Change = {
 
 type Member = { readonly name: string; applied: number }
 
-/** Where a watcher stands. */
+/** The position of a watcher. */
 type Position = {
   readonly watcher: string
   readonly side: Watch['side']
@@ -41,9 +41,9 @@ type Flight = {
 }
 
 /**
- * A cluster that keeps every promise, and no more than that: members lag, outcomes are lost and
- * take effect late, other objects use up revisions, watches break. Its clients' histories are right
- * by construction.
+ * A cluster that keeps exactly the guarantees: members lag, outcomes are lost and take effect late,
+ * other objects use up revisions, watches break. The histories of its clients are valid by
+ * construction.
  */
 export class CorrectCluster {
   readonly #random: SeededRandom
@@ -53,7 +53,7 @@ export class CorrectCluster {
   readonly #calls: Call[] = []
   readonly #watches: Watch[] = []
   readonly #flights = new Map<number, Flight>()
-  /** Writes whose clients were told nothing: they may still happen. */
+  /** Writes without a response: they may still take effect. */
   readonly #late: Request[] = []
   readonly #told = new Map<string, Version>()
   readonly #positions: Position[]
@@ -72,7 +72,7 @@ export class CorrectCluster {
     }))
   }
 
-  /** @param steps of everybody together */
+  /** @param steps of all clients together */
   run(steps: number): History {
     this.#listFor()
     for (let step = 0; step < steps; step++) this.#step()
@@ -103,7 +103,7 @@ export class CorrectCluster {
       const member = random.pick(this.#members)
       member.applied = Math.min(this.#head, member.applied + random.below(4))
     } else if (draw < 8) {
-      // Of other resources.
+      // Revisions of other resources.
       this.#head += random.below(2)
       const late = random.chance(0.2) ? this.#late.shift() : undefined
       if (late !== undefined) this.#write(late)
@@ -274,7 +274,7 @@ export class CorrectCluster {
       this.#told.set(version.name, version)
   }
 
-  /** Tells a watcher its next events, or breaks it off, to go on elsewhere. */
+  /** Sends a watcher its next events, or ends the watch, which resumes on another member. */
   #follow(position: Position, most: number): void {
     const random = this.#random
     if (position.watch !== null && most !== Infinity && random.chance(0.1)) {

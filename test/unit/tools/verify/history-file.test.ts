@@ -1,6 +1,6 @@
 /*
- * Goal: a recording is read as it was written, and what is no recording is refused in one line.
- * Method: a told history through a file; the file cut and changed; faults and their times.
+ * Goal: a recording is read as it was written, and other files are refused in one line.
+ * Method: a scripted history through a file; the file truncated and changed; faults and their times.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -60,7 +60,7 @@ async function write(path: string, script: HistoryScript): Promise<void> {
   await file.close()
 }
 
-void test('what is read is what was written, and is judged alike', async () => {
+void test('a history is read as it was written, with the same verdict', async () => {
   await inFile(async (path) => {
     const script = told()
     await write(path, script)
@@ -76,7 +76,7 @@ void test('what is read is what was written, and is judged alike', async () => {
   })
 })
 
-void test('a last line that is cut short is left out, any other damage is named with its line', async () => {
+void test('a truncated last line is skipped, other damage is reported with its line', async () => {
   await inFile(async (path) => {
     await write(path, told())
     const text = readFileSync(path, 'utf8')
@@ -114,7 +114,7 @@ void test('a last line that is cut short is left out, any other damage is named 
   await assert.rejects(readHistory('/nonexistent/history'), /cannot read \/nonexistent\/history/)
 })
 
-void test('a file of anything else is refused in one line, which names it and says what to give instead', async () => {
+void test('a file that is not a recording is refused in one line with its name and the remedy', async () => {
   const bytes = new SeededRandom(7).bytes(100_000)
   const foreign: readonly (readonly [what: string, content: string | Uint8Array, why: RegExp])[] = [
     ['empty', '', /it is empty/],
@@ -155,7 +155,7 @@ async function refusal(reading: Promise<unknown>): Promise<VerifyFailure> {
   return cause
 }
 
-void test('a history beyond what is checked is refused, with what to do', () => {
+void test('a history over the size limit is refused', () => {
   const builder = new HistoryBuilder()
   const { facts, calls } = told().history()
   builder.add({ line: 'run', format: historyFormat, ...facts })
@@ -166,13 +166,13 @@ void test('a history beyond what is checked is refused, with what to do', () => 
   assert.throws(add, (cause) => cause instanceof VerifyFailure && cause.code === 'too-long')
 })
 
-void test('what cannot be written is said in one line', async () => {
+void test('a failed write is reported in one line', async () => {
   const file = new HistoryFile('/nonexistent/history')
   file.write({ line: 'end', lastRevision: null, endedMs: 0 })
   await assert.rejects(file.close(), /^VerifyFailure: cannot write \/nonexistent\/history/)
 })
 
-void test('faults are at ms of the recording or since 1970', async () => {
+void test('fault times are ms since the start of the recording or since 1970', async () => {
   await inFile((path) => {
     const startedMs = 1_800_000_000_000
     writeFileSync(
@@ -188,7 +188,7 @@ void test('faults are at ms of the recording or since 1970', async () => {
   })
 })
 
-void test('faults that are still being written may follow, what can never be read is refused at once', async () => {
+void test('a partly written file of faults is accepted, an unreadable path is refused at once', async () => {
   await inFile((path) => {
     checkFaults(path)
     writeFileSync(path, '{"atMs":40,"kind":"pause","target":"n2"}\n{"atMs":4')

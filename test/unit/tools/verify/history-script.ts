@@ -25,7 +25,7 @@ type When = {
 
 export type Event = readonly ['ADDED' | 'MODIFIED' | 'DELETED', Shown] | readonly ['BOOKMARK', number]
 
-/** A history told by hand: each line happens behind the one before it, unless it says when. */
+/** A history by hand: each call begins after the one before it, unless its times are given. */
 export class HistoryScript {
   readonly #calls: Call[] = []
   readonly #watches: Watch[] = []
@@ -60,7 +60,7 @@ export class HistoryScript {
     return this.#call({ kind: 'delete', name, expected }, { kind: 'deleted' }, when)
   }
 
-  /** A write whose answer never came. */
+  /** A write without a response. */
   unknown(request: Request, when: When = {}): this {
     return this.#call(request, { kind: 'unknown', why: 'no answer' }, when)
   }
@@ -86,7 +86,7 @@ export class HistoryScript {
     return this.#call(request, this.#listed(revision, shown, null), when)
   }
 
-  /** One list, page after page; `left` is what each says is left, null for the last. */
+  /** One list in pages; `left` is the remaining item count of each page, null for the last. */
   pages(
     pages: readonly {
       readonly revision: number
@@ -133,7 +133,7 @@ export class HistoryScript {
     return this
   }
 
-  /** Objects keep their uid until they are created anew. `a@5#b`: with the content of another. */
+  /** Objects keep their uid until they are recreated. `a@5#b`: with the content of another. */
   version(shown: Shown): Version {
     const { name, revision, token, digest } = parse(shown)
     return { name, revision, uid: this.#uids.get(name) ?? `uid-${name}`, token, digest }
@@ -190,7 +190,7 @@ export function exactly(revision: number): Mode {
   return { kind: 'exact', revision }
 }
 
-/** What a check found, by name. */
+/** Returns the kinds of the anomalies of a report. */
 export function kindsOf({ anomalies }: CheckReport): readonly string[] {
   return anomalies.map(({ kind }) => kind)
 }

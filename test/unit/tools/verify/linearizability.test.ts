@@ -1,6 +1,6 @@
 /*
- * Goal: the search says yes to histories that some order explains, no to all others. Method:
- * histories by hand, each next to one that differs in one answer; random ones against a search that
+ * Goal: the search accepts histories that some order explains, and no others.
+ * Method: histories by hand, each next to one that differs in one answer; random ones against a search that
  * tries every order.
  */
 import assert from 'node:assert/strict'
@@ -25,12 +25,12 @@ function verdict(...calls: RegisterCall[]): string {
   return linearizable(calls, stepsMax).kind
 }
 
-void test('one call after the other', () => {
+void test('a read after a write returns the written value', () => {
   assert.equal(verdict(call(0, 1, wrote(is(null), 'a')), call(2, 3, saw('a'))), 'linearizable')
   assert.equal(verdict(call(0, 1, wrote(is(null), 'a')), call(2, 3, saw(null))), 'not-linearizable')
 })
 
-void test('a read beside a write may see either, two reads in a row not new and then old', () => {
+void test('a read concurrent with a write may return either value, but not the old one after the new one', () => {
   const write = call(0, 9, wrote(is(null), 'a'))
   assert.equal(verdict(write, call(1, 2, saw(null)), call(3, 4, saw('a'))), 'linearizable')
   assert.equal(verdict(write, call(1, 2, saw('a')), call(3, 4, saw(null))), 'not-linearizable')
@@ -44,22 +44,22 @@ void test('of two conditional writes on one version, one succeeds', () => {
   assert.equal(verdict(first, one, call(2, 9, wrote(is('a'), 'c'))), 'not-linearizable')
 })
 
-void test('many writes without an answer that nobody was shown do not hide the order of the others', () => {
+void test('many unobserved writes without a response do not hide the order of the others', () => {
   const unknown = Array.from({ length: 40 }, (_, at) => call(0, Infinity, mayWrite(any, `unknown ${at}`)))
   const two = [call(0, 9, wrote(any, 'a')), call(0, 10, wrote(any, 'b'))]
   assert.equal(verdict(...two, ...unknown, call(11, 12, saw('a'))), 'linearizable')
-  // One of them was needed after all.
+  // One of them is observed.
   const needed = call(13, 14, saw('unknown 7'))
   assert.equal(verdict(...two, ...unknown, call(11, 12, saw('a')), needed), 'linearizable')
 })
 
-void test('two creates of one name need a deletion between', () => {
+void test('two creates of one name need a deletion in between', () => {
   const creates = [call(0, 1, wrote(is(null), 'a')), call(4, 5, wrote(is(null), 'b'))]
   assert.equal(verdict(...creates, call(2, 3, wrote(present, null))), 'linearizable')
   assert.equal(verdict(...creates), 'not-linearizable')
 })
 
-void test('what is unknown may happen late, or never, but not twice and not before it began', () => {
+void test('an unknown write may take effect late or never, but not twice and not before it began', () => {
   const first = call(0, 1, wrote(is(null), 'a'))
   const maybe = call(2, Infinity, mayWrite(any, 'b'))
   assert.equal(verdict(first, maybe, call(8, 9, saw('a'))), 'linearizable')
@@ -75,18 +75,18 @@ void test('what is unknown may happen late, or never, but not twice and not befo
   )
 })
 
-void test('what may have deleted has an end where its client heard one', () => {
+void test('a possible deletion with a response takes effect before that response', () => {
   const first = call(0, 1, wrote(is(null), 'a'))
   const seen = [call(4, 5, saw('a')), call(6, 7, saw(null))]
   assert.equal(verdict(first, ...seen, call(2, Infinity, mayWrite(present, null))), 'linearizable')
   assert.equal(verdict(first, ...seen, call(2, 3, mayWrite(present, null))), 'not-linearizable')
 })
 
-void test('a search that may take no step is undecided', () => {
+void test('a search without steps is undecided', () => {
   assert.equal(linearizable([call(0, 1, saw(null))], 0).kind, 'undecided')
 })
 
-void test('agrees with trying every order', () => {
+void test('the search agrees with trying every order', () => {
   let no = 0
   for (let seed = 1; seed <= 3_000; seed++) {
     const calls = randomCalls(new SeededRandom(seed))
@@ -112,8 +112,8 @@ function tryAll(calls: readonly RegisterCall[], state: State, before: readonly R
   if (calls.every(({ effect }) => effect.kind === 'may-write')) return true
   return calls.some((next) => {
     const rest = calls.filter((other) => other !== next)
-    // Real time: nothing that is still due had ended before it began, and it had not ended before
-    // what came before.
+    // Real time: no remaining call ended before this one began, and this one did not end before a
+    // placed one began.
     if (rest.some((other) => other.effect.kind !== 'may-write' && other.end < next.begin)) return false
     if (before.some((other) => next.end < other.begin)) return false
     const { effect } = next

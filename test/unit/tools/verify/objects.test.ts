@@ -1,8 +1,8 @@
 /*
- * Goal: linearizability of each object is judged from what clients were told, what goes wrong gets
- * its name, and the history told with it is the smallest.
- * Method: histories by hand, good ones and the same with one answer changed; random ones of a
- * register that is right, with parts left out.
+ * Goal: linearizability of each object is checked from the responses of clients, and an anomaly is
+ * reported with its kind and a minimal history.
+ * Method: histories by hand, valid ones and the same with one response changed; random ones of a
+ * correct register, with parts left out.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import { HistoryScript, expectedOf, kindsOf } from './history-script.ts'
 const verdictOf = (script: HistoryScript): string => checkObjects(script.index()).verdict
 const check = (script: HistoryScript): readonly string[] => kindsOf(checkObjects(script.index()))
 
-void test('what is read is what was written last', () => {
+void test('a read returns the last write', () => {
   const good = new HistoryScript()
     .create('a@5')
     .get('a@5')
@@ -39,18 +39,18 @@ void test('most recent lists are reads of every object', () => {
   assert.deepEqual(check(script.list(7, ['a@5'])), ['stale-read'])
 })
 
-void test('a first page says nothing of what lies behind its end', () => {
+void test('a first page proves nothing about objects after its end', () => {
   const script = new HistoryScript().create('a@5').create('b@6')
   assert.deepEqual(check(script.pages([{ revision: 6, shown: ['a@5'], left: 1 }])), [])
 })
 
-void test('an acknowledged write that nobody ever sees is lost', () => {
+void test('an acknowledged write that no read returns is lost', () => {
   const script = new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@5')
   assert.deepEqual(check(script), ['lost-write'])
   assert.deepEqual(check(new HistoryScript().create('a@5').missing('a')), ['lost-write'])
 })
 
-void test('a deletion that nobody sees is lost', () => {
+void test('a deletion that no read reflects is lost', () => {
   const script = new HistoryScript()
     .create('a@5')
     .get('a@5')
@@ -70,7 +70,7 @@ void test('of two conditional writes on one version only one may succeed', () =>
   assert.deepEqual(check(script), ['lost-update'])
 })
 
-void test('a refusal is an answer too', () => {
+void test('a refusal has to be explained, too', () => {
   const refusal = { kind: 'create', name: 'a', token: 'x' } as const
   assert.deepEqual(check(new HistoryScript().create('a@5').refused(refusal, 'AlreadyExists')), [])
   assert.deepEqual(check(new HistoryScript().refused(refusal, 'AlreadyExists').create('a@5')), [
@@ -95,11 +95,11 @@ void test('a write without an answer may take effect, once, at any later time', 
         .get('a@5'),
     ),
     ['stale-read'],
-    'a watch told it',
+    'a watch returned it',
   )
 })
 
-void test('what is told of a bad history is no more than it takes', () => {
+void test('the history reported with an anomaly is minimal', () => {
   const script = new HistoryScript().create('a@1')
   for (let revision = 2; revision <= 40; revision++) {
     script.update(`a@${revision}`, `a@${revision - 1}`).get(`a@${revision}`)
@@ -113,12 +113,12 @@ void test('what is told of a bad history is no more than it takes', () => {
   assert.match(told[2] ?? '', /^get a, most recent -> a version 38 /)
 })
 
-void test('leaving calls out never makes a good history bad', () => {
+void test('leaving calls out never makes a valid history invalid', () => {
   for (let seed = 1; seed <= 60; seed++) {
     const random = new SeededRandom(seed)
     const calls = rightCalls(random, 25)
     assert.equal(linearizable(calls, 100_000).kind, 'linearizable', `seed ${seed}`)
-    // One answer changed: sometimes bad. What is left of it must need the change.
+    // One changed response may make it invalid. The minimal history must contain the change.
     const at = random.below(calls.length)
     const lie = calls.map((call, index): RegisterCall =>
       index === at
@@ -136,7 +136,7 @@ void test('leaving calls out never makes a good history bad', () => {
   }
 })
 
-/** Calls of a register that is right, each at one point between its begin and its end. */
+/** Calls of a correct register, each effective at one time between its begin and its end. */
 function rightCalls(random: SeededRandom, length: number): RegisterCall[] {
   let state: State = null
   return Array.from({ length }, (_, at) => {

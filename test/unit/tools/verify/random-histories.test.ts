@@ -1,8 +1,8 @@
 /*
- * Goal: whoever keeps every promise is never accused, and one broken promise is always found where
- * it can be seen.
- * Method: random histories of a cluster that is right by construction, though its members lag and
- * outcomes are lost; then one answer of each is changed.
+ * Goal: a correct cluster has no anomalies, and one violation is always found where it is
+ * observable.
+ * Method: random histories of a cluster that is correct by construction, though its members lag and
+ * outcomes are lost; then one response of each is changed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ function found(history: History): ReadonlySet<AnomalyKind> {
   return new Set(checks.flatMap(({ anomalies }) => anomalies.map(({ kind }) => kind)))
 }
 
-void test('a right cluster is never accused', () => {
+void test('a correct cluster has no anomalies', () => {
   let [ok, calls, unknown] = [0, 0, 0]
   for (let seed = first; seed < first + seeds; seed++) {
     const { history } = historyOf(seed)
@@ -42,12 +42,12 @@ void test('a right cluster is never accused', () => {
     unknown += history.calls.filter(({ answer }) => answer.kind === 'unknown').length
   }
   console.log(
-    `# ${seeds} right histories of ${calls} calls, ${unknown} without an answer: ${ok} ok, none accused`,
+    `# ${seeds} valid histories of ${calls} calls, ${unknown} without a response: ${ok} ok, no anomalies`,
   )
-  assert.ok(ok > seeds / 2 || seeds === 1, 'most of them say enough')
+  assert.ok(ok > seeds / 2 || seeds === 1, 'most of them are decided')
 })
 
-/** One answer changed. @returns null: there is nothing to change */
+/** Changes one response. @returns null: there is nothing to change */
 type Lie = (history: History, random: SeededRandom) => History | null
 
 function everySeed(lie: Lie, kinds: readonly AnomalyKind[], shareMin: number): void {
@@ -84,7 +84,7 @@ function inWatch(
   return null
 }
 
-void test('an event left out is always found: the other watchers were told', () => {
+void test('an event left out is always found, since other watchers received it', () => {
   everySeed(
     (history, random) => inWatch(history, random, (events, at) => events.toSpliced(at, 1)),
     ['dropped-event'],
@@ -92,7 +92,7 @@ void test('an event left out is always found: the other watchers were told', () 
   )
 })
 
-void test('an event left out of a selection is found, and one that is told as something else', () => {
+void test('an event of a selection that is left out or has the wrong type is found', () => {
   everySeed(
     (history, random) => inWatch(history, random, (events, at) => events.toSpliced(at, 1), true),
     ['dropped-event'],
@@ -113,7 +113,7 @@ void test('an event left out of a selection is found, and one that is told as so
   everySeed(otherwise, ['wrong-event', 'two-versions', 'dropped-event'], 0.95)
 })
 
-void test('an event told twice, or after a later one, is always found', () => {
+void test('an event sent twice, or after a later one, is always found', () => {
   const twice: Lie = (history, random) =>
     inWatch(history, random, (events, at) => events.toSpliced(at, 0, events[at] as Watch['events'][number]))
   everySeed(twice, ['repeated-event'], 1)
@@ -175,7 +175,7 @@ function olderThan({ calls }: History, name: string, revision: number) {
   return null
 }
 
-void test('a most recent read of what was replaced before it began is always found', () => {
+void test('a most recent read of a version replaced before it began is always found', () => {
   const stale: Lie = (history, random) => {
     const reads = history.calls.filter(
       ({ request, answer }) =>

@@ -1,6 +1,6 @@
 /*
- * Goal: what was found can be read: in lines, and on a page that needs nothing else.
- * Method: reports of histories told by hand; what a server says is made to look like markup.
+ * Goal: findings are printed as text and on a self-contained page.
+ * Method: reports of histories by hand; responses of a server look like markup.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +26,7 @@ function stale(): HistoryScript {
   return new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6').get('a@5')
 }
 
-void test('the summary says what is wrong, its smallest history, and where the rest is', () => {
+void test('the summary has the anomaly, its minimal history, and the path of the recording', () => {
   const lines = textOf(report(stale()))
   const text = lines.join('\n')
   assert.match(lines[0] ?? '', /^ANOMALY: .*stale-read/)
@@ -40,7 +40,7 @@ void test('the summary says what is wrong, its smallest history, and where the r
   assert.match(textOf(report(new HistoryScript())).join('\n'), /^UNDECIDED: .*no such calls were recorded/)
 })
 
-void test('the page stands alone, draws faults and anomalies, and takes no words for markup', () => {
+void test('the page is self-contained, draws faults and anomalies, and escapes markup', () => {
   const script = stale()
   const page = pageOf(report(script), script.history())
   assert.doesNotMatch(page, /<script|<link|<img|@import|url\(|src=|href=/)
@@ -53,7 +53,7 @@ void test('the page stands alone, draws faults and anomalies, and takes no words
   assert.doesNotMatch(pageOf(report(empty), empty.history()), /NaN|Infinity|undefined/)
 })
 
-void test('a thousand anomalies are counted, and few are told', () => {
+void test('a thousand anomalies are counted, and few are printed', () => {
   const script = new HistoryScript().create('a@5').get('a@5').update('a@6', 'a@5').get('a@6')
   for (let at = 0; at < 1000; at++) script.create(`b${at}@${at + 100}`).create(`c${at}@${at + 50}`)
   const { checks } = report(script)

@@ -1,6 +1,6 @@
 /*
- * Goal: each guarantee of watches has a check that accepts what keeps it and names what breaks it.
- * Method: histories by hand: three changes of two objects, told right, and wrong in one way each.
+ * Goal: each guarantee of watches has a check that accepts valid streams and names violations.
+ * Method: histories by hand: three changes of two objects, sent correctly, and with one error each.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,17 +26,17 @@ function check(...events: readonly Event[]): readonly string[] {
   return kindsOf(checkWatches(written().watch(4, events).index()))
 }
 
-void test('all changes, once, in order, with bookmarks between', () => {
+void test('all changes, once and in order, with bookmarks in between, are valid', () => {
   assert.deepEqual(check(added, ['BOOKMARK', 5], other, ['BOOKMARK', 6], changed, ['BOOKMARK', 9]), [])
 })
 
-void test('reliable: nothing is left out up to what was told last', () => {
+void test('reliable: no event is left out up to the last one that was sent', () => {
   assert.deepEqual(check(added, changed), ['dropped-event'])
-  assert.deepEqual(check(added, other), [], 'what comes later may not have come yet')
-  assert.deepEqual(check(added, other, ['BOOKMARK', 7]), ['dropped-event'], 'the bookmark says it did')
+  assert.deepEqual(check(added, other), [], 'later events may still arrive')
+  assert.deepEqual(check(added, other, ['BOOKMARK', 7]), ['dropped-event'], 'the bookmark covers it')
 })
 
-void test('reliable: deletions too', () => {
+void test('reliable: no deletion is left out', () => {
   const deletion: Event = ['DELETED', 'b@8=b6']
   const script = written().delete('b').create('c@9').get('c@9')
   const all: readonly Event[] = [added, other, changed, deletion, ['ADDED', 'c@9']]
@@ -50,30 +50,34 @@ void test('reliable: deletions too', () => {
   assert.deepEqual(kindsOf(checkWatches(script.index())), ['dropped-event'])
 })
 
-void test('a change that no one at all was shown is a lost write, not a lost event', () => {
+void test('a change that no client observed is a lost write, not a dropped event', () => {
   const script = new HistoryScript().list(4, []).create('a@5').create('b@6').get('b@6').watch(4, [other])
   assert.deepEqual(kindsOf(checkWatches(script.index())), ['lost-write'])
 })
 
 void test('ordered: an older change does not come after a newer one', () => {
   assert.deepEqual(check(added, changed, other).includes('event-order'), true)
-  assert.deepEqual(check(added, other, ['BOOKMARK', 5], changed), ['event-order'], 'nor an older bookmark')
+  assert.deepEqual(
+    check(added, other, ['BOOKMARK', 5], changed),
+    ['event-order'],
+    'an older bookmark does not come later, either',
+  )
 })
 
-void test('ordered: nothing from before the start', () => {
+void test('ordered: no event is older than the start', () => {
   const script = written().watch(5, [added, other, changed])
   assert.ok(kindsOf(checkWatches(script.index())).includes('event-order'))
 })
 
-void test('unique: nothing twice', () => {
+void test('unique: no event is repeated', () => {
   assert.ok(check(added, other, other, changed).includes('repeated-event'))
 })
 
-void test('bookmarkable: no bookmark before what it covers', () => {
+void test('bookmarkable: no bookmark comes before the events that it covers', () => {
   assert.ok(check(added, ['BOOKMARK', 6], other, changed).includes('false-bookmark'))
 })
 
-void test('resumable: behind the break, on another member, it goes on without a gap', () => {
+void test('resumable: a watch resumes on another member without a gap', () => {
   const resumed = (from: number, events: readonly Event[]): HistoryScript =>
     written().watch(4, [added]).watch(from, events, { resumed: true, member: 'n2' })
   assert.deepEqual(kindsOf(checkWatches(resumed(5, [other, changed]).index())), [])
@@ -82,7 +86,7 @@ void test('resumable: behind the break, on another member, it goes on without a 
   assert.match(anomaly.text, /after it was resumed/)
 })
 
-void test('a change is told as what it was', () => {
+void test('an event has the type of its change', () => {
   assert.deepEqual(check(added, other, ['ADDED', 'a@7']), ['wrong-event'])
   assert.deepEqual(check(['MODIFIED', 'a@5'], other, changed), ['wrong-event'])
   const gone = written().delete('b')
@@ -90,8 +94,8 @@ void test('a change is told as what it was', () => {
   assert.ok(kindsOf(checkWatches(gone.index())).includes('wrong-event'))
 })
 
-void test('filtered: what comes into a selection is added to it, and what leaves it deleted', () => {
-  // Which side a version is of follows from the last sign of its write.
+void test('filtered: an object that enters a selection is added, and one that leaves it is deleted', () => {
+  // The last digit of its write decides the side of a version.
   const everything: readonly Event[] = [
     ['ADDED', 'a@5'],
     ['MODIFIED', 'a@6'],
@@ -114,7 +118,7 @@ void test('filtered: what comes into a selection is added to it, and what leaves
   ]
   assert.ok(comes !== undefined && changes !== undefined && leaves !== undefined && other !== undefined)
   assert.deepEqual(script([comes, changes, leaves, other]), [])
-  assert.deepEqual(script([comes, changes, leaves]), [], 'what comes later may not have come yet')
+  assert.deepEqual(script([comes, changes, leaves]), [], 'later events may still arrive')
   assert.deepEqual(script([comes, changes, other]), ['dropped-event'], 'it left')
   assert.deepEqual(script([changes, leaves, other]), ['dropped-event'], 'it came')
   assert.deepEqual(script([['MODIFIED', 'a@6'], changes, leaves, other]), ['wrong-event'])
@@ -123,14 +127,18 @@ void test('filtered: what comes into a selection is added to it, and what leaves
   assert.deepEqual(
     script([comes, changes, ['DELETED', 'a@9'], other]),
     ['wrong-event'],
-    'as it last belonged',
+    'the last version within the selection',
   )
   assert.deepEqual(script([['ADDED', 'a@5'], comes, changes, leaves]), ['wrong-event'])
-  assert.deepEqual(script([comes, changes, leaves, ['DELETED', 'a@10=a9']]), ['wrong-event'], 'it had left')
+  assert.deepEqual(
+    script([comes, changes, leaves, ['DELETED', 'a@10=a9']]),
+    ['wrong-event'],
+    'it had left before',
+  )
   assert.deepEqual(script([comes, changes, leaves, ['DELETED', 'a@11=a9'], other]), ['wrong-event'])
 })
 
-void test('an object made anew is another one, though nobody was told of the deletion', () => {
+void test('a recreated object is a new one, even when no watcher received the deletion', () => {
   const script = new HistoryScript()
     .list(4, [])
     .create('a@5')
@@ -142,7 +150,7 @@ void test('an object made anew is another one, though nobody was told of the del
   assert.deepEqual(kindsOf(checkWatches(script.index())), ['wrong-event'])
 })
 
-void test('a watch that stands behind in the end leaves it undecided', () => {
+void test('a watch that ends behind the last revision is undecided', () => {
   const script = written().watch(4, [added, other])
   script.lastRevision = 7
   const { verdict, note } = checkWatches(script.index())
