@@ -10,7 +10,7 @@ export class Deferred<T> {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // A deferred nobody waits for any more must not end the process.
+    // A rejection without a waiter must not end the process.
     this.promise.catch(() => undefined)
   }
 

@@ -4,11 +4,11 @@ import { dirname, resolve } from 'node:path'
 import { Failure } from './failure.ts'
 
 /**
- * One that is needed cannot be made. The code is the operating system's, `ENOTDIR` where something
- * else stands in its place.
+ * A needed directory cannot be created. The code is that of the operating system, `ENOTDIR` where
+ * the path is a file.
  */
 export class DirectoryFailure extends Failure {
-  /** The topmost one that could not be made, which may lie above the one that was asked for. */
+  /** The topmost directory that could not be created, possibly a parent of the requested one. */
   readonly path: string
 
   constructor(code: string, path: string, cause?: unknown) {
@@ -17,15 +17,14 @@ export class DirectoryFailure extends Failure {
   }
 }
 
-/** Where secrets lie: its owner's alone. */
+/** Only the owner has access: directories may hold secrets. */
 const mode = 0o700
 
 /**
- * A directory with all that is missing above it, one by one from the top. Node's own way
- * (`recursive`) tries for ever where a parent is there and the system still says ENOENT, as `/proc`
- * does.
+ * Creates a directory and its missing parents, from the top. The `recursive` option of Node never
+ * ends where a parent exists and `mkdir` still fails with ENOENT, as in `/proc`.
  *
- * @returns the topmost one that was made; null: it was there
+ * @returns the topmost directory that was created; null: it existed
  * @throws DirectoryFailure
  */
 export function makeDirectoriesSync(path: string): string | null {
@@ -35,7 +34,7 @@ export function makeDirectoriesSync(path: string): string | null {
     try {
       mkdirSync(directory, { mode })
     } catch (cause) {
-      // Somebody else may have made it meanwhile.
+      // Another process may have created it since the check.
       if (codeOf(cause) !== 'EEXIST' || !isThereSync(directory))
         throw new DirectoryFailure(codeOf(cause), directory, cause)
     }
@@ -43,7 +42,7 @@ export function makeDirectoriesSync(path: string): string | null {
   return missing[0] ?? null
 }
 
-/** As above, for whom no slow disk may keep. */
+/** Like `makeDirectoriesSync`, without blocking the thread on a slow disk. */
 export async function makeDirectories(path: string): Promise<string | null> {
   const missing: string[] = []
   for (let at = resolve(path); !(await isThere(at)); at = dirname(at)) missing.push(at)

@@ -4,7 +4,7 @@ import { assert } from './assert.ts'
 export interface Random {
   /** Whole number from 0 to `bound - 1`, evenly. @param bound 1 to 2^32 */
   below(bound: number): number
-  /** `length` bytes nobody can predict (the seeded one: that only the seed predicts). */
+  /** Returns `length` unpredictable bytes; the seeded generator derives them from its seed. */
   bytes(length: number): Uint8Array
 }
 

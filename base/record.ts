@@ -1,5 +1,5 @@
 /**
- * Whether a value that came from JSON, YAML or another thread has fields: an object, and no list.
+ * Returns whether a value from JSON, YAML or another thread is an object, and not a list.
  */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -132,12 +132,12 @@ async function costs(
     found.watch.push((await runWatch(context, watch)).sample)
   }
   for (const [what, samples] of Object.entries(found)) {
-    const said = (['serverCpuMs', 'generatorCpuMs', 'perSecond', 'p50Ms', 'p99Ms', 'lost'] as const).flatMap(
+    const texts = (['serverCpuMs', 'generatorCpuMs', 'perSecond', 'p50Ms', 'p99Ms', 'lost'] as const).flatMap(
       (measure) => {
         const spread = spreadOf(samples, measure)
         return spread === null ? [] : [`${measure} ${spreadText(spread, measure)}`]
       },
     )
-    console.log(`  ${what} at ${count} objects: ${said.join(', ')}`)
+    console.log(`  ${what} at ${count} objects: ${texts.join(', ')}`)
   }
 }

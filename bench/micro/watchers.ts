@@ -85,7 +85,7 @@ async function run(): Promise<void> {
   )
   await pause(10_000)
   await server.look('10 s without an event')
-  const lines = [['', 'told', 'of', 'p50 ms', 'p90 ms', 'p99 ms', 'longest ms']]
+  const lines = [['', 'events', 'of', 'p50 ms', 'p90 ms', 'p99 ms', 'longest ms']]
   lines.push(await events(fast, 'those that read, by themselves'))
   if (slow > 0) {
     closers.push(...(await openAll(late, { count: slow, isSlow: true })))
@@ -106,21 +106,21 @@ async function run(): Promise<void> {
 }
 
 /** Runs one phase. @returns its row of the table */
-async function events(tally: Tally, who: string): Promise<string[]> {
+async function events(tally: Tally, label: string): Promise<string[]> {
   const before = tally.events
   tally.delays = new LatencyHistogram()
   await server.tell({ kind: 'update', namespace: 'watched', perSecond: rate, objects: 100 })
   await pause(seconds * 1000)
   await server.tell({ kind: 'update', namespace: 'watched', perSecond: 0, objects: 0 })
   await settled(tally)
-  const told = await server.look(`${rate} events/s for ${seconds} s`)
-  lastWritten = told.written
+  const usage = await server.look(`${rate} events/s for ${seconds} s`)
+  lastWritten = usage.written
   const count = tally.events - before
   console.log(
-    `  CPU for one event of one watcher ${((told.cpuMs * 1000) / Math.max(1, count)).toFixed(1)} us`,
+    `  CPU for one event of one watcher ${((usage.cpuMs * 1000) / Math.max(1, count)).toFixed(1)} us`,
   )
   const late = [0.5, 0.9, 0.99, 1].map((part) => tally.delays.quantile(part).toFixed(1))
-  return [who, `${count}`, `${told.written * (watchers - slow)}`, ...late]
+  return [label, `${count}`, `${usage.written * (watchers - slow)}`, ...late]
 }
 
 type Opened = { readonly count: number; readonly isSlow: boolean }

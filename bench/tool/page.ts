@@ -37,7 +37,7 @@ const explained: Readonly<Record<Workload, string>> = {
 /** Returns a self-contained page without scripts, fonts or images from elsewhere. */
 export function pageOf(report: BenchReport): string {
   const { run } = report
-  const said = remarks(report)
+  const notes = remarks(report)
   const sections = workloads.flatMap((workload) => {
     const rows = report.rows.filter(({ load }) => load.kind === workload)
     return rows.length === 0 ? [] : [section(workload, rows)]
@@ -49,7 +49,7 @@ export function pageOf(report: BenchReport): string {
 <p>${text(circumstances(report))}.<br>${text(run.endpoints.join(', '))}, from ${text(new Date(run.startedMs).toISOString())},
 ${(run.durationMs / 60_000).toFixed(1)} minutes, generator of ${run.threads} thread(s)${run.isLocal ? ' on the machine of the servers' : ''}.
 Figures are the median of the rounds, lowest and highest in brackets.</p>
-${said.map((one) => `<p class="note">${text(one)}</p>`).join('\n')}
+${notes.map((one) => `<p class="note">${text(one)}</p>`).join('\n')}
 ${sections.join('\n')}
 </body></html>
 `

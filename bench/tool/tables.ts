@@ -125,12 +125,12 @@ export function textOf(
   format: (rows: readonly (readonly string[])[]) => readonly string[],
 ): readonly string[] {
   const parts = tablesOf(report.rows).flatMap(({ heading, rows }) => ['', ...format([heading, ...rows])])
-  const said = remarks(report)
+  const notes = remarks(report)
   return [
     circumstances(report),
     ...parts,
-    ...(said.length === 0 ? [] : ['']),
-    ...said.map((one) => `note: ${one}`),
+    ...(notes.length === 0 ? [] : ['']),
+    ...notes.map((one) => `note: ${one}`),
   ]
 }
 
@@ -149,11 +149,11 @@ export function markdownOf(report: BenchReport): readonly string[] {
 
 /** One line per result, during the run. */
 export function progressText(row: BenchRow, sample: Sample): string {
-  const told = columns[row.load.kind].slice(0, 6).flatMap((measure) => {
+  const texts = columns[row.load.kind].slice(0, 6).flatMap((measure) => {
     const value = sample[measure]
     if (value === undefined) return []
     const { words, unit, digits } = measures[measure]
     return [`${words} ${value.toFixed(digits)}${unit.startsWith('/') ? unit : ` ${unit}`.trimEnd()}`]
   })
-  return `${row.label}: ${told.join(', ')}`
+  return `${row.label}: ${texts.join(', ')}`
 }

@@ -102,11 +102,11 @@ export class Target {
   async substitutes(): Promise<readonly string[]> {
     const notes: string[] = []
     for (const name of this.#byHeader ? this.modes : []) {
-      const said = (await askedIn(name, this.endpoints, this.#path)).map(modeSaidBy)
-      for (const other of new Set(said)) {
+      const served = (await askedIn(name, this.endpoints, this.#path)).map(modeOf)
+      for (const other of new Set(served)) {
         if (other === null || other === name) continue
-        const who = this.endpoints.filter((_, at) => said[at] === other).map((endpoint) => endpoint.name)
-        notes.push(`${name} reads are served as ${other} by ${who.join(', ')}`)
+        const names = this.endpoints.filter((_, at) => served[at] === other).map((endpoint) => endpoint.name)
+        notes.push(`${name} reads are served as ${other} by ${names.join(', ')}`)
       }
     }
     return notes
@@ -140,7 +140,7 @@ async function offersOf(endpoints: readonly Endpoint[], path: string): Promise<O
   const notes: string[] = []
   for (const name of modeNames) {
     const answers = await askedIn(name, endpoints, path)
-    if (answers.some((answer) => modeSaidBy(answer) !== null)) modes.push(name)
+    if (answers.some((answer) => modeOf(answer) !== null)) modes.push(name)
     const refused = answers.find((answer) => answer?.status !== 200)
     if (refused !== undefined) {
       const words = textMember(objectOf(refused), 'message') || `HTTP ${refused?.status ?? 'none'}`
@@ -165,7 +165,7 @@ function askedIn(
 }
 
 /** @returns null without a response, or when the response has no mode */
-function modeSaidBy(answer: WireAnswer | null): string | null {
+function modeOf(answer: WireAnswer | null): string | null {
   return answer?.status === 200 ? (/^[a-z]+/.exec(answer.consistency ?? '')?.[0] ?? null) : null
 }
 

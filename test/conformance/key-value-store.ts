@@ -179,7 +179,7 @@ function suiteOfHomes(check: Check): void {
   })
 
   check(
-    'a quarantine mark lasts until the database is moved, and the next database of that name has none',
+    'a quarantine mark is removed with its database and does not mark the next of that name',
     async (home) => {
       assert.deepEqual(await home.quarantineMarks(), new Map())
       const store = await home.open('db-7')

@@ -1,5 +1,5 @@
 /*
- * What links do before the first message: they dial every configured peer. A `MemoryTransport` has
+ * Tests of links before the first message: they dial every configured peer. A `MemoryTransport` has
  * no links and connects with the first message.
  */
 import assert from 'node:assert/strict'

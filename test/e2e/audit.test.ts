@@ -2,7 +2,7 @@
  * Goal: the audit log records users and requests by policy, also when it is rotated under load;
  * write failures are reported to clients and operator by the mode; an invalid policy or path is
  * refused with a one-line error.
- * Method: a real server process, a real kubectl, real files; /dev/full for a disk without room.
+ * Method: a real server process, a real kubectl, real files; /dev/full for a full disk.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -126,7 +126,7 @@ void test('an audit log rotated under load loses only the files beyond the reten
     assert.ok(text.endsWith('}\n'))
     logged.push(...eventsIn(text).map(({ objectRef }) => objectRef?.['name'] ?? ''))
   }
-  // Whoever was asked for once the oldest one that is left had been answered stands behind it.
+  // Requests sent after the response to the oldest remaining one are logged after it.
   const oldestAt = answeredAt.get(logged[0] ?? '') ?? assert.fail(`${logged[0]} is left`)
   const kept = names.filter((name) => (askedAt.get(name) ?? 0) > oldestAt)
   assert.ok(kept.length > 40, `${kept.length} are left`)
@@ -275,7 +275,7 @@ void describe('impossible audit options fail with a one-line error', () => {
       /--audit-webhook-config-file needs --audit-policy-file/,
     ],
     [
-      'a webhook whose authority is none',
+      'a webhook with an invalid CA',
       ['--audit-policy-file', good, '--audit-webhook-config-file', noAuthority()],
       /--audit-webhook-config-file: .*spoiled\.kubeconfig: certificate-authority is no certificate in PEM/,
     ],

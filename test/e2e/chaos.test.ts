@@ -31,8 +31,8 @@ void test('a chaos run that is killed or interrupted leaves no member stopped an
       const flags = ['--faults', kind, '--seed', '1', '--duration', '1h']
       const { child, end, noted } = cluster.begin('chaos', 'run', ...flags)
       await until(`a fault begins: ${kind}`, () => noted().includes(`: ${kind}, `), noted)
-      // Of several: whoever looks too late for the first one sees the next.
-      if (kind === 'pause') await until('somebody is stopped', () => states().includes('T'), noted, 5)
+      // There are several pauses: a check that is too late for the first one sees the next.
+      if (kind === 'pause') await until('a member is stopped', () => states().includes('T'), noted, 5)
       child.kill(signal)
       const { code, err } = await end
       if (signal !== 'SIGKILL') assert.match(err, /reverting all faults\n(.|\n)*all members are ready/)

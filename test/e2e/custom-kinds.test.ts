@@ -215,7 +215,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       await until('only the one that is held is left', async () => {
         return (await ok('n1', ['get', 'wd', '-o', 'name'])) === 'widget.example.com/a\n'
       })
-      await until('the definition says so', async () => {
+      await until('the definition reports it', async () => {
         const object = JSON.parse(await ok('n2', ['get', crd, '-o', 'json'])) as JsonObject
         const conditions = objectsMember(objectMember(object, 'status'), 'conditions')
         return conditions.some((one) => /x\.io\/held in 1$/.test(textMember(one, 'message')))

@@ -102,7 +102,7 @@ async function upgrade(t: TestContext, to: number): Promise<void> {
 
 type Rule = (client: ApiClient, when: 'before' | 'after') => Promise<void>
 
-/** What each level brings: not there before, and there afterwards. */
+/** Checks that each level enables its features, which are unavailable below it. */
 const rules: Readonly<Record<number, Rule>> = {
   2: async (client, when) => {
     const { status, text } = await client.post('/cluster/v1/settings', { storageBytesMax: 2 ** 30 })

@@ -31,7 +31,7 @@ void test('a differing list of initial members is detected', async (t) => {
     readFileSync(join(cluster.member(name).directory, 'server.log'), 'utf8')
   const fromThere = new RegExp(`member .{0,3}n3.{0,3} ${words.source}`)
   await until(
-    'both sides say so',
+    'both members report it',
     () => words.test(log('n3')) && fromThere.test(log('n1')),
     () => `${wrong.logTail()}\n${cluster.member('n1').logTail()}`,
   )
@@ -53,7 +53,7 @@ async function create(member: MemberProcess, name: string): Promise<void> {
     `${name} is acknowledged`,
     async () => {
       const { status, text } = await member.client.post(path, { metadata: { name } })
-      // One whose first try was not acknowledged may have been made by it.
+      // The first try may have created the object although it was not acknowledged.
       const isThere = status === 201 || (last !== '' && status === 409)
       last = text
       return isThere
@@ -82,13 +82,13 @@ void test('no write is acknowledged before all initial members took part', async
   a.start()
   b.start()
   await until(
-    'both say whom they wait for',
+    'both report the members that they wait for',
     () => [a, b].every((member) => /waiting for some/.test(member.said()) && /n3/.test(member.said())),
     () => `${a.logTail()}\n${b.logTail()}`,
   )
   let text = ''
   await until(
-    'it says so where anybody may look',
+    'readiness reports it',
     async () => {
       text = (await a.client.get('/readyz?verbose')).text
       return /^\[-\]founding failed: the cluster is founded once .*: waiting for n3$/m.test(text)
@@ -111,7 +111,7 @@ void test('no write is acknowledged before all initial members took part', async
 
 async function bothSayLost(b: MemberProcess, c: MemberProcess): Promise<void> {
   await until(
-    'both say why',
+    'both report the reason',
     () => [b, c].every((member) => /n2\W+ is recorded with another log, which it lost/.test(member.said())),
     () => `${b.logTail()}\n${c.logTail()}`,
   )
@@ -172,7 +172,7 @@ void test('an old member that returns to a re-created cluster ends no other memb
   const words =
     /belongs to cluster [0-9a-f]{32}, this member to cluster [0-9a-f]{32}, which was founded separately/
   await until(
-    'all say why',
+    'all report the reason',
     () => cluster.members.every((member) => words.test(member.said())),
     () => cluster.members.map((member) => member.logTail()).join('\n'),
   )
@@ -223,7 +223,7 @@ void test('a restored cluster is bootstrapped by all its members, and never by o
   a.start()
   b.start()
   await until(
-    'both say whom they wait for',
+    'both report the members that they wait for',
     () => [a, b].every((member) => /waiting for some/.test(member.said()) && /\["n3"\]/.test(member.said())),
     () => `${a.logTail()}\n${b.logTail()}`,
   )

@@ -2,9 +2,9 @@
  * Goal: an informer of a client library written for existing servers sees every change, each once
  * and in order, though leaders are killed: one that was connected to a follower, and one whose own
  * server went away.
- * Method: @kubernetes/client-node against three real processes; what the informers were told, one
- * by one, is compared with what was acknowledged, with all events since the beginning, and with a
- * list in the end.
+ * Method: @kubernetes/client-node against three real processes; the events of the
+ * informers are compared with the acknowledged writes, with all events since the beginning, and
+ * with a final list.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -91,7 +91,7 @@ async function insist(
   clients: readonly ApiClient[],
   ask: (client: ApiClient) => Promise<Reply>,
 ): Promise<Reply> {
-  let last = 'nobody was asked'
+  let last = 'no endpoint was tried'
   for (let [attempt, endMs] = [0, performance.now() + patienceMs]; performance.now() < endMs; attempt++) {
     try {
       const reply = await ask(clients[attempt % clients.length] as ApiClient)
@@ -103,7 +103,7 @@ async function insist(
     }
     await sleep(25)
   }
-  throw new Error(`nobody answers: ${last}`)
+  throw new Error(`no member responds: ${last}`)
 }
 
 /** Makes, changes and deletes. @returns versions that were acknowledged, by name and version */
@@ -122,8 +122,7 @@ async function writeAll(
       if (round === 3) return client.delete(`${path}/${name}`)
       return client.patch(`${path}/${name}`, body)
     })
-    // One whose first try was not answered may have been made by it: then there is nothing to make
-    // any more.
+    // A first try without a response may have taken effect; the retry then finds it done.
     const expected = round === 0 ? [201, 409] : round === 3 ? [200, 404] : [200]
     assert.ok(expected.includes(reply.status), `${name}: ${reply.text}`)
     if (reply.status < 300 && round !== 3) acknowledged.add(`${name} ${versionOf(reply.text)}`)
@@ -187,7 +186,7 @@ void test('informers see every change once and in order while leaders are killed
   for (const follower of [staying, moving]) {
     const mine = (): readonly Told[] => follower.told.slice(before.length)
     await until(
-      'it was told as many changes as there are',
+      'it received the exact number of changes',
       () => mine().length >= events.length,
       () => `${mine().length} of ${events.length}`,
     )

@@ -1,9 +1,8 @@
 /*
- * Goal: kubectl knows every kind of the server: it lists, explains, makes, shows, describes and
- * applies them.
- * Method: a real kubectl against one real process that keeps nothing, in both domains; objects in
- * which every member is said (`support/generators/full-object.ts`). In orch.io kubectl's own tables
- * of kinds know only what both domains share.
+ * Goal: kubectl supports every kind of the server: list, explain, create, get, describe and apply.
+ * Method: a real kubectl against one real process without a disk, in both domains; objects with all
+ * fields (`support/generators/full-object.ts`). In orch.io the built-in tables of kubectl cover
+ * only the kinds that both domains share.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -30,7 +29,7 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
     const stored = definitions.filter(isStored)
     const maker = new FullObjects(namesOf(domain), 1)
     const objects = stored.map((definition) => ({ definition, object: manifest(maker, definition) }))
-    /** Of the objects, once they are made. */
+    /** UIDs of the created objects. */
     const uids: string[] = []
     let cluster: ProcessCluster
 
@@ -82,15 +81,15 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
       const reviews = asked.map((definition) => manifest(maker, definition))
       const made = await ok(['create', validate, '-f', '-'], documents(objects.map(({ object }) => object)))
       assert.equal(made.trim().split('\n').length, objects.length, made)
-      // What cannot be patched kubectl takes for custom, and asks for definitions of those,
-      // whatever discovery tells.
+      // kubectl treats a kind without patch as custom and requests its definition, regardless of
+      // discovery.
       const answered = await ok(['create', validate, '-f', '-'], documents(reviews))
       assert.equal(answered.trim().split('\n').length, reviews.length, answered)
       for (const { definition, object } of objects) {
         const path = `${collectionOf(definition)}/${nameOf(object)}`
         const raw = JSON.parse(await ok(['get', '--raw', path])) as JsonObject
         const shown = objectMember(objectMember(raw, 'metadata'), 'annotations')
-        // The server may add its own: a Pod's profiles are told in annotations too.
+        // The server may add annotations, such as those of the profiles of a Pod.
         for (const [key, said] of Object.entries(
           objectMember(objectMember(object, 'metadata'), 'annotations'),
         ))
@@ -182,8 +181,8 @@ for (const domain of ['k8s.io', 'orch.io'] as const) {
 }
 
 /**
- * As somebody writes it: without what is the server's, and without owners and holders, which are
- * not there.
+ * Returns the object as a user writes it: without fields that the server sets, and without owners
+ * and finalizers, which do not exist.
  */
 function manifest(maker: FullObjects, definition: ResourceDefinition): JsonObject {
   const object = without(maker.object(definition, 0), ['status'])

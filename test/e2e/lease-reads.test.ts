@@ -61,14 +61,14 @@ void describe('lease reads', () => {
     )
     assert.ok(counts.lease > 0, 'a leader that is in touch has a lease')
     let mode: string | undefined
-    await until('somebody leads while a follower is asked', async () => {
+    await until('there is a leader while a follower serves', async () => {
       const leads = await leader()
       const { term } = await leads.status()
       const follower = cluster.members.find((member) => member !== leads) ?? assert.fail('three members')
       mode = (await readRegister(follower.client, lease))?.mode
       return mode !== undefined && (await leads.status()).term === term
     })
-    assert.notEqual(mode, 'lease', 'who does not lead asks the leader')
+    assert.notEqual(mode, 'lease', 'a follower asks the leader')
   })
 
   void test('lease reads of a leader that was paused beyond its lease are not stale', async () => {

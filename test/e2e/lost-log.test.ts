@@ -1,8 +1,8 @@
 /*
  * Goal: a member that lost its disk does not vote again under its name, and nothing acknowledged is
- * lost by its coming back.
+ * lost when it returns.
  * Method: one member is killed while the other two acknowledge writes; then one of those two loses
- * its data directory and starts again beside the one that knows nothing.
+ * its data directory and restarts together with the outdated member.
  */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
       `${name} is there`,
       async () => {
         const { status, text } = await n1.client.post(path, { metadata: { name } })
-        // One whose first try was not acknowledged may have been made by it.
+        // The first try may have created the object although it was not acknowledged.
         const isThere = status === 201 || (last !== '' && status === 409)
         last = text
         return isThere
@@ -40,7 +40,7 @@ void test('a wiped member is rejected and logs the reason', async (t) => {
   n3.start()
   n2.start()
   await until(
-    'both sides say why they are no quorum',
+    'both sides report why there is no quorum',
     () => /is recorded with another log/.test(n2.said()) && /is recorded with another log/.test(n3.said()),
     () => `${n2.logTail()}\n${n3.logTail()}`,
   )

@@ -87,7 +87,7 @@ void describe('cluster members as kubectl objects', () => {
 
   void test('get members -w shows a failover', async () => {
     await until('all are well', () => wellWith('n1'))
-    const leader = (await rows('n1')).find((row) => row.leader) ?? assert.fail('somebody leads')
+    const leader = (await rows('n1')).find((row) => row.leader) ?? assert.fail('there is a leader')
     const others = cluster.members.filter(({ name }) => name !== leader.name)
     const context = others[0]?.name ?? assert.fail('there are others')
     const { lines, child } = kubectl.follow(cluster.kubeconfig, [
@@ -117,7 +117,7 @@ void describe('cluster members as kubectl objects', () => {
         'it is well again',
         () => news().findLast(({ name }) => name === leader.name)?.ready === true,
       )
-      // The last word about the old one may have been on its way when it was killed.
+      // The last status of the old leader may have been in flight when it was killed.
       const next = news().find((row) => row.leader && row.name !== leader.name)
       assert.ok(next !== undefined && next.term > leader.term, 'in a later term')
       for (const line of lines) console.log(`# ${line}`)
@@ -129,7 +129,7 @@ void describe('cluster members as kubectl objects', () => {
 
   void test('patching a role changes it, and readiness follows', async () => {
     await until('all are well', () => wellWith('n1'))
-    const follower = (await rows('n1')).find((row) => !row.leader) ?? assert.fail('somebody follows')
+    const follower = (await rows('n1')).find((row) => !row.leader) ?? assert.fail('there is a follower')
     const patch = (role: string): Promise<string> =>
       ok('patch', 'member', follower.name, '--type=merge', '-p', JSON.stringify({ spec: { role } }))
     assert.match(await patch('Learner'), /patched/)
@@ -159,7 +159,7 @@ void describe('cluster members as kubectl objects', () => {
   void test('deleting a member object removes the member, which logs that and exits', async () => {
     await until('all are well', () => wellWith('n1'))
     const follower = (await rows('n1')).find((row) => !row.leader && row.name !== 'n1')
-    const gone = named(follower?.name ?? assert.fail('somebody follows'))
+    const gone = named(follower?.name ?? assert.fail('there is a follower'))
     await ok('--context', 'n1', 'delete', 'member', gone.name)
     assert.equal((await rows('n1')).length, 2)
     await until('its process ends', () => !gone.running)

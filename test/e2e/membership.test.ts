@@ -2,8 +2,8 @@
  * Goal: a cluster grows, loses a machine for good, replaces it, moves, loses its leader and shrinks
  * under writes: no acknowledged write is lost, and no client waits for long.
  * Method: real processes of a cluster on this machine, changed by the shipped command; 8 writers, a
- * reader and a watcher whose traffic is judged afterwards, and `orchctl verify` on two members that
- * stay.
+ * reader and a watcher whose traffic is checked afterwards, and `orchctl verify` on two members
+ * that stay.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -185,10 +185,10 @@ void test('grow, replace the dead, move and remove the leader, shrink: nothing i
       assertWritesKept(await contentsOf(churn.client(name), namespace, ''), writers)
     }
     const seen = new Set(watcher.events.map((event) => event.revision))
-    assert.equal(seen.size, watcher.events.length, 'no event was told twice')
+    assert.equal(seen.size, watcher.events.length, 'no event was sent twice')
     for (const { record } of writers) {
       for (const version of record.revisions) {
-        assert.ok(version > watcher.revision || seen.has(version), `the watcher was told of ${version}`)
+        assert.ok(version > watcher.revision || seen.has(version), `the watcher received ${version}`)
       }
     }
   } finally {

@@ -3,7 +3,8 @@
  * Method: write through one member, read through another at once; then the same from a follower
  * that was paused while the write happened, and from a leader that was deposed while it was paused,
  * with the read already waiting in its socket when it wakes. The same procedure against a server
- * whose barrier is switched off must find stale reads, or the procedure is worth nothing.
+ * whose barrier is switched off must find stale reads, which proves that the procedure can detect
+ * them.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -88,8 +89,8 @@ class Procedure {
   }
 
   /**
-   * @param isEnough whether what deposed leaders answered says enough; else, on a busy machine,
-   *   they are asked in some rounds more
+   * @param isEnough whether the responses of deposed leaders suffice; else, as on a busy machine,
+   *   there are more rounds
    */
   async whole(isEnough: (deposed: Outcome) => boolean): Promise<{
     readonly across: Outcome

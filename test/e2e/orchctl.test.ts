@@ -62,39 +62,39 @@ void test('orchctl starts, shows, transfers, repairs, keeps and stops a cluster'
     await until('all are ready', isWhole, shown)
 
     const leader = before[0]?.status?.leader
-    const heir = before.find(({ name }) => name !== leader)?.name
-    assert.ok(heir)
+    const successor = before.find(({ name }) => name !== leader)?.name
+    assert.ok(successor)
     let [said, list] = ['', '']
     // On a busy machine another member may be elected in between: then leadership is transferred
     // again.
     await until(
-      `${heir} leads, and is shown to`,
+      `${successor} is shown as the leader`,
       () => {
-        const moved = orchctl('member', 'transfer-leader', heir, ...kubeconfig)
+        const moved = orchctl('member', 'transfer-leader', successor, ...kubeconfig)
         assert.equal(moved.code, 0, moved.err)
         said += moved.out
         list = orchctl('member', 'list', ...kubeconfig).out
-        return new RegExp(`${heir} +\\d+ +leader`).test(list)
+        return new RegExp(`${successor} +\\d+ +leader`).test(list)
       },
       () => said + list,
     )
-    assert.match(said, new RegExp(`${heir} leads, n\\d follows`))
-    assert.doesNotMatch(said, new RegExp(`${heir} leads, ${heir} follows`))
+    assert.match(said, new RegExp(`${successor} leads, n\\d follows`))
+    assert.doesNotMatch(said, new RegExp(`${successor} leads, ${successor} follows`))
 
-    const victim = before.find(({ name }) => name === heir)
+    const victim = before.find(({ name }) => name === successor)
     assert.ok(victim?.pid)
     process.kill(victim.pid, 'SIGKILL')
     const mended = orchctl(...up)
     assert.equal(mended.code, 0, mended.err)
-    assert.match(mended.err, new RegExp(`${heir} had ended unexpectedly`))
+    assert.match(mended.err, new RegExp(`${successor} had ended unexpectedly`))
     const after = status()
     for (const { name, pid } of after) {
       const same = before.find((row) => row.name === name)?.pid === pid
-      assert.equal(same, name !== heir, `${name} keeps its process unless it was killed`)
+      assert.equal(same, name !== successor, `${name} keeps its process unless it was killed`)
     }
 
-    // A member no more, though its directory is here: it does not keep the others from being
-    // started and shown as well.
+    // A removed member whose directory still exists does not prevent start and status of the
+    // others.
     const gone = after.find(({ name, status: said }) => name !== said?.leader)?.name ?? ''
     const removed = orchctl('member', 'remove', gone, ...kubeconfig)
     assert.equal(removed.code, 0, removed.err)

@@ -29,7 +29,7 @@ void test('without a quorum: not ready, local reads only, typed refusals, no wat
   await make('before')
   let told = 0
   const watch = left.client.watch(`${path}?watch=1&resourceVersion=0`, () => told++)
-  await until('the watch tells what is there', () => told > 0)
+  await until('the watch returns the existing objects', () => told > 0)
   await Promise.all(others.map((member) => member.stop('SIGKILL')))
 
   const lostMs = performance.now()
@@ -60,7 +60,7 @@ void test('without a quorum: not ready, local reads only, typed refusals, no wat
   await make('after')
   let during = 0
   await until(
-    'it was said to be unknown, or not done',
+    'the error reports an unknown outcome, or no effect',
     async () => [200, 404].includes((during = (await left.client.get(`${path}/during`)).status)),
     () => String(during),
   )

@@ -86,7 +86,7 @@ void test('after the loss of two of three members the third recovers alone, and 
   n3.start()
   const refusal = /belongs to cluster \\?"test\\?", not \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?"/
   await until(
-    'it is told so',
+    'it reports the reason',
     () => refusal.test(n3.said()),
     () => n3.logTail(),
   )

@@ -102,7 +102,7 @@ void describe('a peer with a wrong certificate', () => {
       assert.equal(reply.status, 201, reply.text)
       await sleep(50)
     }
-    assert.equal(await outsider.isReady(), false, 'nobody talks to it')
+    assert.equal(await outsider.isReady(), false, 'no peer contacts it')
   }
 
   const filesOf = (member: MemberProcess): Record<string, unknown> =>
@@ -235,7 +235,7 @@ void test(
       () => member.logTail(),
     )
     assert.match(member.said(), /no space|disk.*full|full disk/i)
-    assert.ok(acknowledged.length > 0, `there was room for some: ${member.logTail()}`)
+    assert.ok(acknowledged.length > 0, `some objects fit: ${member.logTail()}`)
     rmSync(join(small, 'ballast'))
     member.start()
     await member.waitReady()

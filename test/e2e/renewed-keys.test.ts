@@ -1,9 +1,8 @@
 /*
- * Goal: a member takes keys that were renewed on disk into use while it runs, for clients and for
- * peers.
- * Method: real processes; one member's certificates are made anew under it, and both its ports are
- * asked for what they show; then another member starts again and has to find its way to it. And an
- * authority of clients is replaced, while they have connections and watches open.
+ * Goal: a running member loads renewed keys from disk, for clients and for peers.
+ * Method: real processes; the certificates of one member are renewed, and both its ports are
+ * checked for the new ones; then another member restarts and connects to it. And a client CA is
+ * replaced while clients have connections and watches open.
  */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
@@ -125,7 +124,7 @@ void test('replacing the client certificate authority at run time rejects certif
 
   replace(next.pem)
   // The same connections, as this client keeps them.
-  await until('the old one counts no more', async () => (await seen(member.client)) === 401)
+  await until('the old one is no longer accepted', async () => (await seen(member.client)) === 401)
   await until('its watch has ended', () => watches[0]?.ended === true)
   assert.deepEqual([await seen(newcomer), watches[1]?.ended], [200, false])
   assert.match(member.said(), /"clientAuthoritiesRemoved":\["orch cluster authority \(/)

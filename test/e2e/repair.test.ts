@@ -151,7 +151,7 @@ void test('a member whose database is damaged while it is down fetches the state
     try {
       victim.start()
       await until(
-        `${what}: readiness says why`,
+        `${what}: readiness reports the reason`,
         async () => {
           assert.ok(victim.running, victim.logTail())
           return /\[-\]state failed/.test(await verbose(victim))
@@ -166,11 +166,11 @@ void test('a member whose database is damaged while it is down fetches the state
       return victim.isReady()
     }
     const tookMs = await took(`ready although ${what}`, isBack, () => verbose(victim))
-    await until('there are writes meanwhile', () => load.acknowledged.size > 0)
+    await until('there are concurrent writes', () => load.acknowledged.size > 0)
     await load.stop()
     assert.match(victim.said(), /the state is quarantined/, what)
     await checkEqual(cluster, load.acknowledged)
-    console.log(`# ${what}: ready after ${tookMs.toFixed(0)} ms, ${load.acknowledged.size} writes meanwhile`)
+    console.log(`# ${what}: ready after ${tookMs.toFixed(0)} ms, ${load.acknowledged.size} concurrent writes`)
   }
 })
 
@@ -211,7 +211,7 @@ for (const whose of ['follower', 'leader'] as const) {
     endsWith(t, load)
     let told = 0
     const watched = victim.client.watch(`${path}?watch=true&resourceVersion=0`, () => told++)
-    await until('the watch tells what is there', () => told > 0)
+    await until('the watch returns the existing objects', () => told > 0)
     writeFileSync(join(victim.directory, 'diverge'), '')
     const one = `${path}/many-1?resourceVersion=0`
     const tail = (): string => victim.logTail()
@@ -249,7 +249,7 @@ for (const whose of ['follower', 'leader'] as const) {
       assert.match(victim.said(), /a leader without a trusted state transfers leadership/)
     console.log(
       `# ${whose}: noticed after ${noticedMs.toFixed(0)} ms, repaired by command in ${repairedMs.toFixed(0)} ms, ` +
-        `${load.acknowledged.size} writes acknowledged meanwhile`,
+        `${load.acknowledged.size} concurrent writes acknowledged`,
     )
   })
 }

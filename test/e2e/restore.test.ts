@@ -155,7 +155,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
     assert.ok(before.content.size > expected.size)
     await caughtUp(informers, client)
     for (const [at, { gone }] of informers.entries())
-      assert.equal(gone, (goneBefore[at] ?? 0) + 1, 'one list anew for each life')
+      assert.equal(gone, (goneBefore[at] ?? 0) + 1, 'one new list for each incarnation')
     informers.push(new RelistingInformer(clients, maps))
     await caughtUp(informers, client)
   }
@@ -168,7 +168,7 @@ void test('after two rounds of save, destroy and restore informers get 410 and r
   third.start()
   const refusal = /belongs to cluster \\?"test@\d{8}T\d{6}Z(-[0-9a-f]{12}){2}\\?", not \\?"test@/
   await until(
-    'it is told so',
+    'it reports the reason',
     () => refusal.test(third.said()),
     () => third.logTail(),
   )

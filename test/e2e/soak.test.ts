@@ -1,9 +1,9 @@
 /*
- * Goal: whatever one user asks for within the limits, a member with a heap of 1 GiB goes on serving
- * another one.
+ * Goal: whatever one user requests within the limits, a member with a heap of 1 GiB still serves
+ * another user.
  * Method: a real durable member; large creates, dry runs, refusals, slow and stalled uploads,
  * watches and lists that are not read, patches, in every encoding and both protocols, from a seed;
- * beside them a small create, get and delete, over and over. `SOAK_SEED=n` repeats a run; ten
+ * concurrently a small create, get and delete, repeatedly. `SOAK_SEED=n` repeats a run; ten
  * minutes of it are `node dist/test/run.js --long --only soak`.
  */
 import { test } from 'node:test'

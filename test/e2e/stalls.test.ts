@@ -1,9 +1,9 @@
 /*
- * Goal: a member that stands still for a moment changes nothing; a leader that stands still for
- * longer gives way, once, to a member that is well; and no acknowledged write is lost on the way.
+ * Goal: a short stall of a member has no effect; a leader that stalls for longer transfers
+ * leadership, once, to a healthy member; and no acknowledged write is lost.
  * Method: three real processes under writes and reads, each with one member of its own. A module
- * beside the shipped server makes its api thread or the disk under its log stand still. Leaders are
- * counted by term, as all members say.
+ * loaded into the shipped server stalls its api thread or the disk of its log. Leaders are counted
+ * by term, as reported by all members.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -112,7 +112,7 @@ async function during(
   const newLeaders = since.map(({ name }) => name)
   const gaps = `gap between writes ${traffic.writes.take().toFixed(0)} ms, between reads ${traffic.reads.take().toFixed(0)} ms`
   console.log(
-    `# ${title}, ${ms} ms: ${gaps}; ${writesMeanwhile} writes meanwhile; leaders since: ${since.map(({ name, term }) => `${name} in term ${term}`).join(', ') || 'the same'}`,
+    `# ${title}, ${ms} ms: ${gaps}; ${writesMeanwhile} concurrent writes; leaders since: ${since.map(({ name, term }) => `${name} in term ${term}`).join(', ') || 'the same'}`,
   )
   return { newLeaders, writesMeanwhile, readsAtLast }
 }
@@ -157,7 +157,7 @@ for (const [part, title] of [
         // well again.
         assert.equal(seen.newLeaders.length, 1, seen.newLeaders.join(', '))
         assert.notEqual(seen.newLeaders[0], leader.name)
-        assert.ok(seen.newLeaders[0] === well.name || declined > 0, 'who stood still declined first')
+        assert.ok(seen.newLeaders[0] === well.name || declined > 0, 'the stalled member declined first')
         assert.equal(await metric(leader, 'orch_raft_stalls_total'), 1)
         assert.ok(seen.writesMeanwhile > 2, `${seen.writesMeanwhile} writes`)
       })
@@ -175,7 +175,7 @@ void test('a disk that hangs for ever on the leader and then on a follower stops
       assert.ok(!seen.newLeaders.includes(victim.name))
       assert.equal(await victim.isReady(), false, 'a member that writes nothing is not ready')
       if (who === 'leader') await victim.stop('SIGKILL')
-      else assert.equal(await victim.stop('SIGTERM'), 1, 'it ends, and says that it could not end well')
+      else assert.equal(await victim.stop('SIGTERM'), 1, 'it exits and reports an unclean shutdown')
       release()
       victim.start()
       await victim.waitReady()
@@ -195,5 +195,5 @@ void test('two fully stalled members cause no leadership changes, and the third 
     ]
     const seen = await during(run, 'api thread and disk of the leader and of a follower', stalls, 8000)
     assert.ok(seen.newLeaders.length <= 1, seen.newLeaders.join(', '))
-    assert.ok(seen.readsAtLast > 0, 'whoever leads still confirms reads')
+    assert.ok(seen.readsAtLast > 0, 'the leader still confirms reads')
   }))

@@ -49,7 +49,7 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   const room = async (name: string): Promise<void> => {
     let last = ''
     await until(
-      'there is room',
+      'there is space',
       async () => {
         const { code, stderr } = await create('default', name)
         last = stderr
@@ -101,11 +101,11 @@ void test('a full quota refuses writes with the reason, and deletions end the al
   for (const member of cluster.members) {
     const told = (words: string): number => member.said().split(words).length - 1
     await until(
-      `${member.name} has room again`,
+      `${member.name} has space again`,
       () => told('the storage is below its quota again') >= 2,
       () => member.logTail(),
     )
-    assert.equal(told('the storage is below its quota again'), 2, `${member.name} says each time once`)
+    assert.equal(told('the storage is below its quota again'), 2, `${member.name} logs each change once`)
     assert.equal(told('the storage quota is used up'), 2)
   }
 })

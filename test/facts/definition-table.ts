@@ -6,8 +6,8 @@ import { memberOf, objectMember, objectsMember, textMember, textsMember } from '
 import type { JsonObject } from '../../src/api/json.ts'
 
 /**
- * What OpenAPI tells of a shape, as `openapi-definitions.txt` writes it: its marks, and a line for
- * each member. Texts can be compared, and say what is different.
+ * Returns the OpenAPI definition of a shape in the form of `openapi-definitions.txt`: its marks,
+ * and a line for each member. A comparison of texts shows the differences.
  */
 export type DefinitionLines = { readonly marks: string; readonly members: ReadonlyMap<string, string> }
 
@@ -43,7 +43,7 @@ function membersOf(group: string, text: string): ReadonlyMap<string, string> {
 }
 
 export type Marking = {
-  /** Of the extensions, such as `x-kubernetes-`. */
+  /** Prefix of the extensions, such as `x-kubernetes-`. */
   readonly prefix: string
   /** The neutral name of a reference. */
   readonly neutral: (reference: string) => string

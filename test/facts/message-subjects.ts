@@ -40,7 +40,7 @@ export function messageSubjects(table: MessageTable, domain: ApiDomain): readonl
   ]
 }
 
-/** What stands inside of a message has no type of its own there, whatever JSON says. */
+/** Objects within a message have no type of their own there, unlike in JSON. */
 function asMessage(schema: ObjectSchema): ObjectSchema {
   const { deleteOptions } = schema.properties
   if (deleteOptions?.type !== 'object') return schema

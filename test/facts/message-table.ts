@@ -21,7 +21,7 @@ export type MessageMember = {
   readonly type: MemberType
   /** May be unset, which is not its zero. */
   readonly optional: boolean
-  /** JSON says it even where it is its zero, or where nothing was said. */
+  /** JSON has the field even when its value is zero or unset. */
   readonly said: boolean
 }
 

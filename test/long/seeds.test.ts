@@ -1,6 +1,6 @@
 /*
- * Goal: what survives a few hundred seeds survives thousands, and other ones each day.
- * Method: seeds from FIRST_SEED on (unless said otherwise, a million drawn from the date), on all
+ * Goal: the simulation passes for thousands of seeds, different ones each day.
+ * Method: seeds from FIRST_SEED on (by default a million drawn from the date), on all
  * cores, for MINUTES (12, about 3,000 seeds); a failure is made small and names its seed.
  */
 import assert from 'node:assert/strict'

@@ -5,8 +5,8 @@
  * limit of its size or of its values, with different, equal and wrong ones; sent to create, update
  * and patch, as JSON, YAML and protobuf, to the verbs over the machine in memory. Prints the ten
  * longest turns, in processor and wall clock time, and the ten largest errors; what is longer than
- * 250 ms is only told, as a test judges no machine. Requests with long turns are repeated, and the
- * shortest of them counts.
+ * 250 ms is only printed, as a test does not judge the machine. Requests with long turns are
+ * repeated, and the shortest of them counts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -107,7 +107,7 @@ async function measured(what: string, call: () => Promise<unknown>): Promise<See
     least = { cpuMs: Math.min(cpuMs, least.cpuMs), wallMs: Math.min(wallMs, least.wallMs) }
   }
   const seen = { what, first, least, errorBytes, code }
-  // At once: a run that is ended before its time has told something then.
+  // Printed at once, so that an interrupted run has some results.
   if (first.cpuMs > LOOK_AGAIN_MS) console.log(`# ${lineOf(seen)}`)
   return seen
 }
@@ -179,7 +179,7 @@ function* callsOf(
   yield ['JSON patch', 'patch', { kind, name, query, rawBody, contentType: 'application/json-patch+json' }]
 }
 
-/** @returns null for what no message can say, such as a number that is a text */
+/** @returns null for values that no message can express, such as a number that is a text */
 function protobufOf(schema: ReturnType<typeof wholeObject>, body: JsonObject): Uint8Array | null {
   try {
     return encodeProtobuf(schema, body)

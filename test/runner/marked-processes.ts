@@ -44,7 +44,7 @@ function textsIn(directory: string): readonly string[] {
   }
 }
 
-/** Empty when it is gone, or somebody else's. */
+/** Empty when the process has ended, or belongs to another user. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -31,16 +31,16 @@ function reportOf(event: TestEvent): TestReport | null {
     case 'test:fail': {
       const { name: test, details } = event.data
       const { error } = details
-      // Told by the ones below it.
-      const isTold = 'failureType' in error && error.failureType === 'subtestsFailed'
-      return isTold ? { kind: 'group', test } : { kind: 'failed', test, why: textOf(error) }
+      // The failed subtests report it.
+      const isReported = 'failureType' in error && error.failureType === 'subtestsFailed'
+      return isReported ? { kind: 'group', test } : { kind: 'failed', test, why: textOf(error) }
     }
     default:
       return null
   }
 }
 
-/** What was thrown, rather than what node:test put around it. */
+/** Returns the text of the thrown error, without the wrapper of node:test. */
 function textOf(error: Error): string {
   const thrown = error.cause ?? error
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : inspect(thrown)

@@ -29,16 +29,15 @@ export type FileResult = {
   readonly ms: number
 }
 
-/** What ended it before it ended by itself. */
+/** The reason for which the runner ended it. */
 type Cut = 'overdue' | 'stopped' | null
 
 const reporter = new URL('./reporter.js', import.meta.url).href
 let filesRun = 0
 
 /**
- * Runs a test file in a process of its own. Whatever it does, it ends, and with it everything that
- * it started: a test that waits for ever, one that lets nobody else run, one whose process goes on
- * when all its tests have ended.
+ * Runs a test file in its own process and ends it with all processes that it started, also when a
+ * test waits forever, blocks the thread, or leaves work behind after the last test.
  */
 export async function runFile(
   file: string,
@@ -70,7 +69,7 @@ export async function runFile(
     if (signal.aborted) stop()
     const [code, killedBy] = (await once(child, 'exit')) as [number | null, string | null]
     const left = cut === null ? await leftBehind(mark, graceMs) : []
-    // What is left may hold the output of the file open.
+    // A remaining process may hold the output of the file open.
     killMarked(mark)
     await closed
     const reports = existsSync(report) ? readFileSync(report, 'utf8').split('\n').filter(Boolean) : []
@@ -92,7 +91,7 @@ export async function runFile(
 /** Long, as ending takes its time on a machine with much to do. */
 const defaultGraceMs = 15_000
 
-/** Whoever still runs a while after the file ended. */
+/** Returns the processes that still run some time after the end of the file. */
 async function leftBehind(mark: string, graceMs: number): Promise<readonly Marked[]> {
   const endMs = performance.now() + graceMs
   let left = markedProcesses(mark)

@@ -265,8 +265,8 @@ class Run {
   }
 }
 
-function unexpectedExit(who: string): ChaosFailure {
-  return new ChaosFailure('not-healed', `${who} ended unexpectedly: see its server.log`)
+function unexpectedExit(member: string): ChaosFailure {
+  return new ChaosFailure('not-healed', `${member} ended unexpectedly: see its server.log`)
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

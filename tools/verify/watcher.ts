@@ -152,14 +152,14 @@ export class VerifyWatcher {
   #take(id: number, line: string): string | null {
     const { recorder } = this.#options
     if (this.#stopped) return 'left'
-    const told = watchLineOf(line, recorder.place)
-    if (told === null) return `not a line of a watch: ${line.slice(0, 80)}`
-    if (told.kind === 'error') {
-      if (told.code === 410) this.#position = null
-      return `error ${told.code} ${told.why}`
+    const event = watchLineOf(line, recorder.place)
+    if (event === null) return `not a line of a watch: ${line.slice(0, 80)}`
+    if (event.kind === 'error') {
+      if (event.code === 410) this.#position = null
+      return `error ${event.code} ${event.why}`
     }
-    recorder.event(id, told)
-    this.#position = Math.max(this.#position ?? 0, told.revision)
+    recorder.event(id, event)
+    this.#position = Math.max(this.#position ?? 0, event.revision)
     return null
   }
 

@@ -341,7 +341,7 @@ export class ProcessCluster {
       () => `leaders, as ${asked.map(({ name }) => name).join(', ')} had it: ${words.join(', ')}`,
       20,
     )
-    return found ?? assert.fail('somebody leads')
+    return found ?? assert.fail('there is a leader')
   }
 
   /** The proxies between peers, in a process of their own; no peer reaches another without. */
@@ -392,7 +392,7 @@ export class ProcessCluster {
   }
 }
 
-/** @returns null: it has none, or does not respond */
+/** @returns null: there is no value, or no response */
 async function leaderAsToldBy(member: MemberProcess): Promise<string | null> {
   if (!member.running) return null
   try {

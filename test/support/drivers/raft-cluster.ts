@@ -183,7 +183,7 @@ export class RaftFleet {
       [...this.members.values()].find(
         ({ node }) => node.status.role === 'leader' && node.status.removed === null,
       )
-    await until('somebody leads', () => found() !== undefined)
+    await until('there is a leader', () => found() !== undefined)
     return found() ?? this.leader()
   }
 

@@ -70,5 +70,5 @@ export const malformedContents: readonly (readonly [what: string, hex: string, w
   ['half a tag', '80', 'it is cut short'],
   ['a group', 'f301f401', 'wire type 3'],
   ['field 0', '0000', 'a field has a number that none can have'],
-  ['a wire type that is none', 'f701', 'wire type 7'],
+  ['an invalid wire type', 'f701', 'wire type 7'],
 ]

@@ -130,7 +130,7 @@ export class SoakLoad {
       ['{"metadata":{"name":"a"},"data":', true] as const,
     ][this.#random.below(4)] ?? ['', false]
     const answer = await this.#ask({ method: 'POST', path: configMaps, body: Buffer.from(body) })
-    return answer === '400' && isBad ? 'told what is bad' : answer
+    return answer === '400' && isBad ? 'refused with the reason' : answer
   }
 
   #patch(): Promise<string> {

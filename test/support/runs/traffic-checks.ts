@@ -47,7 +47,7 @@ export function assertWritesKept(items: readonly Item[], writers: readonly Write
       `${name}: ${count} stored, at most ${increments + uncertainIncrements} asked for`,
     )
   })
-  for (const name of byName.keys()) assert.ok(explained.has(name), `${name} exists and nobody wrote it`)
+  for (const name of byName.keys()) assert.ok(explained.has(name), `${name} exists and no client wrote it`)
 }
 
 /** Asserts that the versions returned to one client never decrease. */
@@ -55,7 +55,7 @@ export function assertNeverBack(revisions: readonly number[], who: string): void
   for (let at = 1; at < revisions.length; at++) {
     const before = revisions[at - 1] as number
     const after = revisions[at] as number
-    assert.ok(after >= before, `${who} was told ${after} after ${before}`)
+    assert.ok(after >= before, `${who} received ${after} after ${before}`)
   }
 }
 
@@ -91,7 +91,7 @@ export function assertWatchComplete(items: readonly Item[], watcher: Watcher, si
     assert.equal(
       told.get(item.metadata.name),
       revision,
-      `the watch told ${item.metadata.name} at its last version`,
+      `the watch returned ${item.metadata.name} at its last version`,
     )
   }
 }

@@ -28,10 +28,10 @@ void test('quantiles of random latencies', () => {
     const sorted = valuesMs.toSorted((a, b) => a - b)
     assert.equal(whole.total, sorted.length)
     for (const share of shares) {
-      const [told, right] = [whole.quantile(share), quantileOf(sorted, share)]
+      const [returned, right] = [whole.quantile(share), quantileOf(sorted, share)]
       assert.ok(
-        told >= right && told <= right * (1 + 1 / 64),
-        `seed ${seed}: ${share} is ${right}, returned ${told}`,
+        returned >= right && returned <= right * (1 + 1 / 64),
+        `seed ${seed}: ${share} is ${right}, is ${returned} here`,
       )
     }
     assert.equal(whole.quantile(1), sorted.at(-1), `seed ${seed}: the longest is exact`)

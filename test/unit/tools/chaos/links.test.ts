@@ -113,7 +113,7 @@ void test('a one-way cut passes the other direction', async (t) => {
   await until('through', () => calls.length === 1)
   set(between(['b'], ['a'], cut, 'from'))
   caller.write(' there')
-  calls[0]?.write('who is it')
+  calls[0]?.write('a reply')
   await until('heard', () => heard().toString() === 'hello there')
   await awhile()
   assert.equal(answered().length, 0)

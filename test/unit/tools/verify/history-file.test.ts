@@ -1,6 +1,7 @@
 /*
  * Goal: a recording is read as it was written, and other files are refused in one line.
- * Method: a scripted history through a file; the file truncated and changed; faults and their times.
+ * Method: a scripted history through a file; the file truncated and changed; faults and their
+ * times.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

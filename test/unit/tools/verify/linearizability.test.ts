@@ -1,7 +1,7 @@
 /*
  * Goal: the search accepts histories that some order explains, and no others.
- * Method: histories by hand, each next to one that differs in one answer; random ones against a search that
- * tries every order.
+ * Method: histories by hand, each next to one that differs in one answer; random ones against a
+ * search that tries every order.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
