@@ -1,6 +1,6 @@
 /**
- * What somebody wants to do: authorization decides about it, the audit policy too, and reviews ask
- * about it. Verbs are those of spec 5.7.
+ * An operation that a caller requests: the input of authorization, the audit policy and access
+ * reviews. Verbs are those of spec 5.7.
  */
 export type Action = ResourceAction | PathAction
 

@@ -1,12 +1,12 @@
 /**
- * What JSON can say. Objects from outside have no prototype tricks: look members up with
- * `Object.hasOwn`. A whole number is a bigint where, and only where, it is beyond 2^53; `jsonText`
- * writes such, `JSON.stringify` throws.
+ * A JSON value. Objects from requests may have members such as `__proto__`: look members up with
+ * `Object.hasOwn`. An integer is a bigint if, and only if, it is beyond 2^53; `jsonText` writes
+ * such values, `JSON.stringify` throws.
  */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json }
 
-/** An object while it is being built; nobody else sees it yet. */
+/** An object that is still being built and not shared yet. */
 export type JsonObjectDraft = { [name: string]: Json }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -17,7 +17,11 @@ export function isJsonList(value: unknown): value is readonly Json[] {
   return Array.isArray(value)
 }
 
-/** The object's own member. @returns undefined when there is none; never what a prototype has */
+/**
+ * Returns an own member of the object.
+ *
+ * @returns undefined if there is none; never a member of the prototype
+ */
 export function memberOf(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
@@ -73,7 +77,11 @@ export function numberMember(object: JsonObject, name: string): number | null {
   return value === null ? null : Number(value)
 }
 
-/** The member as it was said, to compare and to show. @returns null when absent or no number */
+/**
+ * Returns the integer as it was sent, to compare and to show.
+ *
+ * @returns null if absent or not a number
+ */
 export function integerMember(object: JsonObject, name: string): number | bigint | null {
   const value = memberOf(object, name)
   return typeof value === 'number' || typeof value === 'bigint' ? value : null

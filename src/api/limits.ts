@@ -1,12 +1,10 @@
-/**
- * Bounds of what an error says, whatever the request. Each says what happens when it is reached.
- */
+/** Limits on the size of errors, whatever the request. Each names what happens at the limit. */
 export const findingLimits = Object.freeze({
   /** Findings of one object that are kept. More: dropped. */
   findingsMax: 200,
   /**
-   * Steps that checking one object may take: one for each value that a schema has rules for. When
-   * spent: 422, which says so.
+   * Steps for checking one object: one for each value that a schema has rules for. When spent: 422
+   * with that reason.
    */
   stepsMax: 4_000_000,
   /** Characters of a path, and of one name or key in it. More: cut. */
@@ -16,13 +14,13 @@ export const findingLimits = Object.freeze({
   valueLengthMax: 1024,
 })
 
-/** Bounds of what one object says, however it is written. */
+/** Limits on the values of one object, in any encoding. */
 export const bodyLimits = Object.freeze({
   /**
-   * Members and elements of a body, and of what a patch makes; empty objects and lists count twice.
-   * The worst of them cost 3 microseconds each to decode, and as many to validate, which are turns
-   * of their own: so many take about 200 ms. Definitions of custom kinds of 1.5 MB, the largest
-   * objects there are, have up to 60,000. When more: 413.
+   * Members and elements of a body, and of the result of a patch; empty objects and lists count
+   * twice. The most expensive ones cost 3 microseconds each to decode, and as many to validate, in
+   * separate turns of the event loop: the limit is about 200 ms. Definitions of custom kinds of 1.5
+   * MB, the largest objects there are, have up to 60,000. When more: 413.
    */
   valuesMax: 65_536,
   /**
@@ -38,17 +36,17 @@ export const bodyLimits = Object.freeze({
 })
 
 /**
- * Of an error that leaves the server, in bytes of its JSON text. More: cut. All of them together
+ * Limits on an error that leaves the server, in bytes of its JSON text. More: cut. Together they
  * are below 64 KiB.
  */
 export const errorLimits = Object.freeze({
   messageBytesMax: 16 * 1024,
   causesBytesMax: 32 * 1024,
-  /** Of the field or the message of one cause. */
+  /** For the field or the message of one cause. */
   causeBytesMax: 12 * 1024,
   /** Its reason, the names of its members and what separates them, indented. */
   causeOverheadBytes: 128,
-  /** Characters of what one cause says besides path and value. */
+  /** Characters of a cause's detail, without path and value. */
   detailLengthMax: 4096,
   nameLengthMax: 512,
 })

@@ -17,7 +17,7 @@ export type Served = {
   readonly type: string
   /** Values a parameter may have; one that is not named here must not be asked for. */
   readonly parameters?: { readonly [name: string]: readonly string[] }
-  /** Only sent to who names all of these with it, exactly so. */
+  /** Only served to clients whose Accept header names all these parameters with the same values. */
   readonly required?: { readonly [name: string]: string }
 }
 
@@ -70,8 +70,7 @@ export function parseMediaType(text: string): MediaType {
 }
 
 /**
- * What an object may be written as, by its names, in order of preference. A client built for either
- * domain is understood.
+ * Media types for objects, in order of preference. Clients built for either domain are supported.
  */
 export const BODY_TYPES: readonly { readonly type: string; readonly format: Encoding }[] = [
   { type: 'application/json', format: 'json' },
@@ -82,7 +81,7 @@ export const BODY_TYPES: readonly { readonly type: string; readonly format: Enco
 
 const SERVED_PARAMETERS = { stream: ['watch'] }
 
-/** What objects, lists and watches are sent as. */
+/** Media types for objects, lists and watches. */
 export const ENCODINGS_SERVED: readonly (Served & { readonly encoding: Encoding })[] = BODY_TYPES.map(
   ({ type, format }) => ({ type, encoding: format, parameters: SERVED_PARAMETERS }),
 )
@@ -143,8 +142,8 @@ function accepts(entry: MediaType, served: Served): boolean {
 }
 
 /**
- * Parameters that say what is wanted. All others are passed over, as clients send of them what they
- * like.
+ * Parameters that select a representation. All others are ignored, as clients send arbitrary values
+ * for them.
  *
  * @source apiserver `pkg/endpoints/handlers/negotiation`
  */

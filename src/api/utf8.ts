@@ -13,7 +13,7 @@ export function utf8Length(text: string, end: number = text.length): number {
   return bytes
 }
 
-/** With U+FFFD for each lone surrogate, which UTF-8 cannot say. */
+/** Replaces each lone surrogate, which UTF-8 cannot encode, with U+FFFD. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Cs}/gu, '\ufffd')
 }

@@ -5,7 +5,7 @@ import { statusOf } from './errors/status.ts'
 /** @source spec 6.1; ERROR carries a `Status` and is the last */
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
 
-/** What stands before an object's JSON in a stream; `WATCH_EVENT_SUFFIX` follows it. */
+/** The text that precedes an object's JSON in a stream; `WATCH_EVENT_SUFFIX` follows it. */
 export const WATCH_EVENT_PREFIXES = Object.freeze({
   ADDED: '{"type":"ADDED","object":',
   MODIFIED: '{"type":"MODIFIED","object":',
@@ -20,7 +20,7 @@ export const WATCH_EVENT_SUFFIX = '}\n'
 export const INITIAL_EVENTS_END = 'initial-events-end'
 
 /**
- * Says that everything up to `revision` was sent.
+ * A bookmark: every event up to `revision` was sent.
  *
  * @param annotation key to set to `true`, or null
  */
@@ -34,7 +34,7 @@ export function bookmarkEvent(
   return `${WATCH_EVENT_PREFIXES.BOOKMARK}${JSON.stringify(object)}${WATCH_EVENT_SUFFIX}`
 }
 
-/** All that a bookmark's object has to say. @param annotation key to set to `true`, or null */
+/** The metadata of a bookmark's object. @param annotation key to set to `true`, or null */
 export function bookmarkMetadata(
   revision: number | bigint,
   annotation: string | null,

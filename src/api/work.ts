@@ -2,7 +2,7 @@ import type { Finding } from './errors/field-error.ts'
 import { fieldForbidden } from './errors/field-error.ts'
 import type { Path } from './schema/path.ts'
 
-/** What one check may still cost, in steps. */
+/** The remaining step budget of one check. */
 export class Work {
   readonly #stepsMax: number
   #left: number

@@ -15,7 +15,7 @@ import {
 } from './reviews/access-review.ts'
 import { reviewBasics } from './reviews/review-basics.ts'
 
-/** Whether the caller may do something. @source spec 2.12 */
+/** Checks whether the caller may perform an action. @source spec 2.12 */
 export function selfSubjectAccessReviewDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...reviewBasics,
@@ -31,7 +31,7 @@ export function selfSubjectAccessReviewDefinition(names: Names): ResourceDefinit
   } satisfies ResourceDefinition)
 }
 
-/** Whether somebody may do something. @source spec 2.12 */
+/** Checks whether a user may perform an action. @source spec 2.12 */
 export function subjectAccessReviewDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...reviewBasics,
@@ -53,7 +53,8 @@ export function subjectAccessReviewDefinition(names: Names): ResourceDefinition 
 }
 
 /**
- * Whether somebody may do something in one namespace: for those who may only ask about that.
+ * Checks whether a user may perform an action in one namespace, for callers that may only check
+ * that namespace.
  *
  * @source spec 2.12
  */

@@ -87,7 +87,7 @@ function placed(pod: AnyObject, body: AnyObject, writing: WriteContext): AnyObje
   }
 }
 
-/** With a condition that says so, which keeps its time where it said that before. */
+/** Adds the condition PodScheduled; its time is kept if it was True before. */
 function scheduled(conditions: readonly JsonObject[], time: string): readonly JsonObject[] {
   const type = 'PodScheduled'
   const before = conditions.find((condition) => textMember(condition, 'type') === type)

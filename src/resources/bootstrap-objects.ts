@@ -5,7 +5,7 @@ import { bootstrapOperation } from '../registry/kinds/bootstrap-operation.ts'
 import type { Operation } from '../store/command.ts'
 import { namespaceDefinition } from './namespace.ts'
 
-/** What every cluster begins with: the namespaces that the platform itself needs. */
+/** Creates the first objects of every cluster: the namespaces that the platform itself needs. */
 export function bootstrapOperations(
   names: Names,
   parts: { readonly clock: Clock; readonly random: Random },

@@ -15,7 +15,7 @@ import { checkDecisions, checkStatus, keepingDecisions, withTimes } from './cert
 import { checkSignerName } from './certificates/signer-name.ts'
 import { keeping } from './common/status-subresource.ts'
 
-/** Somebody's wish for a certificate, and what became of it. @source spec 2.11, 3.2 */
+/** A request for a certificate, with its decision and result. @source spec 2.11, 3.2 */
 export function certificateSigningRequestDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('certificates'),
@@ -129,7 +129,7 @@ const certificateSigningRequestSchema = struct(
   },
 )
 
-/** Nobody asks in the name of another, and nobody comes with an approval. */
+/** Sets the requester to the caller, whatever the body names. */
 function askedBy(object: AnyObject, { user }: WriteContext): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
   for (const name of ['username', 'uid', 'groups', 'extra']) delete spec[name]

@@ -3,7 +3,7 @@ import { struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
 import { bindingBasics, bindingMembers } from './rbac/role-bindings.ts'
 
-/** Gives a cluster role to somebody in the whole cluster. @source spec 5.7 */
+/** Grants a cluster role to subjects in the whole cluster. @source spec 5.7 */
 export function clusterRoleBindingDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...bindingBasics(names, { roleKinds: ['ClusterRole'], namespaced: false }),

@@ -9,7 +9,7 @@ import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './rba
 import { selectorSchema } from './common/selector.ts'
 
 /**
- * What may be done in the whole cluster, or in any one namespace: a binding decides which.
+ * Permissions in the whole cluster, or in one namespace, depending on the kind of the binding.
  *
  * @source spec 5.7
  */

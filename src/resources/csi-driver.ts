@@ -175,12 +175,12 @@ function checkSpec(spec: JsonObject, at: Path | null, found: Findings): void {
   }
 }
 
-/** What pods that run were mounted by stays. */
+/** Fields that running pods depend on, because their volumes were mounted by them. */
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes']
 
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const value = memberOf(object, 'spec')
-  // One that is missing is told once, not again for each field.
+  // A missing spec is reported once, not again for each field.
   if (!isJsonObject(value)) return
   const of = { value, before: objectMember(current, 'spec') }
   checkImmutable(specSchema, member(null, 'spec'), of, FIXED, found)

@@ -54,7 +54,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
   return Object.freeze({ ...definition, aliases: clientAliases(definition, names) })
 }
 
-/** Nothing lies there for one that never was established, or it is somebody else's. */
+/** A definition that was never established has no objects, or they belong to another definition. */
 function placeOfObjects(
   definition: AnyObject,
 ): readonly { readonly group: string; readonly plural: string }[] {

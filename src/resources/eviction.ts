@@ -4,10 +4,9 @@ import { deleteOptionsSchema } from '../api/schema/shared.ts'
 import type { OperationSubresource } from '../registry/kinds/definition.ts'
 
 /**
- * `pods/eviction`: a deletion that may be refused to keep enough Pods of a kind running. Budgets
- * that say how many are enough do not exist yet, so it is refused for what a deletion is refused
- * for. They will be asked where the operation is planned, and what they allow counted down by the
- * command that deletes.
+ * `pods/eviction`: a deletion that a disruption budget may refuse. Disruption budgets do not exist
+ * yet, so only the rules of a deletion apply. The budget will be checked where the operation is
+ * planned, and decremented by the command that deletes.
  *
  * @source spec 1.4; core `pkg/registry/core/pod/storage/eviction.go`
  */

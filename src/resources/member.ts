@@ -14,10 +14,9 @@ import { memberSchema } from './members/member-schema.ts'
 const pendingMax = 8
 
 /**
- * A member of the cluster, as the state machine shows it: apply makes these objects from the
- * configuration that consensus decides. Who creates one announces a member that is still to join; a
- * change of its spec, or its deletion, is asked of consensus, and shows here once that has
- * happened.
+ * A member of the cluster. The state machine derives these objects from the Raft configuration.
+ * Creating one announces a member that is still to join. A change of the spec, or a deletion, is
+ * requested as a membership change and becomes visible once it has committed.
  */
 export function memberDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
@@ -57,13 +56,13 @@ function validate(object: AnyObject, found: Findings): void {
   }
   const replaces = textMember(spec, 'replaces')
   if (replaces !== '' && textMember(spec, 'role') === 'Learner') {
-    found.add(fieldForbidden('spec.replaces', 'who stays a learner takes nobody’s place'))
+    found.add(fieldForbidden('spec.replaces', 'a permanent learner cannot replace a member'))
   }
 }
 
 const addresses = ['peerAddress', 'clientAddress'] as const
 
-/** Of a new one, among all that are there. */
+/** Validates a new member against all existing ones. */
 function validateAmong(object: AnyObject, others: readonly AnyObject[], found: Findings): void {
   const pending = others.filter((other) => !isReal(other)).length
   if (pending >= pendingMax) {

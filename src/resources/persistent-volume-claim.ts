@@ -110,11 +110,11 @@ function columnsFor(names: Names): readonly Column[] {
 }
 
 /**
- * Where one of `dataSource` and `dataSourceRef` is set, both are. What `dataSource` cannot name is
- * dropped, as it always was, unless the claim had a source before: then it was asked for by
- * somebody who knows both.
+ * Copies `dataSource` to `dataSourceRef` or back, if only one is set. A kind that `dataSource` does
+ * not support is dropped, as in older releases, unless the claim had a source before: then the
+ * client supports both members.
  *
- * @param current null: there is none yet
+ * @param current null: the claim is new
  */
 function withBothSources(object: AnyObject, current: AnyObject | null, names: Names): AnyObject {
   const spec: JsonObjectDraft = { ...objectMember(object, 'spec') }
@@ -135,7 +135,8 @@ function canBeDataSource(source: JsonObject, names: Names): boolean {
 }
 
 /**
- * What was asked for stays, but for the volume, which is set once, and growing once it is bound.
+ * The spec is immutable, except that the volume is set once, and that a bound claim may request
+ * more storage.
  */
 function checkUpdate(object: AnyObject, current: AnyObject, names: Names, found: Findings): void {
   const [spec, before] = [objectMember(object, 'spec'), objectMember(current, 'spec')]
@@ -172,7 +173,7 @@ function isLess(amount: string, than: string): boolean {
 }
 
 /**
- * A claim that was made when only an annotation could name the class may say it as a member now.
+ * Returns whether an update moves the class name of an old claim from the annotation to the member.
  */
 function movesClassFromAnnotation(object: AnyObject, current: AnyObject, names: Names): boolean {
   const key = classAnnotation(names)

@@ -24,8 +24,8 @@ import { podColumns } from './pods/pod-columns.ts'
 import { withSeccompOnBothSides } from './pods/pod-seccomp.ts'
 
 /**
- * Containers that run together on one node. Placed once: what it runs can hardly change. Who
- * deletes one that was placed gives it time to end, and its node says when it has.
+ * Containers that run together on one node. Once a Pod is scheduled, its spec is nearly immutable.
+ * Deleting a scheduled Pod gives it a grace period; its node confirms the termination.
  */
 export function podDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
@@ -56,7 +56,7 @@ export function podDefinition(names: Names): ResourceDefinition {
         validateNew(object, found)
         checkPodCost(object, names, found)
       },
-      // Who changes Pods is hardly ever somebody who reads.
+      // Pods are hardly ever updated by a person, who would read a warning.
       warnings: (object, current) => (current === null ? warningsOf(object, names) : []),
       validateUpdate: (object, current, found) => {
         checkPodUpdate(specOf(object), specOf(current), found)

@@ -14,7 +14,7 @@ export type ScalePaths = {
 }
 
 /**
- * `/scale`: how many copies an object stands for, in the one shape that all have who may be scaled.
+ * `/scale`: the replica count of an object, in the form that all scalable kinds share.
  *
  * @source autoscaling/v1 Scale; apiextensions-apiserver `pkg/registry/customresource/etcd.go`
  */

@@ -79,7 +79,7 @@ const secretSchema: ObjectSchema = {
   protobuf: { data: 2, stringData: 4, type: 3, immutable: 5 },
 }
 
-/** Merges the write-only text into the data, and says what type the data is. */
+/** Merges the write-only text into the data and defaults the type. */
 function withStringData(object: AnyObject): AnyObject {
   const typed = textMember(object, 'type') === '' ? { ...object, type: 'Opaque' } : object
   const text = memberOf(typed, 'stringData')

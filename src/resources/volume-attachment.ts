@@ -131,7 +131,7 @@ const columns: readonly Column[] = [
   ageColumn,
 ]
 
-/** What a driver reports: neither what is wanted nor what others keep with the object. */
+/** Keeps only the status of an update, without spec and metadata. */
 function onlyStatus(object: AnyObject, current: AnyObject): AnyObject {
   return { ...keeping(object, current, 'spec'), metadata: current.metadata }
 }

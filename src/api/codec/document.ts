@@ -10,10 +10,10 @@ import { yamlText } from './yaml-writer.ts'
 export type Encoding = 'json' | 'yaml' | 'protobuf'
 
 /**
- * An object as the whole body of an answer.
+ * Encodes an object as a whole response body.
  *
- * @param schema only protobuf needs it: it says the numbers
- * @param object of the schema's types; says its apiVersion and kind
+ * @param schema needed for protobuf only, for the field numbers
+ * @param object has the types of the schema, with apiVersion and kind
  */
 export function encodeDocument(encoding: Encoding, schema: ObjectSchema, object: JsonObject): Uint8Array {
   switch (encoding) {

@@ -41,7 +41,7 @@ type Expected = 'value' | 'first element' | 'first name' | 'name' | 'colon' | 's
  */
 class JsonScanner {
   readonly #text: string
-  /** Of each container that is open, what closes it. */
+  /** The closing bracket of each open container. */
   readonly #open: ('}' | ']')[] = []
   #at = 0
   #expected: Expected = 'value'

@@ -6,32 +6,32 @@ import type { Path } from '../schema/path.ts'
 import { wellFormed } from '../utf8.ts'
 
 /**
- * What a JSON text says, where the language's own parser would change it: whole numbers beyond 2^53
- * keep their digits, as bigint, and a `\ud800` that is half of no pair becomes U+FFFD, as nothing
- * but JSON could say it. Several times slower than that parser, so for texts that need it.
+ * Parses JSON text exactly where `JSON.parse` would change it: integers beyond 2^53 keep their
+ * digits, as bigint, and an escaped lone surrogate such as `\ud800` becomes U+FFFD. Several times
+ * slower than `JSON.parse`, so it is only for texts that need it.
  *
- * @param text that `JSON.parse` took, not deeper than `JSON_DEPTH_MAX`
+ * @param text accepted by `JSON.parse`, not deeper than `JSON_DEPTH_MAX`
  * @throws ApiError BadRequest naming the place: a number beyond what a double can hold
- * @source RFC 8259 sections 6 and 8.2; Go's encoding/json replaces the same
+ * @source RFC 8259 sections 6 and 8.2; Go's encoding/json makes the same replacements
  */
 export function parseExactly(text: string): Json {
   return new ExactReader(text).value(null)
 }
 
 /**
- * Whole numbers that are spelled as if they were none, `1.0` and `1e3`, as they are spelled: by
- * name or index, in maps nested as the values are. Values without any are left out.
+ * The original spelling of integers that are written as fractions, `1.0` and `1e3`, by member name
+ * or index, in maps nested like the values. Values without such numbers are left out.
  */
 export type Fractions = ReadonlyMap<string | number, string | Fractions>
 
-/** What a JSON text says, with what is to be known of its spelling. */
+/** A parsed JSON text with the spellings that the value alone cannot show. */
 export type Spelled = { readonly value: Json; readonly fractions: Fractions }
 
 /**
- * As `parseExactly`, in the same pass with fractions: members of integer types take no such number,
- * and a parser does not tell it from others.
+ * Like `parseExactly`, and also reports the fractions: members of integer types reject such
+ * numbers, and the parsed value does not show the difference.
  *
- * @param text that `parseExactly` takes
+ * @param text accepted by `parseExactly`
  * @source Go's encoding/json
  */
 export function parseSpelled(text: string): Spelled {
@@ -41,7 +41,10 @@ export function parseSpelled(text: string): Spelled {
   return { value, fractions: typeof fraction === 'object' && fraction !== null ? fraction : NO_FRACTIONS }
 }
 
-/** Whether a text may have such numbers. Cheap; texts that look like that are rare. */
+/**
+ * Returns whether a text may contain fractions in the sense of `Fractions`. Cheap; false positives
+ * are rare.
+ */
 export function mayHaveFractions(text: string): boolean {
   return MAY_HAVE_FRACTIONS.test(text)
 }
@@ -51,9 +54,9 @@ export const NO_FRACTIONS: Fractions = new Map()
 const MAY_HAVE_FRACTIONS = /[:[,\s]-?[0-9]+(?:\.[0-9]|[eE])/
 
 /**
- * The one form that a number has in a tree: bigint where it is whole and beyond 2^53, whose digits
- * JSON writes out. From 1e21 on numbers with an exponent stay as they are, because they are written
- * with one.
+ * Returns the canonical form of a number in a JSON tree: a bigint for integers beyond 2^53, which
+ * JSON writes with all digits. From 1e21 on, numbers stay as they are, because they are written
+ * with an exponent.
  *
  * @param value finite
  */
@@ -64,9 +67,10 @@ export function exactNumber(value: number): number | bigint {
 }
 
 /**
- * @param spelled as the client wrote it.
+ * Returns the error for a number that a double cannot hold.
  *
- * @param path of the member that says so; null: not known
+ * @param spelled as the client wrote it
+ * @param path of the member that holds it; null: not known
  */
 export function beyondDouble(spelled: string, path: Path | null): Error {
   const shown = spelled.length <= SHOWN_MAX ? spelled : `${spelled.slice(0, SHOWN_MAX)}...`
@@ -84,7 +88,7 @@ class ExactReader {
   readonly #text: string
   readonly #notesFractions: boolean
   #at = 0
-  /** Of the value read last, or the fractions inside of it. */
+  /** For the value read last: its own spelling, or the fractions inside it. */
   #fraction: string | Fractions | null = null
 
   constructor(text: string, notesFractions = false) {

@@ -9,7 +9,7 @@ export function jsonText(value: Json): string {
   try {
     return JSON.stringify(value)
   } catch (cause) {
-    // What it says of a bigint; nothing else in a tree can make it.
+    // `JSON.stringify` throws a TypeError for a bigint; no other value of a tree causes one.
     if (cause instanceof TypeError) return spelled(value)
     throw cause
   }

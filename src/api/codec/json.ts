@@ -61,8 +61,9 @@ export function parseOwnJson(text: string): Json {
 }
 
 /**
- * Whether so many digits follow each other somewhere as a number beyond 2^53 has. Of that many, one
- * stands at every sixteenth place, so this looks at no others and costs next to nothing.
+ * Returns whether the text may contain an integer beyond 2^53: a run of at least `DIGITS_MIN`
+ * digits. Such a run covers at least one position that is a multiple of `DIGITS_MIN`, so only those
+ * are checked.
  */
 export function mayLoseDigits(text: string): boolean {
   for (let at = DIGITS_MIN - 1; at < text.length; at += DIGITS_MIN) {
@@ -103,11 +104,11 @@ export function nameOfType(value: unknown): string {
 }
 
 /**
- * Refuses what no body can say, but a patch can build: deeper than every walk here is made for, of
- * more values than any body, or larger than any object.
+ * Rejects a value that no request body could contain but a patch can build: nested too deep, with
+ * too many values, or larger than any object.
  *
- * @param current what was patched; defaults may have given it more values than a body may say, and
- * it can still be changed
+ * @param current the object before the patch; defaults may have given it more values than a body
+ * may have, and it can still be changed
  * @throws ApiError BadRequest: too deep; RequestEntityTooLarge
  */
 export function checkBuilt(value: Json, current: Json = null): void {
@@ -124,10 +125,10 @@ function builtValues(value: Json): number {
   return built.values
 }
 
-/** No more than the characters of its JSON text; values as those of bodies are counted. */
+/** At most the length of the JSON text, in characters; values are counted like those of bodies. */
 type Built = { length: number; values: number }
 
-/** @param built what stands before it, with which it is counted together */
+/** @param built the counts so far, to which this value is added */
 function addBuilt(value: Json, built: Built): void {
   built.length += typeof value === 'string' ? value.length + 2 : 1
   if (isJsonObject(value)) {
@@ -151,7 +152,7 @@ function addBuilt(value: Json, built: Built): void {
 
 /** Quotes, a colon and a comma. */
 const NAME_SIGNS = 4
-/** Above what a store takes, which counts bytes and says which limit there is. */
+/** Above the limit of the store, which counts bytes and names the limit in its error. */
 const BUILT_LENGTH_MAX = 4 * 1024 * 1024
 
 export function tooDeep(): ApiError {
@@ -159,10 +160,10 @@ export function tooDeep(): ApiError {
 }
 
 /**
- * A number beyond 2^53 may have lost digits when a parser hands it over, so storing it could change
- * what the client said.
+ * Checks depth and numbers. `JSON.parse` may have lost digits of a number beyond 2^53, so storing
+ * it could change what the client sent.
  *
- * @returns false when there is one; the text then is to be read once more
+ * @returns false if there is such a number; the text must then be parsed by `parseExactly`
  * @throws ApiError BadRequest: too deep
  */
 export function checkTree(value: unknown, depth: number): boolean {

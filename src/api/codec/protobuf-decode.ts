@@ -17,10 +17,10 @@ import { isZero, zeroOf } from '../schema/zero.ts'
 const DEPTH_MAX = 100
 
 /**
- * The object that a message says, without apiVersion and kind. Fields the schema does not have are
- * passed over, and zeros of members where they do not matter are taken for absent, because a
- * message always says them. As protobuf wants it, the last of several values counts, structs that
- * come in parts are put together, and numbers of a list may be packed.
+ * Decodes a message into an object without apiVersion and kind. Unknown fields are skipped. Zeros
+ * of members where zero means absent are dropped, because protobuf messages always contain them. As
+ * protobuf requires, the last of several values wins, structs sent in parts are merged, and numbers
+ * of a list may be packed.
  *
  * @throws Malformed that names the member
  */
@@ -64,7 +64,7 @@ function readMessage(
 type Place = { readonly reader: ProtobufReader; readonly wire: number; readonly depth: number }
 type Member = Extract<FieldPlan, { kind: 'member' }>
 
-/** What the member was before, from the same message, goes on. */
+/** Reads a member. A value that was read earlier in the same message is continued. */
 function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member, place: Place): void {
   const before = memberOf(draft, name)
   const isContainer = schema.type === 'object' || schema.type === 'list' || schema.type === 'map'
@@ -75,7 +75,7 @@ function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member,
   if (value === before && schema.type !== 'object') return
   if (value === null || (!keepsZero && isZero(schema, value))) delete draft[name]
   else {
-    // Messages say zeros that no other form says: they are skipped, not counted.
+    // Zeros that only the protobuf form contains are skipped, not counted.
     if (!isContainer) place.reader.countValues(1)
     setMember(draft, name, value)
   }
@@ -176,7 +176,7 @@ function readEntry(map: JsonObjectDraft, { values }: MapSchema, { reader, wire, 
   setMember(map, key, value ?? absentOf(values))
 }
 
-/** Of a list or a map: there always is one. */
+/** Reads an element of a list or a map. Elements are never absent. */
 function readElement(schema: Schema, place: Place): Json {
   if (schema.type !== 'list') return readOnto(undefined, schema, place) ?? absentOf(schema)
   const list: Json[] = []
@@ -184,7 +184,7 @@ function readElement(schema: Schema, place: Place): Json {
   return list
 }
 
-/** A time that is none has no text. */
+/** Returns the value of an absent element. An unset time is null. */
 function absentOf(schema: Schema): Json {
   const isTime = schema.type === 'string' && (schema.format === 'date-time' || schema.format === 'micro-time')
   return isTime ? null : zeroOf(schema)
@@ -249,7 +249,7 @@ function readJson(text: string, reader: ProtobufReader): Json {
   }
 }
 
-/** @returns null for an empty message: the time nobody set */
+/** @returns null for an empty message, an unset time */
 function readTime(reader: ProtobufReader, wire: number, format: 'date-time' | 'micro-time'): Json {
   const outer = reader.enter(wire)
   const isSet = reader.more
@@ -268,7 +268,7 @@ function readTime(reader: ProtobufReader, wire: number, format: 'date-time' | 'm
   return time
 }
 
-/** @param before what is said of it already */
+/** @param before the value read earlier in the same message, if any */
 function readIntOrString(before: Json | undefined, { reader, wire }: Place): Json {
   let isText = typeof before === 'string'
   let number = typeof before === 'number' ? before : 0

@@ -92,12 +92,12 @@ function compareUtf8(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** What surrogates stand for comes behind all that is no surrogate. */
+/** Orders UTF-16 code units by code point: surrogates sort after all other units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
 }
 
-/** One field, also when there is nothing to say. */
+/** Writes one field, even if the value is absent. */
 function writeValue(writer: BackwardWriter, number: number, schema: Schema, value: Json | undefined): void {
   switch (schema.type) {
     case 'boolean':
@@ -153,11 +153,11 @@ function writeContent(writer: BackwardWriter, schema: Lengthy, value: Json | und
       writeMessage(writer, schema, isJsonObject(value) ? value : {})
       return
     case 'list':
-      // A list in a map or a list, or one that the schema says to be in a message.
+      // A list inside a map or a list, or one that the schema wraps in a message.
       writeItems(writer, 1, schema, isJsonList(value) ? value : [])
       return
     case 'map':
-      // Only members are maps: the plan says so.
+      // Maps only occur as members, and those are written by the plan.
       return
     default:
       assertNever(schema)

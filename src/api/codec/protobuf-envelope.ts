@@ -5,22 +5,19 @@ import { listMetaSchema } from '../schema/shared.ts'
 import { encodeProtobufMessage } from './protobuf-encode.ts'
 import { BackwardWriter, WIRE_BYTES } from './protobuf-writer.ts'
 
-/** What a body in protobuf is of; the message itself does not say it. */
+/** The type of the object in a protobuf body; the message itself does not contain it. */
 export type TypeMeta = { readonly apiVersion: string; readonly kind: string }
 
 /** The four bytes that every body in this form begins with. */
 export const PROTOBUF_MAGIC: Readonly<Uint8Array> = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
 
-/**
- * What stands behind the message in its envelope: no encoding, and the content type that is
- * understood.
- */
+/** The end of the envelope, after the message: no content encoding, no content type. */
 export const PROTOBUF_TAIL: Readonly<Uint8Array<ArrayBuffer>> = Uint8Array.of(0x1a, 0x00, 0x22, 0x00)
 
 /**
- * An object with its kind and version as the body of a request or answer.
+ * Encodes an object with its kind and version as the body of a request or response.
  *
- * @param object of the schema's types; says its apiVersion and kind
+ * @param object has the types of the schema, with apiVersion and kind
  * @source spec 4.7
  */
 export function encodeProtobuf(schema: ObjectSchema, object: JsonObject): Uint8Array<ArrayBuffer> {
@@ -37,13 +34,13 @@ export function protobufEnvelope(type: TypeMeta, raw: Uint8Array): Uint8Array<Ar
   return writer.finish()
 }
 
-/** What stands in front of the items of a list. */
+/** The fields of a list that precede its items. */
 export type ListHead = TypeMeta & {
   /** `ListMeta`. */
   readonly metadata: JsonObject
   /**
-   * All items together, each with its head: sum of `protobufListItemBytes`. It has to be said
-   * first.
+   * The size of all items with their heads: the sum of `protobufListItemBytes`. It is needed first,
+   * as the length of the enclosing message.
    */
   readonly itemsBytes: number
 }

@@ -12,7 +12,7 @@ export type FieldPlan =
       /** A zero in a message is a value of this member, and not the same as absent. */
       readonly keepsZero: boolean
     }
-  /** A message whose members stand among those of the struct in JSON. */
+  /** A message whose members are inlined into the struct in JSON. */
   | { readonly kind: 'inline'; readonly number: number; readonly schema: ObjectSchema }
 
 /** How a struct is written as a message, and read from one. */
@@ -52,9 +52,9 @@ function makePlan(schema: ObjectSchema): MessagePlan {
 }
 
 /**
- * A message says the zero of members that nobody set. Where JSON has to say a number, a flag or a
- * struct the zero was meant, and so it was where absent is something else; not where absent means
- * another value.
+ * Returns whether a zero read from a message is kept. Messages contain the zero of unset members.
+ * The zero was meant if JSON requires the number, boolean or struct, or if zero and absent differ;
+ * not if the member has a default.
  */
 function doesKeepZero(schema: Schema, required: boolean): boolean {
   if (schema.zeroMatters === true) return true

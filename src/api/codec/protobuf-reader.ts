@@ -4,8 +4,8 @@ import { WIRE_BIT64, WIRE_BYTES, WIRE_VARINT } from './protobuf-writer.ts'
 import { tooManyValues } from './value-count.ts'
 
 /**
- * Bytes that are no message of the kind they should be; says where, as the members are called in
- * JSON.
+ * Thrown for bytes that are not a valid message of the expected type. The path uses the JSON names
+ * of members.
  */
 export class Malformed extends Error {
   /** Empty: in no member. */
@@ -38,7 +38,7 @@ export class ProtobufReader {
   #low = 0
   #middle = 0
   #high = 0
-  /** Whether the last byte read of it said that another one follows. */
+  /** Whether the last byte that was read has the continuation bit. */
   #going = false
   #values = 0
 
@@ -50,7 +50,7 @@ export class ProtobufReader {
     this.#end = bytes.byteLength
   }
 
-  /** Whether the message that it is in goes on. */
+  /** Whether the current message has bytes left. */
   get more(): boolean {
     return this.#at < this.#end
   }
@@ -74,7 +74,7 @@ export class ProtobufReader {
     else if (wire === WIRE_BYTES) this.#take(this.#unsigned())
     else if (wire === WIRE_BIT64) this.#take(8)
     else if (wire === WIRE_BIT32) this.#take(4)
-    else throw new Malformed(`wire type ${wire} is none that objects have`)
+    else throw new Malformed(`wire type ${wire} is not supported`)
   }
 
   /** Goes into the message that is the value of a field. @returns for `leave` */
@@ -132,7 +132,7 @@ export class ProtobufReader {
     return BigInt.asIntN(64, exact)
   }
 
-  /** Throws also for what JSON cannot say. */
+  /** Reads a double. Throws for values that JSON cannot represent. */
   double(wire: number): number {
     expect(wire, WIRE_BIT64)
     const value = this.#bytes.readDoubleLE(this.#take(8))
@@ -155,7 +155,7 @@ export class ProtobufReader {
     if (this.#going || this.#high > 0xff) throw new Malformed('a number has more than 64 bits')
   }
 
-  /** Up to so many bytes of a number, seven bits each. */
+  /** Reads up to `count` bytes of a varint, seven bits each. */
   #septets(count: number): number {
     let value = 0
     let scale = 1

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { base64Bytes } from '../schema/scalar.ts'
 
-/** Of the protobuf wire format; groups and 32 bits wide values are not used by API objects. */
+/** Wire types of protobuf. API objects do not use groups and 32-bit values. */
 export const WIRE_VARINT = 0
 export const WIRE_BIT64 = 1
 export const WIRE_BYTES = 2
@@ -11,11 +11,11 @@ const SHORT_TEXT_MAX = 40
 const CAPACITY_FIRST = 1024
 
 /**
- * Writes a message from its end to its beginning, so that the length of what is nested is known
- * when it has to be said, and nothing is moved or measured first. Whoever writes a field writes its
- * value, then its length, then its tag.
+ * Writes a message from its end to its beginning, so that the length of a nested message is known
+ * when it has to be written, without moving or measuring anything first. Callers write the value of
+ * a field, then its length, then its tag.
  *
- * @source protobuf encoding; upstream's generated code goes the same way
+ * @source protobuf encoding; upstream's generated code writes in the same direction
  */
 export class BackwardWriter {
   #bytes: Buffer = Buffer.allocUnsafe(CAPACITY_FIRST)
@@ -43,7 +43,7 @@ export class BackwardWriter {
     this.tag(number, WIRE_BYTES)
   }
 
-  /** @param value whole, of 64 bits; negative ones take ten bytes, as all bits are said */
+  /** @param value an integer of 64 bits; negative ones take ten bytes */
   varint(value: number | bigint): void {
     if (typeof value === 'bigint') {
       this.#largeVarint(BigInt.asUintN(64, value))
@@ -78,7 +78,11 @@ export class BackwardWriter {
     this.#bytes.write(value, this.#at, size, size === value.length ? 'latin1' : 'utf8')
   }
 
-  /** What a base64 text stands for, without its length. @param value as `conform` leaves it */
+  /**
+   * Writes the bytes that a base64 text encodes, without their length.
+   *
+   * @param value as `conform` leaves it
+   */
   base64(value: string): void {
     const size = base64Bytes(value)
     this.#grow(size)

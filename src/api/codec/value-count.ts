@@ -2,11 +2,14 @@ import { tooLarge } from '../errors/standard-errors.ts'
 import type { ApiError } from '../errors/api-error.ts'
 import { bodyLimits } from '../limits.ts'
 
-/** What a JSON text holds, found without parsing it. What stands in strings does not count. */
+/**
+ * The number of containers and commas in a JSON text, counted without parsing it. The contents of
+ * strings are skipped.
+ */
 export type JsonShape = {
   /** Objects and lists. */
   readonly containers: number
-  /** Members and elements beside the first of each: commas. */
+  /** Members and elements after the first of each container. */
   readonly commas: number
 }
 
@@ -26,7 +29,7 @@ export function jsonShape(body: Uint8Array): JsonShape {
   return shape
 }
 
-/** Of bodies that are still being answered: forgotten with them. */
+/** Counts of request bodies. An entry is dropped with its body. */
 const counted = new WeakMap<Uint8Array, JsonShape>()
 
 function countJson(body: Uint8Array): JsonShape {

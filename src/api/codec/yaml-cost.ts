@@ -2,11 +2,11 @@ import { Lexer } from 'yaml'
 import { tooLarge } from '../errors/standard-errors.ts'
 
 /**
- * What reading a YAML body may cost: one for each character, eight more for each line of a text, 32
- * more for each token, which is about what the library takes for them: a tenth of a microsecond,
- * half of one, and two to three. So a megabyte of text in one value is let in, and so is a list of
- * a thousand small objects, while no body keeps the thread for longer than 250 ms. JSON, also where
- * the media type says YAML, has only the bounds of any body.
+ * The limit on the estimated cost of parsing a YAML body: one for each character, eight more for
+ * each line of a text, 32 more for each token. That is proportional to the time the library takes:
+ * a tenth of a microsecond, half of one, and two to three. A megabyte of text in one value is
+ * accepted, and so is a list of a thousand small objects, while no body blocks the thread for more
+ * than 250 ms. JSON has only the general body limits, even with a YAML media type.
  */
 export const YAML_COST_MAX = 2 * 1024 * 1024
 const TOKEN_COST = 32
@@ -63,8 +63,8 @@ function refuseAbove(cost: number): void {
 }
 
 /**
- * The library makes an error of everything that is wrong, however much there is, and only the first
- * one is told: a trace of each costs ten times the rest.
+ * Runs a parser with stack traces disabled. The library creates an error for every problem,
+ * although only the first is reported, and capturing the trace takes ten times as long as the rest.
  */
 export function withoutTraces<T>(read: () => T): T {
   const before = Error.stackTraceLimit

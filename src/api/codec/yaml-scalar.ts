@@ -20,7 +20,7 @@ export function yamlName(name: string): string {
   return isPlain(name) ? name : yamlQuoted(name)
 }
 
-/** In double quotes. What UTF-8 cannot say is replaced. */
+/** Returns the text in double quotes. Lone surrogates, which UTF-8 cannot encode, are replaced. */
 export function yamlQuoted(text: string): string {
   return JSON.stringify(wellFormed(text)).replace(
     UNPRINTABLE_EACH,
@@ -51,8 +51,8 @@ function block(text: string, level: number): string | null {
 const SHORT = 4096
 
 /**
- * What stands for itself, at the beginning of a name or value as well as in it, and to all readers
- * is text.
+ * Returns whether a text needs no quotes: it has no special characters, and all parsers read it as
+ * a string.
  */
 function isPlain(text: string): boolean {
   return PLAIN.test(text) && !WORDS_OF_OTHER_TYPES.test(text) && !NUMBERS_AND_DATES.test(text)

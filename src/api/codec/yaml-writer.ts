@@ -26,8 +26,8 @@ export function yamlItem(value: Json): string {
 }
 
 /**
- * What is deeper stands on one line, in brackets: many small values far in would grow a
- * hundredfold.
+ * Deeper levels are written in flow style on one line; with block indentation many small values at
+ * a great depth would grow a hundredfold.
  */
 const LEVELS_MAX = 16
 
@@ -38,7 +38,7 @@ const LEVELS_MAX = 16
  */
 const NAME_LENGTH_MAX = 1000
 
-/** Whoever calls it has indented the first line already. */
+/** Writes YAML. The caller has already indented the first line of each value. */
 class YamlWriter {
   text = ''
 

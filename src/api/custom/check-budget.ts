@@ -1,11 +1,14 @@
 import { Work } from '../work.ts'
 import { customLimits } from './limits.ts'
 
-/** What looking at all schemas of one definition may still cost: there may be many versions. */
+/**
+ * The remaining cost budget for checking all schemas of one definition, which may have many
+ * versions.
+ */
 export type CheckBudget = {
   /** Instructions of regular expressions. */
   patternsSizeLeft: number
-  /** For all that defaults are checked against. */
+  /** Shared by all values that defaults are checked against. */
   readonly work: Work
 }
 

@@ -13,12 +13,12 @@ import { checkEmbedded } from './value-shapes.ts'
 type Surround = (value: Json) => JsonObject
 
 /**
- * That every default is valid where it stands, has no members that would be pruned, and makes no
- * metadata that is none. Those inside of `additionalProperties` were never looked at by upstream
- * either.
+ * Checks that every default is valid for its schema, has no members that would be pruned, and does
+ * not produce invalid metadata. Like upstream, it does not check defaults inside of
+ * `additionalProperties`.
  *
- * @param root follows all other rules
- * @param work what it may cost
+ * @param root has passed all other checks
+ * @param work the cost budget
  * @source apiextensions `pkg/apiserver/schema/defaulting/validation.go`
  */
 export function checkDefaults(root: Structural, at: Path, work: Work, findings: Findings): void {
@@ -29,7 +29,7 @@ type Check = { readonly findings: Findings; readonly work: Work }
 
 function visit(node: Structural, at: Path, surround: Surround | null, check: Check): void {
   if (!node.holdsDefaults && node.default === null) return
-  // An object inside begins anew.
+  // An embedded object is checked on its own.
   const around = node.embedded ? null : surround
   if (node.default !== null) checkDefault(node, fieldPathOf(at), around, check)
   if (check.findings.isFull) return

@@ -8,15 +8,16 @@ import type { MarkerNames, Structural } from './structural.ts'
 type Check = { readonly markers: MarkerNames; readonly findings: Findings }
 
 /**
- * What is said of a value outside of junctors, and where; null: nothing, which was told already.
+ * The schema for the same value outside of junctors, and its path. null: not specified there, which
+ * is reported already.
  */
 type Shape = { readonly node: Structural | null; readonly at: Path }
 
 /**
- * That junctors only restrict: they say nothing of types, and name no member that is not specified
- * beside them.
+ * Checks that junctors only restrict: they define no types and name no member that the schema
+ * outside of them does not define.
  *
- * @param node what holds them, outside of any
+ * @param node the schema that contains the junctors, itself outside of any
  */
 export function checkJunctors(node: Structural, at: Path, shape: Shape, check: Check): void {
   const first = node.rules.allOf[0]
@@ -27,8 +28,8 @@ export function checkJunctors(node: Structural, at: Path, shape: Shape, check: C
 }
 
 /**
- * The two ways to say which types an int-or-string has, `anyOf` itself and inside of the first
- * `allOf`.
+ * The two forms that define the types of an int-or-string: `anyOf` itself, and `anyOf` inside of
+ * the first `allOf`.
  */
 type Skip = { readonly anyOf: boolean; readonly firstAllOf: boolean }
 const SKIP_NONE: Skip = { anyOf: false, firstAllOf: false }
@@ -79,7 +80,7 @@ function checkInside(node: Structural, at: Path, shape: Shape, check: Check, ski
   }
 }
 
-/** What is said of the shape, and how it has to be instead. */
+/** Lists the keywords that define the shape, whether each is set, and the error for it. */
 function shapeWords(
   node: Structural,
   markers: MarkerNames,

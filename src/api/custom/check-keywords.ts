@@ -20,7 +20,7 @@ export type KeywordContext = {
 }
 
 /**
- * Which words a schema may say at all, here and below.
+ * Checks which keywords a schema uses, recursively.
  *
  * @source apiextensions `pkg/apis/apiextensions/validation`:
  * ValidateCustomResourceDefinitionOpenAPISchema

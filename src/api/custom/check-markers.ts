@@ -6,7 +6,7 @@ import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
 import type { Findings } from '../errors/findings.ts'
 import type { MarkerNames } from './structural.ts'
 
-/** What the markers of one schema need of it. @source as `checkKeywords` */
+/** Checks the requirements of the extension markers of one schema. @source as `checkKeywords` */
 export function checkMarkers(json: JsonObject, at: Path, markers: MarkerNames, findings: Findings): void {
   if (memberOf(json, markers.preserveUnknown) === false) {
     findings.add(invalid(fieldAt(at, markers.preserveUnknown), false, 'must be true or undefined'))

@@ -7,7 +7,7 @@ import { fieldAt } from '../schema/path.ts'
 import type { MarkerNames } from './structural.ts'
 
 /**
- * What only the schema of the whole object has to follow.
+ * Checks the rules that apply to the root schema only.
  *
  * @source apiextensions `pkg/apis/apiextensions/validation`
  */
@@ -22,7 +22,7 @@ export function checkRoot(
     found.add(fieldForbidden(fieldAt(at, 'nullable'), 'nullable cannot be true at the root'))
   }
   if (!statusSubresource) return
-  // The status is checked by what is said of that member alone.
+  // A status update is validated against the schema of `status` alone.
   const others = Object.keys(json).filter((name) => isSaid(json[name]) && !besideStatus(markers).has(name))
   if (others.length > 0) {
     const allowed = [...besideStatus(markers)].join(' ')

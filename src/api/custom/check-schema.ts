@@ -13,8 +13,8 @@ import type { MarkerNames } from './structural.ts'
 
 export type CheckOptions = {
   /**
-   * The version has a status subresource: at the root only what says nothing of the whole may
-   * stand.
+   * The version has a status subresource: the root schema may only have keywords that do not
+   * constrain the object as a whole.
    */
   readonly statusSubresource: boolean
   /** Shared by all versions of a definition. Unset: there is only this one. */
@@ -44,6 +44,6 @@ function checkRules(json: JsonObject, at: Path, { statusSubresource, budget, ...
   const root = readStructural(json, markers)
   checkStructure(root, at, check)
   checkKeywords(json, at, { isRoot: true, insideMeta: false, noDefaults: null }, check)
-  // What defaults have to follow has to be right itself.
+  // Defaults are checked against the schema, so the schema must be valid first.
   if (findings.count === 0) checkDefaults(root, at, budget.work, findings)
 }

@@ -10,10 +10,10 @@ import { compilePattern, estimatedSize } from './pattern.ts'
 import { childrenOf } from './schema-children.ts'
 
 /**
- * Whether a schema is one that members can bear, looked at before anything else is done with it.
- * Its regular expressions are compiled here, as long as all of them are not too large together.
+ * Checks the size limits of a schema before it is processed in any other way. Compiles its regular
+ * expressions, as long as their total size is within the limit.
  *
- * @returns whether it may be looked at further
+ * @returns whether the schema is small enough to be processed
  */
 export function checkSize(json: JsonObject, at: Path, budget: CheckBudget, found: Findings): boolean {
   const { schemaNodesMax, schemaDepthMax, patternsSizeMax, definitionPatternsSizeMax } = customLimits

@@ -10,8 +10,8 @@ type Check = { readonly markers: MarkerNames; readonly findings: Findings }
 type Level = 'root' | 'item' | 'field'
 
 /**
- * That a schema is structural: every value has a type, said where it stands and nowhere else;
- * junctors restrict what is there and add nothing; of metadata nothing is said but its names.
+ * Checks that a schema is structural: every value has a type, defined outside of junctors only;
+ * junctors restrict and add nothing; for metadata, only its name is restricted.
  *
  * @source apiextensions `pkg/apiserver/schema/{validation,complete}.go`
  */
@@ -70,7 +70,7 @@ const EMPTY_WHERE: { readonly [level in Level]: string } = {
   field: 'for specified object fields',
 }
 
-/** What is said of kind, apiVersion and metadata of an object, which have their own shape. */
+/** Checks the schemas of kind, apiVersion and metadata of an object, whose types are fixed. */
 function checkObject(node: Structural, at: Path, level: Level, { markers, findings }: Check): void {
   const properties = member(at, 'properties')
   if (node.embedded && node.additional !== null) {

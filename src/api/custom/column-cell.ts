@@ -3,13 +3,14 @@ import type { Json } from '../json.ts'
 import { parseTimeMs } from '../metadata/time.ts'
 import { customLimits } from './limits.ts'
 
-/** As `additionalPrinterColumns` say it. */
+/** Types of `additionalPrinterColumns`. */
 export type ColumnType = 'integer' | 'number' | 'string' | 'boolean' | 'date'
 
 /**
- * A cell of a table: the value as its column's type has it, null where it is of none.
+ * Returns a table cell: the value converted to the type of its column, or null if it has another
+ * type.
  *
- * @returns of a date how long ago that was, which whoever shows it computes
+ * @returns for a date, the time itself; the printer computes the age
  * @source apiextensions `pkg/registry/customresource/tableconvertor`
  */
 export function columnCell(

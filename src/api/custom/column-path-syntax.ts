@@ -5,7 +5,7 @@ export type Step =
   | { readonly kind: 'member'; readonly name: string }
   /** Every element of a list, or value of an object. */
   | { readonly kind: 'all' }
-  /** Of a list, as Python has it. @param by above 0 */
+  /** A slice of a list, as in Python. @param by above 0 */
   | { readonly kind: 'slice'; readonly from: number; readonly to: number | null; readonly by: number }
   | { readonly kind: 'filter'; readonly condition: Comparison }
   | { readonly kind: 'union'; readonly steps: readonly Step[] }
@@ -42,7 +42,7 @@ export function readColumnPath(path: string): readonly Step[] | string {
 
 class Unreadable extends Error {}
 
-/** Of a path, or of one inside a condition. */
+/** Parses a path, or a path inside a condition. */
 class Reader {
   readonly #text: string
   #at = 0

@@ -5,15 +5,14 @@ import type { Comparison, Operand, Step } from './column-path-syntax.ts'
 import { customLimits } from './limits.ts'
 
 /**
- * A path as printer columns have them: `.spec.a`, `.metadata.labels['x']`,
+ * Compiles a path of a printer column: `.spec.a`, `.metadata.labels['x']`,
  * `.status.conditions[?(@.type=="Ready")].status`, `[*]`, `[0]`, `[-1]`, `[0:2]`, `..name`. Pure;
- * what it looks at is bounded.
+ * the number of values it visits is bounded.
  *
- * @param looksMax values that it may look at in one object
- * @returns a function to the first value that the path leads to, null where there is none; or in
- * words what is wrong with
- *   the path
- * @source client-go `util/jsonpath`, which upstream reads it with
+ * @param looksMax values that it may visit in one object
+ * @returns a function that returns the first value at the path, or null if the path selects nothing; or the
+ * error text for an invalid path
+ * @source client-go `util/jsonpath`, which upstream parses it with
  */
 export function compileColumnPath(
   path: string,
@@ -78,7 +77,7 @@ function elementsOf(value: Json): Iterable<Json> {
   return isJsonObject(value) ? Object.values(value) : []
 }
 
-/** The value itself and all inside of it, whoever asks for more than may be stops asking. */
+/** Yields the value itself and everything inside it. The caller stops iterating at its limit. */
 function* below(value: Json): Iterable<Json> {
   yield value
   for (const element of elementsOf(value)) yield* below(element)
@@ -88,7 +87,7 @@ function* sliced({ from, to, by }: Extract<Step, { kind: 'slice' }>, list: reado
   const place = (at: number): number => (at < 0 ? at + list.length : at)
   const start = Math.max(0, place(from))
   const end = Math.min(list.length, to === null ? list.length : place(to))
-  // One element that is not there is none, not the first of those that are.
+  // A single index before the start of the list selects nothing, not the first element.
   if (place(from) < 0) return
   for (let at = start; at < end; at += by) yield list[at] as Json
 }

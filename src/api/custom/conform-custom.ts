@@ -8,12 +8,12 @@ import { objectMetaSchema, partialObjectMetadataSchema } from '../schema/shared.
 import type { Structural } from './structural.ts'
 
 /**
- * Prunes an object of a custom kind: members its schema lacks go, and nulls that may not be and
- * have no default. Zeros stay, as they were meant. What has another type than the schema says stays
- * too, for validation to tell. Metadata, also that of objects inside, becomes what metadata is;
+ * Prunes an object of a custom kind: removes members that its schema lacks, and nulls that are
+ * neither allowed nor replaced by a default. Zeros stay. Values of a wrong type stay too, for
+ * validation to report. Metadata, including that of embedded objects, is conformed to its schema;
  * kind and apiVersion stay.
  *
- * @throws ApiError BadRequest: metadata of the object itself that is none, as for every kind
+ * @throws ApiError BadRequest: the metadata of the object itself is invalid, as for every kind
  * @source apiextensions `pkg/apiserver/schema/{pruning,defaulting,objectmeta}`
  */
 export function conformCustom(root: Structural, object: JsonObject): Conformed {
@@ -29,7 +29,7 @@ export function conformCustom(root: Structural, object: JsonObject): Conformed {
 const HEAD = ['apiVersion', 'kind', 'metadata'] as const
 const heads: ReadonlySet<string> = new Set(HEAD)
 
-/** Whether every object has that member, whatever its kind. */
+/** Returns whether every object has that member, whatever its kind. */
 export function isHeadMember(name: string): boolean {
   return heads.has(name)
 }
@@ -49,7 +49,10 @@ function withoutHead(object: JsonObject): JsonObject {
   return body
 }
 
-/** A default that nobody looked at before, as those of maps are, may say what the schema lacks. */
+/**
+ * Returns a default without members that the schema lacks; defaults inside of maps were not checked
+ * before.
+ */
 export function prunedDefault(node: Structural): Json {
   return prune(node, node.default, member(null, 'default'), { unknown: [] })
 }
@@ -124,7 +127,10 @@ function pruneMember(
   return undefined
 }
 
-/** Of an object inside. Metadata that is none stays as it is, for validation to tell. */
+/**
+ * Conforms a member of an embedded object. Invalid metadata stays as it is, for validation to
+ * report.
+ */
 function embeddedHead(name: string, value: Json, path: Path | null, mode: Mode): Json | undefined {
   if (name !== 'metadata') return value
   if (value === null) return undefined

@@ -3,10 +3,10 @@ import { parseTime } from '../metadata/time.ts'
 import { utf8Length } from '../utf8.ts'
 
 /**
- * Whether a text is of a format. Formats that upstream does not know say nothing; `-` in their
- * names does not count.
+ * Returns whether a text has a format. Unknown formats accept every text, as upstream; `-` in
+ * format names is ignored.
  *
- * @source kube-openapi `pkg/validation/strfmt`, and which of them apiextensions takes:
+ * @source kube-openapi `pkg/validation/strfmt`, and the formats that apiextensions supports:
  * `pkg/apiserver/validation/formats.go`
  */
 export function isOfFormat(format: string, text: string): boolean {
@@ -156,7 +156,7 @@ function isIsbn13(text: string): boolean {
 }
 
 /**
- * Of a known maker's length and first digits, and with the right sum.
+ * Returns whether a number has the length and prefix of a known card issuer and a valid checksum.
  *
  * @source ISO/IEC 7812: Luhn
  */

@@ -1,6 +1,6 @@
 /**
- * Bounds of custom schemas, so that no definition makes a member slow. Each says what happens when
- * it is reached.
+ * Limits on custom schemas, so that no definition makes a member slow. Each names what happens at
+ * the limit.
  */
 export const customLimits = Object.freeze({
   /** Schemas inside each other. Deeper: the definition is refused. */
@@ -15,16 +15,16 @@ export const customLimits = Object.freeze({
    */
   patternSizeMax: 10_000,
   /**
-   * Of all regular expressions of a version together, and of all versions that are new. More: the
-   * definition is refused.
+   * Size of all regular expressions of a version together, and of all new versions together. More:
+   * the definition is rejected.
    */
   patternsSizeMax: 50_000,
   definitionPatternsSizeMax: 200_000,
   /**
-   * Steps that checking one object may take, or all defaults of one definition: one for each value
-   * under each schema that applies to it, for each 4 members of an object, for each 64 characters
-   * of a text whose length or format is looked at, and for each 64 instructions a regular
-   * expression may take. When spent: 422, which says so. Takes about a second.
+   * Steps for checking one object, or all defaults of one definition: one for each value under each
+   * schema that applies to it, for each 4 members of an object, for each 64 characters of a text
+   * whose length or format is checked, and for each 64 instructions that a regular expression may
+   * take. When spent: 422 with that reason. Takes about a second.
    */
   validationStepsMax: 2_000_000,
   /**

@@ -10,7 +10,7 @@ import { customLimits } from './limits.ts'
 export type Pattern = {
   /** Somewhere in the text. */
   readonly matches: (text: string) => boolean
-  /** Instructions; matching takes about so many steps for each character. */
+  /** Number of instructions; matching takes about as many steps per character. */
   readonly size: number
 }
 
@@ -30,8 +30,8 @@ export function compilePattern(source: string): Pattern | string {
 }
 
 /**
- * How many instructions compiling may make, told without doing so, as compiling already takes time
- * and memory for each: repetitions with a count are written out. More rather than fewer.
+ * Returns an upper estimate of the number of compiled instructions. Compiling takes time and memory
+ * for each, because counted repetitions are unrolled, so the estimate is made without compiling.
  */
 export function estimatedSize(source: string): number {
   const open: number[] = []

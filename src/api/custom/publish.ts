@@ -3,9 +3,9 @@ import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { MarkerNames } from './structural.ts'
 
 /**
- * The schema for OpenAPI 3.0, as its author wrote it, with the members that every object has. Of
- * metadata it says what the author says, and else only that it is an object: a document has a shape
- * for that.
+ * Returns the schema for OpenAPI 3.0: as its author wrote it, with the members that every object
+ * has. For metadata it has only what the author wrote, else just the type object: the OpenAPI
+ * document has a definition for that.
  *
  * @source apiextensions `pkg/controller/openapi/builder`
  */
@@ -24,9 +24,9 @@ const API_VERSION = { type: 'string', description: 'API version of the object: g
 const KIND = { type: 'string', description: 'Kind of the object, in CamelCase.' }
 
 /**
- * The schema for OpenAPI 2.0, whose clients cannot read junctors and nulls: those go, and what may
- * be null or anything is of no type. kubectl fails on members below what it takes for untyped, so
- * those go too.
+ * Returns the schema for OpenAPI 2.0, whose clients cannot read junctors and nulls: those are
+ * removed, and values that may be null or of any type get no type. kubectl fails on members inside
+ * of a schema that it takes for untyped, so those are removed too.
  *
  * @source apiextensions `pkg/controller/openapi/v2/conversion.go`
  */

@@ -1,6 +1,6 @@
 import type { Structural } from './structural.ts'
 
-/** Whether a schema has no keyword besides its type. @param type the required type */
+/** Returns whether a schema has no keyword other than its type. @param type the required type */
 export function saysOnly(node: Structural, type: Structural['type']): boolean {
   const { rules, properties, additional, items } = node
   if (node.type !== type || node.title !== '' || node.description !== '' || node.default !== null)

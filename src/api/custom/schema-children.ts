@@ -6,7 +6,7 @@ import { listIndex, mapKey, member } from '../schema/path.ts'
 /** A schema inside of another one, as a definition spells it. */
 export type SchemaChild = {
   readonly relation: 'property' | 'additionalProperties' | 'items' | Junctor
-  /** Of a property; else empty. */
+  /** Name of the property; empty for other relations. */
   readonly name: string
   readonly json: JsonObject
   readonly at: Path

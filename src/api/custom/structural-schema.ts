@@ -15,30 +15,32 @@ import { validateCustom } from './validate-custom.ts'
 import { objectSchemaOf } from './value-schema.ts'
 
 /**
- * What the schema of a custom kind's version makes of objects. Everything is pure, and bounded by
- * `customLimits`.
+ * The operations that the schema of one version of a custom kind defines. All are pure, and bounded
+ * by `customLimits`.
  */
 export type CompiledSchema = {
-  /** The shape alone, for what is made from schemas; without kind, apiVersion and metadata. */
+  /**
+   * The shape alone, without kind, apiVersion and metadata, for code that is generic over schemas.
+   */
   readonly schema: ObjectSchema
-  /** Instead of `conform`: prunes. @throws ApiError BadRequest: its metadata is none */
+  /** Used instead of `conform`: prunes. @throws ApiError BadRequest: its metadata is invalid */
   readonly conform: (object: JsonObject) => Conformed
   /** Instead of `applyDefaults`. @throws ApiError RequestEntityTooLarge */
   readonly applyDefaults: (object: JsonObject) => JsonObject
   /** Instead of `validateSchema`. */
   readonly validate: (object: JsonObject, found: Findings) => void
   /**
-   * For OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, which say no more
-   * of metadata than that it is an object. `publishV2` makes of it what OpenAPI 2.0 can say.
+   * The schema for OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, where
+   * metadata is just an object. `publishV2` converts it to OpenAPI 2.0.
    */
   readonly publish: JsonObject
 }
 
 /**
- * What is wrong with the schema that a definition gives for a version.
+ * Reports the errors in the schema of a version.
  *
- * @param at where it stands: `spec.versions[0].schema.openAPIV3Schema`
- * @param found gets nothing: `compileStructural` takes it
+ * @param at path of the schema: `spec.versions[0].schema.openAPIV3Schema`
+ * @param found stays empty if `compileStructural` accepts the schema
  */
 export function checkStructural(
   schemaJson: JsonObject,
@@ -51,9 +53,9 @@ export function checkStructural(
 }
 
 /**
- * Nothing is read before it is needed: there may be many kinds that nobody asks for.
+ * Compiles a schema. Each part is compiled at its first use, because many kinds may never be used.
  *
- * @param schemaJson was checked
+ * @param schemaJson has passed `checkStructural`
  */
 export function compileStructural(schemaJson: JsonObject, names: Names): CompiledSchema {
   const markers = markerNames(names.schemaMarkerPrefix)

@@ -23,10 +23,12 @@ export type Structural = {
   readonly title: string
   readonly description: string
   readonly nullable: boolean
-  /** null: none, as a definition says it too. */
+  /** null: no default, as in a definition. */
   readonly default: Json
   readonly properties: ReadonlyMap<string, Structural>
-  /** Of members that `properties` lacks; false: there may be none; null: nothing is said. */
+  /**
+   * Schema of members that `properties` lacks; false: no others are allowed; null: not specified.
+   */
   readonly additional: Structural | boolean | null
   readonly items: Structural | null
   /** Of `properties` those that have a default, or hold some. */
@@ -43,7 +45,7 @@ export type Structural = {
   readonly rules: ValueRules
 }
 
-/** What a value has to be beyond its type. null and empty: nothing is said. */
+/** The constraints on a value beyond its type. null and empty: not specified. */
 export type ValueRules = {
   readonly format: string
   readonly enum: readonly Json[]
@@ -91,10 +93,10 @@ export function markerNames(prefix: string): MarkerNames {
 }
 
 /**
- * Reads a schema. What is of no type that a schema has there counts as absent: whoever takes a
- * definition in has checked its types.
+ * Reads a schema. Keywords of a wrong type count as absent: definitions are type-checked when they
+ * are written.
  *
- * @param json as deep as JSON may be at most
+ * @param json not deeper than JSON may be
  */
 export function readStructural(json: JsonObject, markers: MarkerNames): Structural {
   const read = (of: JsonObject): Structural => readStructural(of, markers)

@@ -21,11 +21,11 @@ import {
 import { allowedTypes, isOfType, typeOfValue } from './value-type.ts'
 
 /**
- * Everything a definition's schema says of an object: types, rules for values, junctors; that
- * elements of sets and maps differ; that objects inside are some.
+ * Validates an object against the schema of its definition: types, rules for values, junctors,
+ * distinct elements of sets and maps, and embedded objects.
  *
  * @param object as `conformCustom` and `defaultCustom` leave it
- * @param findings the last one says so where the check was given up
+ * @param findings if the step limit ended the check, the last finding reports that
  */
 export function validateCustom(root: Structural, object: JsonObject, findings: Findings): void {
   const work = new Work(customLimits.validationStepsMax)
@@ -36,9 +36,9 @@ export function validateCustom(root: Structural, object: JsonObject, findings: F
 }
 
 /**
- * The same of a value that stands somewhere in an object, such as a default.
+ * Validates a value inside an object, such as a default, in the same way.
  *
- * @param at where it is told to be
+ * @param at path that errors report
  */
 export function validateValue(
   node: Structural,
@@ -107,7 +107,7 @@ function checkObject(
   work.spend(Math.ceil(names.length / MEMBERS_A_STEP), at)
   const miscounted = checkMemberCount(rules, names.length, at)
   findings.add(miscounted)
-  // As upstream: what else is wrong with it is told when there are as many as there should be.
+  // As upstream: other errors of the object are reported only if the number of members is right.
   if (miscounted !== null) return
   for (const name of names) {
     const schema = properties.get(name) ?? additional
@@ -182,7 +182,8 @@ function isClean(found: Findings): boolean {
 }
 
 /**
- * Of which most rules held: what it lacks is most likely what was forgotten.
+ * Returns the findings of the alternative with the most satisfied rules: it is most likely the one
+ * that the author meant.
  *
  * @param found not empty
  */

@@ -33,7 +33,7 @@ export function checkEnum(
   return notSupported(at, value, words)
 }
 
-/** Of a closed list, what an error shows: values, and characters of one that is no string. */
+/** Limits on how an error shows an enum: values, and characters of a value that is not a string. */
 const ENUM_SHOWN_MAX = 100
 const ENUM_VALUE_LENGTH_MAX = 256
 
@@ -94,7 +94,7 @@ function checkPattern(rules: ValueRules, value: string, at: Path | null, work: W
   return pattern.matches(value) ? null : wrong(at, value, `should match '${rules.pattern}'`)
 }
 
-/** What matching a character costs whatever the expression, in instructions. */
+/** The constant cost of matching one character, in instructions. */
 const OVERHEAD = 100
 
 export function* checkNumber(
@@ -165,7 +165,7 @@ export function checkMemberCount(rules: ValueRules, count: number, at: Path | nu
   return propertiesMax !== null && count > propertiesMax ? tooMany(at, count, propertiesMax) : null
 }
 
-/** @param shown what is told of the value, which is its type where that is the matter */
+/** @param shown the value for the error, or its type if that is more useful */
 export function wrongType(at: Path | null, wanted: string, shown: string): Finding {
   const words = (field: string): string =>
     `${field} in body must be of type ${wanted}: ${shortJson(shown, findingLimits.valueLengthMax)}`

@@ -3,8 +3,8 @@ import { isHeadMember } from './conform-custom.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * What everything made from schemas sees of a custom one: the shape, where a zero always differs
- * from absent. No rules for values, which `validateCustom` has.
+ * Returns the shape of a custom schema for code that is generic over schemas; a zero always differs
+ * from absent. Rules for values are not included, `validateCustom` checks them.
  *
  * @param root of the whole object
  * @returns without kind, apiVersion and metadata, which all kinds share

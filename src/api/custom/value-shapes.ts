@@ -17,8 +17,8 @@ import { sortedText } from './sorted-text.ts'
 type Check = { readonly findings: Findings; readonly work: Work }
 
 /**
- * What no rule of a single value can say: objects inside of others are objects, elements of sets
- * differ, and those of maps by their keys.
+ * Checks rules that involve more than a single value: embedded objects are valid objects, elements
+ * of sets are distinct, and those of maps have distinct keys.
  *
  * @source apiextensions `pkg/apiserver/schema/{listtype,objectmeta}`
  */
@@ -53,7 +53,7 @@ function checkMembers(
   }
 }
 
-/** @param keys what tells each element from the others */
+/** @param keys identify the elements */
 function checkSet(keys: readonly Json[], at: Path | null, { findings, work }: Check): void {
   const seen = new Map<string, number>()
   keys.forEach((key, index) => {
@@ -85,7 +85,7 @@ function checkMap({ listMapKeys }: Structural, list: readonly Json[], at: Path |
   checkSet(keys, at, check)
 }
 
-/** What every object has. @param at where it stands; null: nowhere in particular */
+/** Checks the members that every object has. @param at its path; null: the root */
 export function checkEmbedded(object: JsonObject, at: Path | null, findings: Findings): void {
   for (const name of ['apiVersion', 'kind'] as const) {
     const value = memberOf(object, name)
@@ -101,7 +101,7 @@ export function checkEmbedded(object: JsonObject, at: Path | null, findings: Fin
     findings.add(invalid(fieldAt(at, 'metadata'), meta, conformed?.words ?? 'must be an object'))
     return
   }
-  // What conforms to the schema of metadata is some.
+  // Metadata that passed `conform` has the type `ObjectMeta`.
   const typed = conformed.value as ObjectMeta
   const named = typed.name ? typed : { ...typed, name: 'unnamed' }
   const rules = { namespaced: Boolean(typed.namespace), validateName: checkPathSegment }

@@ -25,7 +25,7 @@ export function allowedTypes({
 
 const INT_OR_STRING = ['integer', 'string'] as const
 
-/** Of a value, for a node's type. `nullable` is another matter. */
+/** Returns whether a value has a type that a node allows. `nullable` is checked elsewhere. */
 export function isOfType(types: readonly ValueType[], of: ValueType): boolean {
   return types.length === 0 || types.includes(of) || (of === 'integer' && types.includes('number'))
 }

@@ -46,7 +46,8 @@ export type ApiErrorCause = {
 
 export type ApiErrorDetails = {
   /**
-   * Of the object meant, where known. `kind` holds the plural resource name where upstream does so.
+   * Identify the object, where it is known. `kind` holds the plural resource name where upstream
+   * does so.
    */
   readonly name?: string
   readonly group?: string
@@ -89,7 +90,7 @@ function bounded(details: ApiErrorDetails): ApiErrorDetails {
   }
 }
 
-/** As many as there is room for, and one in any case. */
+/** Returns as many causes as fit the size limit, and at least one. */
 function fittingCauses(causes: readonly ApiErrorCause[]): readonly ApiErrorCause[] {
   let left: number = errorLimits.causesBytesMax
   const fitting: ApiErrorCause[] = []

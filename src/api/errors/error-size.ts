@@ -8,8 +8,8 @@ export function jsonBytes(text: string): number {
 }
 
 /**
- * Returns the longest beginning of a text that takes no more than so many bytes as JSON, as a copy,
- * and `...` where something is missing.
+ * Returns a copy of the longest prefix of a text that takes at most `bytesMax` bytes as JSON, with
+ * `...` appended if it was cut.
  */
 export function cutToJsonBytes(text: string, bytesMax: number): string {
   let left = bytesMax - QUOTES_AND_DOTS
@@ -22,7 +22,7 @@ export function cutToJsonBytes(text: string, bytesMax: number): string {
 
 const QUOTES_AND_DOTS = 5
 
-/** Of one UTF-16 code unit; a half of a pair that stands alone is written as an escape. */
+/** Returns the JSON size of one UTF-16 code unit; a lone surrogate is written as an escape. */
 function jsonBytesAt(text: string, at: number): number {
   const unit = text.charCodeAt(at)
   if (unit < 0x20)

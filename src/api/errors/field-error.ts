@@ -13,11 +13,11 @@ import { shortJson, shortText } from './short-text.ts'
 export type Finding = {
   readonly reason: string
   readonly field: FieldPlace
-  /** What the message begins with, such as `Invalid value`. */
+  /** The beginning of the message, such as `Invalid value`. */
   readonly words: string
   /** Shown after the words. Unset: nothing is. */
   readonly value?: { readonly of: Json | undefined }
-  /** Empty: there is none. @param field as it is spelled */
+  /** Empty: no detail. @param field the formatted path */
   readonly detail: string | ((field: string) => string)
 }
 
@@ -101,7 +101,7 @@ export function invalidObject(of: GroupKind, name: string, found: readonly Findi
   })
 }
 
-/** Returns what an error shows of findings: as many as there is room for. */
+/** Formats findings as the causes of an error, as many as fit its limits. */
 export function formatFindings(found: readonly Finding[]): readonly ApiErrorCause[] {
   const causes: ApiErrorCause[] = []
   const shown = new Map<Json | undefined, string>()
@@ -115,7 +115,7 @@ export function formatFindings(found: readonly Finding[]): readonly ApiErrorCaus
   return causes
 }
 
-/** @param shown values that were formatted before: several rules may speak of one large value */
+/** @param shown values that are formatted already: several findings may show one large value */
 function formatFinding(finding: Finding, shown: Map<Json | undefined, string>): ApiErrorCause {
   const { reason, words, value, detail } = finding
   const field = spellField(finding.field)

@@ -70,7 +70,9 @@ export function causesOf(check: Check): readonly ApiErrorCause[] {
   return formatFindings(findingsOf(check, new Findings()))
 }
 
-/** Returns what a check adds; where it was given up, the last finding says so. */
+/**
+ * Runs a check and returns what it adds. If the step limit ended it, the last finding reports that.
+ */
 function findingsOf(check: Check, found: Findings): readonly Finding[] {
   try {
     check(found)

@@ -49,7 +49,7 @@ function beginningOfAll<Item>(
   return text + close
 }
 
-/** No half of a pair at its end, which no encoding of text can say. */
+/** Copies a prefix without a lone surrogate at its end, which UTF-8 cannot encode. */
 function copied(text: string, length: number): string {
   const last = text.charCodeAt(length - 1)
   const end = last >= 0xd800 && last <= 0xdbff ? length - 1 : length

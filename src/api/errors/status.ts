@@ -31,7 +31,7 @@ export function httpCodeOf(reason: ApiErrorReason): number {
   return HTTP_CODES[reason]
 }
 
-/** What a failed call answers. Also the object of a watch's ERROR event. */
+/** The Status body of a failed call. Also the object of a watch's ERROR event. */
 export function statusOf(error: ApiError): JsonObject {
   const details = detailsOf(error.details)
   return {
@@ -46,14 +46,14 @@ export function statusOf(error: ApiError): JsonObject {
   }
 }
 
-/** What is answered once something was done that leaves nothing to show. */
+/** The Status body of a successful call that has no object to return. */
 export function successStatus(code: 200 | 201): JsonObject {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code }
 }
 
 /**
- * What a delete answers when it does not return the object. `kind` is the plural, as upstream has
- * it.
+ * The Status body of a delete that does not return the object. `kind` is the plural, as in
+ * upstream.
  */
 export function deletedStatus(of: {
   readonly name: string
@@ -70,7 +70,7 @@ export function deletedStatus(of: {
   }
 }
 
-/** What a deletion of a collection answers. */
+/** The Status body of a deletion of a collection. */
 export function deletedCollectionStatus(of: {
   readonly group: string
   readonly resource: string

@@ -23,7 +23,7 @@ export function ageText(ms: number): string {
   return `${Math.floor(seconds / YEAR)}y`
 }
 
-/** The second unit is left out where it is none. */
+/** Formats two units. The second one is left out if it is zero. */
 function two(seconds: number, large: number, largeName: string, small: number, smallName: string): string {
   const rest = Math.floor((seconds % large) / small)
   const first = `${Math.floor(seconds / large)}${largeName}`

@@ -1,7 +1,7 @@
 import { equalJson, textMember } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 
-/** What is or is not so of an object, as its status lists it: one for each type. */
+/** A condition in the status of an object: there is one for each type. */
 export type Condition = {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -16,17 +16,17 @@ export function findCondition(conditions: readonly JsonObject[], type: string): 
   return conditions.find((condition) => textMember(condition, 'type') === type)
 }
 
-/** Whether a condition of that type is there and true. */
+/** Returns whether there is a condition of that type with status True. */
 export function isConditionTrue(conditions: readonly JsonObject[], type: string): boolean {
   const condition = findCondition(conditions, type)
   return condition !== undefined && textMember(condition, 'status') === 'True'
 }
 
 /**
- * The conditions with one of them set, in its place or behind the others; the same list where it
- * says so already.
+ * Returns the conditions with one of them replaced in place, or appended; the same list if it has
+ * that value already.
  *
- * @param now RFC 3339; when it became so, where its status is another one than before
+ * @param now RFC 3339; the transition time, if the status changes
  */
 export function setCondition(
   conditions: readonly JsonObject[],

@@ -6,8 +6,8 @@ const SUFFIX_LENGTH = 5
 const BASE_LENGTH_MAX = 63 - SUFFIX_LENGTH
 
 /**
- * The name of an object that gave only a prefix: the prefix cut to 58 characters and five random
- * ones. Uniqueness is the store's to decide; a collision is told as AlreadyExists with a time to
+ * Returns a name for an object that gave only a prefix: the prefix cut to 58 characters and five
+ * random ones. The store checks uniqueness; a collision is reported as AlreadyExists with a time to
  * retry.
  *
  * @source apiserver `pkg/storage/names`

@@ -154,7 +154,7 @@ export function checkHttpHeaderName(text: string): readonly string[] {
   )
 }
 
-/** What any name must be to stand in a path. */
+/** Checks that a name can be a path segment. */
 export function checkPathSegment(text: string): readonly string[] {
   if (text === '.' || text === '..') return [`may not be '${text}'`]
   return ['/', '%'].filter((part) => text.includes(part)).map((part) => `may not contain '${part}'`)

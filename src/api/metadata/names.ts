@@ -1,4 +1,4 @@
-/** Whose names the cluster speaks; fixed when it is created. */
+/** The domain of the API group names that the cluster uses; fixed when the cluster is created. */
 export type ApiDomain = 'orch.io' | 'k8s.io'
 
 /**
@@ -41,11 +41,10 @@ export type Names = {
   readonly protobufMediaType: string
   /** `x-orch-` or `x-kubernetes-`. */
   readonly schemaMarkerPrefix: string
-  /** What existing clients look for in OpenAPI documents, whosever names the cluster speaks. */
+  /** Markers that existing clients look for in OpenAPI documents, in either domain. */
   readonly clientMarkerPrefix: string
   /**
-   * As `group`, for groups that existing clients ask by a name built into them, whatever discovery
-   * tells.
+   * Like `group`, for groups whose name is built into existing clients, whatever discovery returns.
    */
   readonly clientGroup: (stem: string) => string
   readonly secretTypes: {
@@ -87,7 +86,7 @@ export function namesOf(domain: ApiDomain): Names {
   return domain === 'orch.io' ? orchNames : upstreamNames
 }
 
-/** Groups that belong to nobody's domain. */
+/** Groups without a domain. */
 const PLAIN_GROUPS: ReadonlySet<string> = new Set([
   '',
   'apps',

@@ -34,7 +34,7 @@ export type UpdateRules = {
 /**
  * Checks metadata of a new object, after the server has filled in its part.
  *
- * @param meta of the types its schema says
+ * @param meta has the types of its schema
  * @source apimachinery `pkg/api/validation/objectmeta.go`
  */
 export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules, found: Findings): void {
@@ -247,7 +247,7 @@ export function validateFieldManager(manager: string, field: string, found: Find
 
 const FIELD_MANAGER_BYTES_MAX = 128
 
-/** `kubectl/v1.20 (linux)` gives `kubectl`: who is meant when a write names no field manager. */
+/** Returns the default field manager of a write: `kubectl/v1.20 (linux)` gives `kubectl`. */
 export function fieldManagerOf(userAgent: string): string {
   const name = userAgent.split('/', 1)[0] ?? ''
   return [...name]

@@ -27,7 +27,7 @@ export type ObjectMeta = {
   readonly managedFields?: readonly JsonObject[]
 }
 
-/** Who asks, as authentication found out. */
+/** The authenticated user. */
 export type UserInfo = {
   readonly name: string
   readonly uid: string

@@ -1,5 +1,5 @@
 /**
- * RFC 3339 times as API objects carry them, by arithmetic alone: this room has no clock and no
+ * RFC 3339 times of API objects, by arithmetic alone: this module may not use the clock, nor
  * `Date`, whose parser accepts far more than the format allows.
  *
  * @source RFC 3339; days from civil: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"

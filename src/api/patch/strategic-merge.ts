@@ -139,7 +139,10 @@ function retainKeys(draft: JsonObjectDraft, patch: JsonObject): void {
   }
 }
 
-/** What the patch puts into the list must be in the list of its order, or where would it go? */
+/**
+ * Checks that every element that the patch puts into a list is also in the list of its order; else
+ * its position would be undefined.
+ */
 function checkOrder(patch: JsonObject, name: string, order: readonly Json[], key: string | null): void {
   const list = memberOf(patch, name)
   if (!isJsonList(list)) return

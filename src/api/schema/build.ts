@@ -26,11 +26,11 @@ export type Field = { readonly number: number; readonly schema: Schema; readonly
 
 type Rules = {
   /**
-   * In OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`, unless it is
-   * `always` said.
+   * Required in OpenAPI; and absent, empty text, an empty list or map is `FieldValueRequired`,
+   * unless it is also `always`.
    */
   readonly required?: true
-  /** Said in JSON even where it is the zero of its type; see `Schema`. */
+  /** Written to JSON even if it is the zero of its type; see `Schema`. */
   readonly always?: true
   /** The zero differs from absent (a pointer in upstream's types). */
   readonly optional?: true
@@ -53,8 +53,8 @@ export function bytes(number: number, words: string, rules: TextRules = {}): Fie
 }
 
 /**
- * To the second; see `microTime`. Said in JSON also when there is none, unless `rules` say
- * otherwise.
+ * A time to the second; see `microTime`. Written to JSON even if it is unset, unless `rules`
+ * differ.
  */
 export function time(number: number, words: string, rules: Rules = { always: true }): Field {
   return field(number, { type: 'string', format: 'date-time' }, words, rules)
@@ -94,8 +94,8 @@ export function any(number: number, words: string, rules: Rules = {}): Field {
 }
 
 /**
- * A struct that is always there: absent and empty mean the same. JSON says it even when it is
- * empty, unless `rules` say otherwise.
+ * A struct that is always present: absent and empty mean the same. Written to JSON even if it is
+ * empty, unless `rules` differ.
  */
 export function part(
   number: number,
@@ -134,7 +134,10 @@ export function quantities(number: number, words: string, rules: MapRules = {}):
 
 type StructRules = Pick<ObjectSchema, 'mapType' | 'patchStrategy' | 'unions'> & {
   readonly check?: ShapeCheck
-  /** Structs whose members stand among this one's in JSON, by the number of their own message. */
+  /**
+   * Structs whose members are inlined into this one in JSON, by the field number of their own
+   * message.
+   */
   readonly inline?: readonly InlinePart[]
 }
 

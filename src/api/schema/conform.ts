@@ -20,28 +20,27 @@ import type {
 } from './schema.ts'
 import { isZero, saysNull, zeroOf } from './zero.ts'
 
-/** What decoding made of an object. */
+/** An object that conforms to its schema. */
 export type Conformed = {
   /**
-   * Of the schema's types, in the one form that JSON of it has: without unknown members, nulls, and
-   * zeros that mean the same as absent. The very object sent when it was so already.
+   * Has the types of the schema in canonical form: without unknown members, nulls, and zeros that
+   * mean the same as absent. The identical object if it was canonical already.
    */
   readonly value: JsonObject
   /** Paths of members the schema does not have, at most `UNKNOWN_MAX`. */
   readonly unknown: readonly string[]
 }
 
-/** More are not told; nobody reads a longer answer. */
+/** Limit on the unknown members that are reported. */
 export const UNKNOWN_MAX = 64
 
 /**
- * Gives what a client sent the types its kind has: refuses other types and malformed scalars,
- * leaves out members the schema lacks, takes null for absent, and a zero where it means the same,
- * and writes times and quantities in their one form. An empty list is not there, as it is not in
- * protobuf.
+ * Converts an object to the types of its kind: rejects other types and malformed scalars, drops
+ * members that the schema lacks, treats null as absent, and so a zero where it means the same, and
+ * formats times and quantities canonically. An empty list counts as absent, as in protobuf.
  *
  * @param schema of the whole object, as `wholeObject` makes it
- * @param fractions of the text it was read from: no integers, though the object cannot tell
+ * @param fractions spelled in the source text: they are no integers, which the object does not show
  * @throws ApiError BadRequest naming the path: the decode error of upstream
  */
 export function conform(schema: ObjectSchema, object: JsonObject, fractions = NO_FRACTIONS): Conformed {
@@ -175,8 +174,8 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
 }
 
 /**
- * Of more members most are unknown: to copy all and to delete them takes longer than to take over
- * the few others.
+ * Larger objects have mostly unknown members: copying the few known ones is faster than copying all
+ * and deleting the unknown ones.
  */
 const COPIED_MEMBERS_MAX = 256
 
@@ -189,8 +188,8 @@ function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Wal
 }
 
 /**
- * Whether a member might as well be absent. What is required is not, so that whoever refuses its
- * zero can tell.
+ * Returns whether a member is dropped as equivalent to absent. Required members are not, so that
+ * validation can reject their zero.
  */
 function isUnsaid(schema: Schema, value: Json, name: string, struct: ObjectSchema): boolean {
   if (schema.zeroMatters === true || schema.type === 'object' || !isZero(schema, value)) return false
@@ -228,7 +227,7 @@ function conformList(schema: ListSchema, list: readonly Json[], path: Path, walk
 
 function mismatch(value: Json, path: Path, wanted: string): Mismatch {
   let what = nameOfType(value)
-  // As upstream: which number is only said where another one could stand.
+  // As upstream: the number is only shown where another number would be valid.
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
   if (isNumber && wanted.startsWith('int')) what += ` ${value.toString().slice(0, NUMBER_SHOWN_MAX)}`
   return cannotUnmarshal(what, path, wanted)

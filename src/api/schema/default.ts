@@ -4,11 +4,11 @@ import type { ObjectSchema, Schema } from './schema.ts'
 import { saysNull, zeroOf } from './zero.ts'
 
 /**
- * Fills in members that are absent and have a default, or are always said; inside of what is there,
- * never around it.
+ * Adds members that are absent and have a default or are `always` present, also inside of structs
+ * that are present; absent structs are not created.
  *
  * @param object as `conform` leaves it
- * @returns the very object when nothing was missing
+ * @returns the identical object if nothing was missing
  */
 export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObject {
   let draft: JsonObjectDraft | null = null
@@ -55,7 +55,7 @@ function defaultInside(schema: Schema, value: Json): Json {
   return value
 }
 
-/** Whether anything below could have a default: scalars need no walk. */
+/** Returns whether a value of the schema can contain defaults: scalars need no walk. */
 function canDefault(schema: Schema): boolean {
   return schema.type === 'object' || schema.type === 'map' || schema.type === 'list'
 }

@@ -2,7 +2,7 @@ import { flag, listOf, part, struct, text, texts } from './build.ts'
 import type { ObjectSchema } from './schema.ts'
 
 /**
- * Documents of discovery, for who reads them in protobuf.
+ * Schemas of discovery documents, for clients that request them in protobuf.
  *
  * @source apimachinery `pkg/apis/meta/v1`, spec 4.1
  */
@@ -44,7 +44,7 @@ const apiResource = struct('meta.v1.APIResource', 'A resource or subresource of 
   storageVersionHash: text(10, 'Hash of the storage version; changes when the storage version does.'),
 })
 
-/** By the kind that a document says. */
+/** The schemas by the kind of the document. */
 export const discoverySchemas: ReadonlyMap<string, ObjectSchema> = new Map([
   [
     'APIVersions',

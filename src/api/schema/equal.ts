@@ -5,11 +5,11 @@ import { parseQuantity } from './quantity.ts'
 import type { ListSchema, MapSchema, ObjectSchema, Schema } from './schema.ts'
 
 /**
- * Whether two values of a type mean the same: an absent list or map is an empty one, a zero is as
- * good as absent unless it matters, amounts are compared as amounts. What the schema does not have
- * is not compared.
+ * Returns whether two values of a type are equivalent: an absent list or map equals an empty one, a
+ * zero equals absent unless it matters, quantities are compared by amount. Unknown members are not
+ * compared.
  *
- * @param a of the schema's type, after `conform`; undefined: absent
+ * @param a has the type of the schema, after `conform`; undefined: absent
  * @source apimachinery `pkg/api/equality`
  */
 export function equalUnder(schema: Schema, a: Json | undefined, b: Json | undefined): boolean {

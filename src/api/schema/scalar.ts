@@ -16,7 +16,7 @@ import type {
 export type ScalarSchema =
   StringSchema | BooleanSchema | IntegerSchema | NumberSchema | QuantitySchema | IntOrStringSchema | AnySchema
 
-/** What became of one value that is no struct, map or list to us. */
+/** The result of checking one scalar value. */
 export type ScalarCheck =
   | { readonly kind: 'ok'; readonly value: Json }
   /** Another JSON type, or a number outside the type's range. */

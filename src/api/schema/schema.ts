@@ -4,10 +4,10 @@ import type { NameRule } from '../metadata/name-rules.ts'
 import type { Path } from './path.ts'
 
 /**
- * The shape of a value, said once per kind: validation, defaulting, pruning, strategic merge,
- * OpenAPI, protobuf (and later apply) are derived from it. Plain frozen data and pure functions, so
- * that custom resource definitions can make it at run time. `build.ts` has short words for
- * declaring one.
+ * The type of a value, declared once per kind: validation, defaulting, pruning, strategic merge,
+ * OpenAPI, protobuf and apply are derived from it. Plain frozen data and pure functions, so that
+ * custom resource definitions can make it at run time. `build.ts` has short functions to declare
+ * one.
  */
 export type Schema =
   | StringSchema
@@ -25,20 +25,20 @@ type Common = {
   /** In our own words; OpenAPI and explain show it. */
   readonly description?: string
   /**
-   * What a struct that has a name of its own is for where it stands; its description is of the
-   * shape.
+   * The description of a member whose struct has a shared definition; `description` is that of the
+   * definition.
    */
   readonly memberDescription?: string
   /** Filled in where the member is absent. */
   readonly default?: Json
   /**
-   * `false`, `0`, empty text and an empty struct differ from absent. Of other members that are no
-   * list, map or bytes a protobuf message always says the zero.
+   * `false`, `0`, empty text and an empty struct differ from absent. For other members, except
+   * lists, maps and bytes, a protobuf message always contains the zero.
    */
   readonly zeroMatters?: true
   /**
-   * Said in JSON even where it is the zero of its type, or where nothing was said: `null` of a
-   * list, a map, a time, and of what may be unset.
+   * Written to JSON even if it is the zero of its type or unset: unset lists, maps, times and
+   * optional members are `null`.
    */
   readonly always?: true
   /** Empty text, lists and maps are as good as absent: `FieldValueRequired`. */
@@ -50,12 +50,9 @@ export type StringSchema = Common & {
   readonly format?: 'bytes' | 'date-time' | 'micro-time'
   /** Closed list; another value but the empty one is `FieldValueNotSupported`. */
   readonly enum?: readonly string[]
-  /**
-   * What it can mean, for OpenAPI to tell, where other values are taken as well, or are no matter
-   * of the schema's.
-   */
+  /** Documented values, shown in OpenAPI. Other values are valid too, or are checked elsewhere. */
   readonly known?: readonly string[]
-  /** What any text but the empty one must follow. */
+  /** The syntax of every text but the empty one. */
   readonly rule?: NameRule
   readonly lengthMax?: number
 }
@@ -87,36 +84,34 @@ export type ObjectSchema = Common & {
   readonly protobuf?: { readonly [name: string]: number }
   /** Members that are this struct's own in JSON and lie in messages of their own in protobuf. */
   readonly inline?: readonly InlinePart[]
-  /**
-   * What its members must be to each other; called with every such struct, after its members were
-   * checked.
-   */
+  /** Checks the relations between members; called for every such struct, after its members. */
   readonly check?: ShapeCheck
-  /**
-   * Which member means anything where another one says what, for OpenAPI to tell; `check` sees to
-   * it.
-   */
+  /** The member that a discriminator selects, shown in OpenAPI; `check` enforces it. */
   readonly unions?: readonly UnionShape[]
   /**
-   * What JSON may say instead of the struct, by its JSON type: `true` or a schema. Such a shape has
-   * no message, and OpenAPI tells nothing of its members.
+   * JSON types that are allowed instead of the struct: a boolean or a list. Such a schema has no
+   * protobuf message, and OpenAPI does not describe its members.
    */
   readonly instead?: readonly (BooleanSchema | ListSchema)[]
   /** Server-side apply: replaced as a whole. */
   readonly mapType?: 'atomic'
-  /** Strategic merge patch: the struct is taken as it stands, or clients say which members stay. */
+  /**
+   * Strategic merge patch: the struct is replaced as a whole, or clients list the members to keep.
+   */
   readonly patchStrategy?: 'replace' | 'retainKeys'
 }
 
 /** @source structured-merge-diff, and the extension `unions` of upstream's OpenAPI */
 export type UnionShape = {
-  /** The member that says which one. */
+  /** The member that selects the union member. */
   readonly discriminator: string
-  /** By member: what the discriminator says where that one is meant. */
+  /** For each union member, the value of the discriminator that selects it. */
   readonly members: { readonly [name: string]: string }
 }
 
-/** Its properties are also among those of the struct it is part of. Always said in protobuf. */
+/**
+ * Its properties are also among those of the struct that contains it. Always written in protobuf.
+ */
 export type InlinePart = { readonly number: number; readonly schema: ObjectSchema }
 
 /**
@@ -156,8 +151,8 @@ export type IntOrStringSchema = Common & { readonly type: 'int-or-string' }
 export type AnySchema = Common & {
   readonly type: 'any'
   /**
-   * As of `ObjectSchema`: OpenAPI says of such a shape that it may be of every type; of others that
-   * they are structs.
+   * As in `ObjectSchema`. OpenAPI describes a definition of this type as any type; other
+   * definitions are structs.
    */
   readonly definition?: string
 }

@@ -263,7 +263,7 @@ export const statusSchema: ObjectSchema = {
 
 const wholeMetaSchema: ObjectSchema = { ...objectMetaSchema, always: true }
 
-/** Of an object only what all kinds share. */
+/** The part of an object that all kinds share. */
 export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
   type: 'object',
   definition: 'meta.v1.PartialObjectMetadata',

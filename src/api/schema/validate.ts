@@ -9,11 +9,11 @@ import { listIndex, mapKey, member } from './path.ts'
 import type { IntegerSchema, ListSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
 
 /**
- * What a schema says beyond types: required members, closed lists, rules for texts, ranges and
- * lengths, and what each struct checks of itself. Whether elements of a keyed list must differ is
- * theirs to say: upstream's kinds disagree on that.
+ * Checks the constraints beyond types: required members, enums, name rules, ranges and lengths, and
+ * the check of each struct. Duplicate keys in keyed lists are checked by the structs: upstream's
+ * kinds disagree on that.
  *
- * @param object of the schema's types, after `conform` and defaults
+ * @param object has the types of the schema, after `conform` and defaults
  * @source the reasons and words of apimachinery `pkg/util/validation/field`
  */
 export function validateSchema(schema: ObjectSchema, object: JsonObject, found: Findings): void {
@@ -73,7 +73,7 @@ function isEmpty(value: Json | undefined): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0
 }
 
-/** Spares the walk through values that nothing is said about. */
+/** Skips values without constraints. */
 function hasRules(schema: Schema): boolean {
   switch (schema.type) {
     case 'object':

@@ -3,9 +3,7 @@ import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 import type { Schema, StringSchema } from './schema.ts'
 
-/**
- * What stands where something must stand and nothing was said. Times: empty text, which is none.
- */
+/** Returns the zero of a type. For times that is the empty text, which means unset. */
 export function zeroOf(schema: Schema): Json {
   switch (schema.type) {
     case 'string':
@@ -31,8 +29,8 @@ export function zeroOf(schema: Schema): Json {
 }
 
 /**
- * Whether a value of the schema's type is the zero of it. Of `any` nothing is; of times the first
- * second of all is.
+ * Returns whether a value is the zero of its type. Values of `any` have no zero; for times it is
+ * year 1.
  */
 export function isZero(schema: Schema, value: Json): boolean {
   switch (schema.type) {
@@ -59,8 +57,8 @@ export function isZero(schema: Schema, value: Json): boolean {
 }
 
 /**
- * Whether JSON says `null` where nothing was said: what has no zero to say, or whose zero is
- * something else.
+ * Returns whether an unset member is written as `null` in JSON: its type has no zero, or a zero
+ * means something else.
  */
 export function saysNull(schema: Schema): boolean {
   if (schema.always !== true || schema.default !== undefined) return false
@@ -84,7 +82,7 @@ export function saysNull(schema: Schema): boolean {
   }
 }
 
-/** What upstream takes for no time. */
+/** The zero time of upstream. */
 const NO_TIME = /^0001-01-01T00:00:00(\.0+)?Z$/
 
 function isTime({ format }: StringSchema): boolean {

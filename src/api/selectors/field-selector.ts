@@ -20,7 +20,7 @@ export class FieldSelector {
     return this.requirements.length === 0
   }
 
-  /** @param read the field's value; empty when the object has none */
+  /** @param read returns the value of a field; empty if the object has none */
   matches(read: (field: string) => string): boolean {
     for (const { field, operator, value } of this.requirements) {
       if ((read(field) === value) !== (operator === '=')) return false
@@ -104,9 +104,7 @@ function requirementOf(term: string): FieldRequirement | null {
   return null
 }
 
-/**
- * @returns null when a sign that needs a backslash has none, or a backslash precedes something else
- */
+/** @returns null if a special character is not escaped, or a backslash precedes an ordinary one */
 function unescape(text: string): string | null {
   let value = ''
   for (let at = 0; at < text.length; at++) {

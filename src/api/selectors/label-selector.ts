@@ -24,7 +24,7 @@ export class LabelSelector {
     return this.requirements.length === 0
   }
 
-  /** @param labels null: none */
+  /** @param labels null: no labels */
   matches(labels: Labels | null): boolean {
     for (const test of this.#tests) {
       if (!test(labels)) return false
@@ -188,7 +188,7 @@ function testOf(requirement: LabelRequirement): (labels: Labels | null) => boole
   }
 }
 
-/** A signed 64-bit whole number. @returns null when the text is none */
+/** Parses a signed 64-bit integer. @returns null if the text is not one */
 function integerOf(text: string): bigint | null {
   if (!/^[+-]?[0-9]{1,30}$/.test(text)) return null
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text)

@@ -7,8 +7,7 @@ import { fieldAt, spellPath } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 
 /**
- * What a client asks the program that has its credentials, and what that prints. JSON alone: there
- * is no protobuf form of it.
+ * Input and output of a client's credential plugin. It has no protobuf form.
  *
  * @source spec 5.5
  */

@@ -8,7 +8,7 @@ import { pemBlocks } from '../../pki/pem.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
- * What became of a certificate signing request, and through which path that may be said.
+ * The status of a certificate signing request, and which path may change which part of it.
  *
  * @source spec 3.2
  */
@@ -16,15 +16,12 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 const conditionsPath = 'status.conditions'
 const certificatePath = 'status.certificate'
 
-/** Said once, they stay. */
+/** Conditions that cannot be removed once they are set. */
 const lasting = ['Approved', 'Denied', 'Failed']
-/** Said through `/approval` alone. */
+/** Conditions that only `/approval` may set. */
 const decisions = ['Approved', 'Denied']
 
-/**
- * What was decided, as it was: a change of it that adds nothing and takes nothing away is not
- * taken.
- */
+/** Restores existing decisions: a decision can be added or removed here, but not altered. */
 export function keepingDecisions(object: AnyObject, current: AnyObject): AnyObject {
   const conditions = [...conditionsOf(object)]
   for (const type of decisions) {
@@ -38,7 +35,7 @@ export function keepingDecisions(object: AnyObject, current: AnyObject): AnyObje
   return { ...object, status: { ...objectMember(object, 'status'), conditions } }
 }
 
-/** Fills in when each thing was said. @param now RFC 3339 */
+/** Fills in the times of the conditions. @param now RFC 3339 */
 export function withTimes(object: AnyObject, current: AnyObject, now: string): AnyObject {
   const status = objectMember(object, 'status')
   const conditions = conditionsOf(object)
@@ -59,7 +56,7 @@ function typeAndStatus(condition: JsonObject): string {
   return JSON.stringify([textMember(condition, 'type'), textMember(condition, 'status')])
 }
 
-/** What holds of any status. */
+/** Checks the rules for every status. */
 export function checkStatus(object: AnyObject, found: Findings): void {
   const conditions = conditionsOf(object)
   const decided = decisions.filter((type) => ofType(object, type).length > 0)
@@ -104,7 +101,7 @@ function certificateWords(pem: string): string | null {
   }
 }
 
-/** What may change through which path. */
+/** Checks which part of the status a path may change. */
 export function checkDecisions(
   object: AnyObject,
   current: AnyObject,

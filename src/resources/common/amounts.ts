@@ -7,7 +7,7 @@ import { parseQuantity } from '../../api/schema/quantity.ts'
 /**
  * Rules for amounts.
  *
- * @param amount of a quantity's form; '' when there is none, which is for others to refuse
+ * @param amount a valid quantity; '' if absent, which is rejected elsewhere
  */
 
 export function checkPositive(amount: string, field: string, found: Findings): void {

@@ -4,16 +4,16 @@ import type { Path } from '../../api/schema/path.ts'
 import { listIndex, member, spellPath } from '../../api/schema/path.ts'
 import { shortJson } from '../../api/errors/short-text.ts'
 
-/** More are not told: who changed so much knows it. */
+/** Limit on the reported differences. */
 const DIFFERENCES_MAX = 10
 const VALUE_LENGTH_MAX = 80
 
 /**
- * Where two values differ, a line for each place: its path, what was there and what is there now.
- * Absent, null, empty lists and empty maps are the same, as for who decodes them.
+ * Describes the differences of two values, a line for each: path, old value and new value. Absent,
+ * null, empty lists and empty maps are equal, as they decode to the same.
  *
- * @param at where both stand
- * @returns empty: they mean the same; at most ten lines
+ * @param at path of both values
+ * @returns at most ten lines; empty if the values are equivalent
  */
 export function differences(before: Json | undefined, after: Json | undefined, at: Path): readonly string[] {
   const lines: string[] = []

@@ -23,7 +23,7 @@ export function checkImmutable(
     found.add(invalid(fieldAt(at, name), memberOf(of.value, name), 'field is immutable'))
 }
 
-/** Whether a member means something else than before. */
+/** Returns whether the meaning of a member changed. */
 export function isChanged(
   schema: ObjectSchema,
   name: string,

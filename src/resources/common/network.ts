@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * Of which family of addresses a range such as `10.0.0.0/8` is.
+ * Returns the address family of a range such as `10.0.0.0/8`.
  *
- * @returns null: it is none
+ * @returns null if the text is not a range
  * @source RFC 4632, RFC 4291
  */
 export function networkFamily(range: string): 'IPv4' | 'IPv6' | null {

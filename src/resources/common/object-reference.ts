@@ -1,7 +1,10 @@
 import { struct, text } from '../../api/schema/build.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 
-/** Another object, or a part of one; which members mean anything is for whoever refers to say. */
+/**
+ * A reference to another object, or to a part of it. The referring kind defines which members are
+ * used.
+ */
 export const objectReferenceSchema: ObjectSchema = struct(
   'core.v1.ObjectReference',
   'Reference to another object, or to a part of it.',

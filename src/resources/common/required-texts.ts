@@ -5,7 +5,9 @@ import { textMember } from '../../api/json.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 
-/** For members that cannot be left out although their published shape does not say so. */
+/**
+ * Checks members that are required although the published schema does not list them as required.
+ */
 export function requiredTexts(
   value: JsonObject,
   at: Path | null,

@@ -18,7 +18,7 @@ export const typedLocalObjectReferenceSchema = struct(
   { mapType: 'atomic', check: checkGroup },
 )
 
-/** Of the core group only a claim can be the source of another. */
+/** In the core group, only a claim can be a data source. */
 function checkGroup(reference: JsonObject, at: Path | null, found: Findings): void {
   const kind = textMember(reference, 'kind')
   if (textMember(reference, 'apiGroup') !== '' || kind === 'PersistentVolumeClaim' || kind === '') return

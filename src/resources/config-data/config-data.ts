@@ -26,7 +26,7 @@ export function dataColumn(members: readonly string[]): Column {
   }
 }
 
-/** The texts of a map whose schema says that its values are text. */
+/** Returns the entries of a map whose values are strings by its schema. */
 export function textsOf(map: JsonObject): readonly (readonly [key: string, text: string])[] {
   return Object.keys(map).map((key) => [key, textMember(map, key)] as const)
 }

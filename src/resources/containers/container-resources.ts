@@ -9,11 +9,11 @@ import { compareQuantities, formatQuantity, parseQuantity } from '../../api/sche
 import type { Quantity } from '../../api/schema/quantity.ts'
 
 /**
- * Amounts of a container: nobody can ask for more than they are allowed, and what cannot be shared
- * out twice is asked for exactly. A name with a slash is somebody's own resource, which is counted
- * in whole ones.
+ * Checks the resources of a container: requests must not exceed limits, and resources that cannot
+ * be overcommitted must have equal requests and limits. A name with a slash is an extended
+ * resource, which has integer amounts.
  *
- * @param at of the requirements
+ * @param at path of the requirements
  * @source core `pkg/apis/core/validation`, ValidateResourceRequirements
  */
 export function checkContainerResources(resources: JsonObject, at: Path | null, found: Findings): void {
@@ -27,7 +27,7 @@ export function checkContainerResources(resources: JsonObject, at: Path | null, 
   }
 }
 
-/** Of containers, and of what running a Pod takes besides them. @param field of the map */
+/** Checks the amounts of a container or of the overhead of a Pod. @param field of the map */
 export function checkAmounts(amounts: JsonObject, field: string, found: Findings): void {
   for (const name of Object.keys(amounts)) {
     const path = keyPath(field, name)
@@ -39,9 +39,9 @@ export function checkAmounts(amounts: JsonObject, field: string, found: Findings
 }
 
 /**
- * What was not asked for is as much as is allowed, resource by resource.
+ * Defaults each missing request to its limit.
  *
- * @returns the very resources when nothing is missing
+ * @returns the identical object if nothing is missing
  */
 export function requestsFromLimits(resources: JsonObject): JsonObject {
   const [limits, requests] = [objectMember(resources, 'limits'), objectMember(resources, 'requests')]

@@ -1,7 +1,7 @@
 import { flag, int32, listOf, maybe, part, struct, text, time } from '../../api/schema/build.ts'
 import type { Field } from '../../api/schema/build.ts'
 
-/** How a container is, as the node tells it. */
+/** The state of a container, as reported by its node. */
 
 const said = { required: true, always: true } as const
 

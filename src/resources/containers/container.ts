@@ -22,7 +22,7 @@ import { resourceRequirementsSchema } from './resource-requirements.ts'
 import { securityContextSchema } from '../pods/security-context.ts'
 import { checkMountsAndDevices, volumeDeviceSchema, volumeMountSchema } from '../volumes/volume-mount.ts'
 
-/** What containers of all sorts say of themselves. */
+/** Members of all types of containers. */
 const members = {
   name: text(1, 'Name of the container, unique in the Pod.', {
     required: true,
@@ -110,7 +110,7 @@ export const ephemeralContainerSchema = struct(
   { inline: [{ number: 1, schema: ephemeralContainerCommonSchema }] },
 )
 
-/** What only containers that are there for good may say. */
+/** Members that ephemeral containers cannot have. */
 const lasting = [
   'ports',
   'livenessProbe',
@@ -146,7 +146,7 @@ function checkEphemeral(container: JsonObject, at: Path | null, found: Findings)
   checkPropagation(container, at, found)
 }
 
-/** Not said to be required in documents, as configuration may be completed on its way here. */
+/** Not required in OpenAPI, because tools may fill in the image later. */
 function checkImage(container: JsonObject, at: Path | null, found: Findings): void {
   if (textMember(container, 'image') === '') found.add(required(fieldAt(at, 'image')))
 }

@@ -8,7 +8,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt, spellPath } from '../../api/schema/path.ts'
 import { compareQuantities, parseQuantity } from '../../api/schema/quantity.ts'
 
-/** What a Pod can tell its containers of itself, in variables and in files. */
+/** Selectors for values of a Pod that are exposed to its containers, in variables and in files. */
 
 export const objectFieldSelectorSchema = struct(
   'core.v1.ObjectFieldSelector',
@@ -67,7 +67,10 @@ export function checkObjectFieldSelector(
   found.add(invalid(field, path, 'does not support subscript'))
 }
 
-/** @param ofFiles a file says which container it tells of; a variable need not */
+/**
+ * @param ofFiles the selector is for a file, which must name the container; for a variable the name
+ * is optional
+ */
 export function checkResourceFieldSelector(
   selector: JsonObject,
   at: Path | null,

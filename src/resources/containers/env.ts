@@ -92,7 +92,7 @@ export const envFromSourceSchema = struct(
   { check: (source, at, found) => checkOnlyOne(source, at, ['configMapRef', 'secretRef'], found) },
 )
 
-/** What a variable can tell of its Pod. */
+/** The fields of a Pod that a variable can expose. */
 const fieldPaths = [
   'metadata.name',
   'metadata.namespace',

@@ -9,7 +9,7 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { exactlyOne } from '../common/one-of.ts'
 import { checkPort, checkPortNumber } from './port.ts'
 
-/** What is done to a container from outside: to find out how it is, or at a moment of its life. */
+/** Actions on a container: for probes and lifecycle hooks. */
 
 const execActionSchema = struct(
   'core.v1.ExecAction',

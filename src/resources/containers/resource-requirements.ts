@@ -1,6 +1,6 @@
 import { quantities, struct } from '../../api/schema/build.ts'
 
-/** Of a container, or of the volume that a claim asks for; their rules differ. */
+/** Requirements of a container or of a claim's volume; their validation rules differ. */
 export const resourceRequirementsSchema = struct(
   'core.v1.ResourceRequirements',
   'Compute resource requests and limits.',

@@ -7,12 +7,12 @@ import { definitionSchema } from './definition-schema.ts'
 import { withVersionSchemas } from './version-schemas.ts'
 
 /**
- * Definitions under the name that clients have built in where the cluster speaks others: kubectl
- * lists them before it creates an object of a kind that nobody can patch, to learn whether that is
- * a custom one. To look at only.
+ * Serves definitions also under the group name that is built into clients, if the cluster uses
+ * another: before kubectl creates an object of a kind without patch support, it lists definitions
+ * to find out whether the kind is custom. Read-only.
  *
  * @param definition the kind as this cluster names it
- * @returns none where the names are the same
+ * @returns empty if both names are the same
  */
 export function clientAliases(definition: ResourceDefinition, names: Names): readonly ResourceDefinition[] {
   const group = names.clientGroup('apiextensions')
@@ -37,7 +37,8 @@ export function clientAliases(definition: ResourceDefinition, names: Names): rea
 }
 
 /**
- * The definition with the markers in its schemas spelled another way; itself where there are none.
+ * Returns the definition with the markers in its schemas renamed; the identical one if it has no
+ * markers.
  */
 function withMarkers(definition: AnyObject, from: string, to: string): AnyObject {
   const spec = objectMember(definition, 'spec')

@@ -7,9 +7,10 @@ import { nameColumn } from '../../registry/kinds/columns.ts'
 import type { Column } from '../../registry/kinds/definition.ts'
 
 /**
- * The columns that a version of a definition says, behind the name; without any the age.
+ * Returns the columns that a version of a definition declares, after the name column; by default
+ * the age.
  *
- * @param columns were validated, perhaps by another release: those that are too many are left out
+ * @param columns were validated, perhaps by another release: columns above the limit are ignored
  * @source apiextensions-apiserver `pkg/registry/customresource/tableconvertor`
  */
 export function customColumns(columns: readonly JsonObject[]): readonly Column[] {

@@ -35,11 +35,10 @@ import { keeping } from '../common/status-subresource.ts'
 import { scaleSubresource } from '../scale.ts'
 
 /**
- * The kinds that a definition makes: one for each version that is served, none before its names are
- * accepted.
+ * Returns the kinds that a definition creates: one for each served version, none until its names
+ * are accepted.
  *
- * Nothing of a schema is read before an object asks for it: a definition that nobody uses costs its
- * JSON.
+ * Schemas are compiled at first use, so an unused definition costs only its JSON.
  *
  * @param definition was validated, perhaps by another release
  * @source apiextensions-apiserver `pkg/apiserver/customresource_handler.go`
@@ -67,7 +66,7 @@ function basisOf({ metadata }: AnyObject, names: Names): DefinitionBasis {
   return { key: keyOf({ ...place, name }), uid, generation }
 }
 
-/** What all versions of a definition share. */
+/** Values that all versions of a definition share. */
 type Making = {
   readonly names: Names
   readonly definition: AnyObject
@@ -142,13 +141,13 @@ function storageVersionOf(versions: readonly JsonObject[]): string {
   return stored === undefined ? '' : textMember(stored, 'name')
 }
 
-/** Whoever writes the object leaves its status alone. */
+/** Writes of the object ignore its status. */
 const STATUS_APART: ResourceDefinition['hooks'] = {
   prepareForCreate: (object) => without(object, 'status'),
   prepareForUpdate: (object, current) => keeping(object, current, 'status'),
 }
 
-/** Whoever writes the status leaves all else alone. */
+/** Writes of the status ignore all else. */
 const status: PartSubresource = {
   name: 'status',
   verbs: ['get', 'patch', 'update'],

@@ -6,8 +6,9 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
- * Groups of the platform itself are not for everybody: who defines a kind in one says where that
- * was approved, or that it was not. One that is there and says nothing new of it may go on.
+ * Groups of the platform itself are protected: a definition in one needs an annotation with the URL
+ * of its approval, or one that says that it is unapproved. An existing definition may be updated if
+ * its annotation does not change.
  *
  * @source apiextensions-apiserver `pkg/apihelpers`, GetAPIApprovalState
  */

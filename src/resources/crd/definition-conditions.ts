@@ -4,7 +4,7 @@ import { objectMember, objectsMember } from '../../api/json.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
- * What is or is not so of a definition.
+ * Condition types of a definition.
  *
  * @source apiextensions/v1 CustomResourceDefinitionConditionType
  */
@@ -17,16 +17,16 @@ export type DefinitionConditionType =
 
 export type DefinitionCondition = Condition & { readonly type: DefinitionConditionType }
 
-/** Whether a condition of that type is there and true. */
+/** Returns whether there is a condition of that type with status True. */
 export function isTrue(definition: AnyObject, type: DefinitionConditionType): boolean {
   return isConditionTrue(objectsMember(objectMember(definition, 'status'), 'conditions'), type)
 }
 
 /**
- * The definition with that condition instead of the one it had of that type; the same one where it
- * says so already.
+ * Returns the definition with that condition, replacing the one of the same type; the identical one
+ * if the condition does not change.
  *
- * @param now RFC 3339; when it became so, where its status is another one than before
+ * @param now RFC 3339; the transition time, if the status changes
  */
 export function withCondition(definition: AnyObject, said: DefinitionCondition, now: string): AnyObject {
   const status = objectMember(definition, 'status')

@@ -4,7 +4,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { keeping } from '../common/status-subresource.ts'
 import { withCondition } from './definition-conditions.ts'
 
-/** What follows from other members. @source apiextensions/v1 `defaults.go` */
+/** Fills in defaults that depend on other members. @source apiextensions/v1 `defaults.go` */
 export function fillDefaults(definition: AnyObject): AnyObject {
   const spec = objectMember(definition, 'spec')
   const said = objectMember(spec, 'names')
@@ -28,7 +28,7 @@ export function prepareForUpdate(definition: AnyObject, current: AnyObject): Any
   return withStorageVersion(keeping(definition, current, 'status'))
 }
 
-/** What is said of the status, and nothing else. */
+/** Keeps only the status of an update. */
 export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject {
   return { ...keeping(definition, current, 'spec'), metadata: current.metadata }
 }
@@ -58,8 +58,8 @@ export function prepareForDelete(definition: AnyObject, names: Names): AnyObject
 }
 
 /**
- * Objects may be there in every version that ever was the one to store in, until somebody says that
- * none are left.
+ * Adds the storage version to `storedVersions`: objects may exist in every version that was a
+ * storage version, until a client that has migrated them removes it from the list.
  */
 function withStorageVersion(definition: AnyObject): AnyObject {
   const status = objectMember(definition, 'status')

@@ -14,7 +14,7 @@ export function requireNames(names: JsonObject, at: Path, found: Findings): void
     found.add(required(fieldAt(at, name)))
 }
 
-/** @param names asked for, or accepted: of those some may be none yet */
+/** @param names requested or accepted names; accepted ones may be empty at first */
 export function checkNames(names: JsonObject, at: Path, found: Findings): void {
   const kind = textMember(names, 'kind')
   const listKind = textMember(names, 'listKind')

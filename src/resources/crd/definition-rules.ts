@@ -25,7 +25,7 @@ import { checkVersion } from './definition-version-rules.ts'
 const SPEC = member(null, 'spec')
 const VERSIONS = member(SPEC, 'versions')
 
-/** What a new definition has to be. */
+/** Validates a new definition. */
 export function checkNewDefinition(definition: AnyObject, names: Names, found: Findings): void {
   checkName(definition, found)
   checkSpec(definition, null, names, found)
@@ -33,7 +33,7 @@ export function checkNewDefinition(definition: AnyObject, names: Names, found: F
   checkApproval(definition, null, names, found)
 }
 
-/** What may become of one that is there. */
+/** Validates a change of a definition. */
 export function checkChangedDefinition(
   definition: AnyObject,
   current: AnyObject,
@@ -46,7 +46,7 @@ export function checkChangedDefinition(
   checkApproval(definition, current, names, found)
 }
 
-/** What the server, or whoever moves objects to another version, may say became of a definition. */
+/** Validates the status, which the server and storage migrators write. */
 export function checkStatus(definition: AnyObject, found: Findings): void {
   const status = member(null, 'status')
   checkNames(
@@ -175,7 +175,7 @@ function checkPreserving(spec: JsonObject, before: JsonObject | null, names: Nam
   found.add(invalid(fieldAt(SPEC, 'preserveUnknownFields'), true, words))
 }
 
-/** Where objects lie, and what they say they are, stays. */
+/** The storage location of objects and their kind are immutable. */
 function checkFixed(definition: AnyObject, current: AnyObject, found: Findings): void {
   const spec = objectMember(definition, 'spec')
   const before = objectMember(current, 'spec')

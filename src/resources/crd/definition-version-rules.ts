@@ -9,7 +9,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { utf8Length } from '../../api/utf8.ts'
 import { parseScalePath } from './scale-path.ts'
 
-/** What a version says beside its name and its schema. */
+/** Validates a version, except for its name and schema. */
 export function checkVersion(version: JsonObject, at: Path, found: Findings): void {
   checkWarning(version, fieldAt(at, 'deprecationWarning'), found)
   checkScale(objectMember(version, 'subresources'), member(at, 'subresources'), found)

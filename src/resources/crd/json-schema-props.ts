@@ -4,8 +4,8 @@ import type { Field } from '../../api/schema/build.ts'
 import type { AnySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts'
 
 /**
- * The shape of schemas that definitions carry: JSON Schema as OpenAPI 3.0 has it. It holds itself,
- * so whoever walks it walks a value along with it, or remembers where it was.
+ * The schema of JSON schemas in definitions, in the dialect of OpenAPI 3.0. It is recursive: code
+ * that traverses it must follow a value, or track the schemas that it visited.
  *
  * @source apiextensions/v1 JSONSchemaProps; spec 4.10 for the markers
  */

@@ -5,13 +5,14 @@ import type { JsonObjectDraft } from '../../api/json.ts'
 /** Steps from the whole object to a member, from the outside in. */
 export type ScalePath = readonly string[]
 
-/** Steps at most; deeper an object of sense does not say how many it is. */
+/** Maximum number of steps. */
 const STEPS_MAX = 32
 
 /**
- * @param path in the dot notation, such as `.spec.replicas`
+ * Parses a path to a scale member.
  *
- * @returns null: it is none, or has brackets
+ * @param path in dot notation, such as `.spec.replicas`
+ * @returns null if it is invalid or has brackets
  */
 export function parseScalePath(path: string): ScalePath | null {
   if (!path.startsWith('.') || /[[\]]/.test(path)) return null

@@ -16,19 +16,19 @@ type Versions = {
 }
 
 /**
- * How stored objects of a custom kind are shown in one of its versions. What is stored may have
- * been written under another schema, or in a version that was the storage version then: it loses
- * what the schema of its own version lacks, gets the defaults of that, and then loses what the
- * version asked for lacks. Nothing of that is written back.
+ * Converts stored objects of a custom kind to one of its versions. A stored object may have been
+ * written under another schema, or in an earlier storage version: it is pruned and defaulted by the
+ * schema of its own version, and then pruned by the schema of the requested one. Nothing of that is
+ * written back.
  *
- * So every object has to be read once for every schema of its kind, on every member: 64 µs of CPU
- * for one of 900 bytes, measured in a process that had just begun on a busy machine, 20 µs in one
- * that is warm. The store's wrapper remembers which came out as they went in, which is nearly all,
- * in other versions too: 0.1 µs from then on, 1 µs where another version has to be said. What comes
- * out changed is made anew with each list.
+ * So every object has to be converted once for every schema of its kind, on every member: 64 µs of
+ * CPU for one of 900 bytes in a process that just started on a busy machine, 20 µs in a warm one.
+ * The wrapper of the store caches which objects did not change, which is nearly all, also in other
+ * versions: 0.1 µs from then on, 1 µs if the apiVersion differs. Objects that change are converted
+ * again for each list.
  *
- * Where a webhook converts, which is not called yet, an object of another version than the one
- * asked for is refused: to change its apiVersion alone would show wrong data.
+ * Webhook conversion is not supported yet: with that strategy an object of another version than the
+ * requested one is refused, because changing only its apiVersion would return wrong data.
  *
  * @source apiextensions-apiserver `customresource_handler.go`: the codecs of its storage; strategy
  * None
@@ -62,8 +62,8 @@ function filled(schema: CompiledSchema | undefined, object: AnyObject): AnyObjec
   try {
     return sameHead(schema.applyDefaults(kept), kept)
   } catch (cause) {
-    // Defaults that make it too large: it was stored without them, and somebody has to be able to
-    // see it.
+    // Defaults that make the object too large are not applied: it was stored without them, and it
+    // must stay readable.
     if (cause instanceof ApiError) return kept
     throw cause
   }
@@ -73,7 +73,7 @@ function pruned(schema: CompiledSchema | undefined, object: AnyObject): AnyObjec
   return schema === undefined ? object : sameHead(schema.conform(object).value, object)
 }
 
-/** What every object has is as it was. @returns the very object where nothing changed */
+/** Restores kind, apiVersion and metadata. @returns the identical object if nothing changed */
 function sameHead(value: JsonObject, object: AnyObject): AnyObject {
   if (value === object) return object
   const { apiVersion, kind, metadata } = object

@@ -2,9 +2,10 @@ import { isJsonList, isJsonObject, memberOf, objectMember } from '../../api/json
 import type { Json, JsonObject } from '../../api/json.ts'
 
 /**
- * What a definition specifies with the schema of each version changed; itself where none changes.
+ * Returns the spec of a definition with the schema of each version changed; the identical one if no
+ * schema changes.
  *
- * @param spec perhaps not validated yet: what is no schema stays as it is
+ * @param spec perhaps not validated yet: invalid schemas stay as they are
  */
 export function withVersionSchemas(spec: JsonObject, change: (schema: JsonObject) => JsonObject): JsonObject {
   const versions = memberOf(spec, 'versions')

@@ -42,7 +42,7 @@ function lastSeen(event: AnyObject): string {
   return textMember(series, 'lastObservedTime') || textMember(event, 'lastTimestamp') || firstSeen(event)
 }
 
-/** An event of the newer kind says nothing of it until it happened again. */
+/** Returns the count of an event. A new event of the newer format has no count until it repeats. */
 function count(event: AnyObject): number {
   return numberMember(objectMember(event, 'series'), 'count') ?? (numberMember(event, 'count') || 1)
 }

@@ -10,17 +10,17 @@ import { eventSchema } from './event-schema.ts'
 import { checkImmutable, isChanged } from '../common/immutable.ts'
 
 /**
- * The rules of events, all of them of an event as the core group has it, whose names the causes
- * name too, as upstream's do.
+ * Validation of events in any version. Causes use the field names of the core group, as upstream's
+ * do.
  *
  * @source facts/validation-notes.json Event; upstream's `pkg/apis/core/validation/events.go` of
  * release 1.24
  */
 
-/** What `reportingComponent` is called in the version that was asked for. */
+/** Name of `reportingComponent` in the version of the request. */
 type ReportingName = 'reportingComponent' | 'reportingController'
 
-/** Of every event in every version: what says `eventTime` follows the newer rules. */
+/** Validates events of every version: an event with `eventTime` must follow the newer rules. */
 export function checkEvent(
   event: AnyObject,
   names: Pick<Names, 'systemNamespace'>,
@@ -42,7 +42,10 @@ export function checkEvent(
 const wordBytesMax = 128
 const noteBytesMax = 1024
 
-/** An event lies where its object does; those of objects without a namespace where `homes` say. */
+/**
+ * Checks that an event is in the namespace of its object; for cluster-scoped objects, in one of
+ * `homes`.
+ */
 function checkPlace(event: JsonObject, namespace: string, homes: readonly string[], found: Findings): void {
   const involved = placeOf(event)
   const fits = involved === '' ? homes.includes(namespace) : involved === namespace
@@ -73,8 +76,8 @@ function checkLength(event: JsonObject, name: string, bytesMax: number, found: F
 }
 
 /**
- * What a new event of `v1` of the group of events is besides: whole, and without what is out of
- * date.
+ * Additional rules for new events of the events group: all members are set, and deprecated ones are
+ * not.
  */
 export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
   checkSeries(event, found)
@@ -84,7 +87,7 @@ export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
     found.add(invalid('type', '', `has invalid value: ${type.slice(0, wordBytesMax)}`))
   }
   for (const name of ['firstTimestamp', 'lastTimestamp', 'count', 'source']) {
-    // Whatever is said of it differs from nothing.
+    // Any value of a deprecated member is a change from its absence.
     if (isChanged(eventSchema, name, event, {}))
       found.add(invalid(name, memberOf(event, name), 'needs to be unset'))
   }

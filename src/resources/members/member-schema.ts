@@ -44,8 +44,8 @@ const specSchema: ObjectSchema = {
 }
 
 export const lagDescription =
-  'Committed log entries that it lacks, as the leader counts them: 0 where they are fewer than 200, which are under way ' +
-  'at any moment; of a member that is not heard of, at least so many.'
+  'Committed log entries that the member is missing, as counted by the leader: 0 below 200, because that many are ' +
+  'always in flight; a lower bound for a member that does not report.'
 
 const statusSchema: ObjectSchema = {
   type: 'object',

@@ -69,8 +69,8 @@ function checkRanges(spec: JsonObject, at: Path | null, found: Findings): void {
 }
 
 /**
- * The first range stands in a member of its own for those who know only one; where they differ,
- * that one is meant.
+ * Keeps `podCIDR` equal to the first of `podCIDRs`, for clients that only use the former; if they
+ * differ, `podCIDR` wins.
  */
 export function withBothRanges(spec: JsonObject): JsonObject {
   const one = textMember(spec, 'podCIDR')

@@ -20,7 +20,7 @@ export const taintSchema = struct('core.v1.Taint', 'A taint: repels Pods that do
   timeAdded: time(4, 'Time when a NoExecute taint was added.', { optional: true }),
 })
 
-/** One node says the same thing once. @param at of the spec that has the taints */
+/** Rejects duplicate taints. @param at of the spec that has the taints */
 export function checkTaints(spec: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
   for (const [index, taint] of objectsMember(spec, 'taints').entries()) {

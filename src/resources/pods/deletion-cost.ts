@@ -5,8 +5,8 @@ import type { Names } from '../../api/metadata/names.ts'
 type Annotations = { readonly [key: string]: string }
 
 /**
- * What an annotation says of how dear a Pod is, which counts when there is one too many of its
- * sort.
+ * Checks the annotation with the deletion cost of a Pod, which decides which Pods a controller
+ * deletes first when it scales down.
  *
  * @param path of the annotations
  * @source core `pkg/apis/core/helper`, GetDeletionCostFromPodAnnotations

@@ -61,7 +61,7 @@ export const podColumns: readonly Column[] = [
   },
 ]
 
-/** What its containers come to. */
+/** Summary of the containers' states. */
 type Summary = {
   readonly status: string
   readonly ready: number
@@ -95,7 +95,7 @@ function initializing(object: AnyObject, init: readonly JsonObject[], index: num
 function running(object: AnyObject, init: readonly JsonObject[], reason: string): Summary {
   const containers = objectsMember(statusOf(object), 'containerStatuses')
   let status = reason
-  // The first of them that has something to say is told.
+  // The first container with a reason determines the status.
   for (const container of containers.toReversed()) {
     const state = objectMember(container, 'state')
     const waiting = textMember(objectMember(state, 'waiting'), 'reason')

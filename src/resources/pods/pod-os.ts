@@ -7,8 +7,8 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { containerLists } from '../containers/container-lists.ts'
 
 /**
- * What means nothing to the operating system that a Pod is made for is refused, and containers that
- * run on the node itself do so all together.
+ * Rejects fields that the operating system of a Pod does not support. If any container is a Windows
+ * host process, all must be.
  *
  * @param at of the spec
  * @source core `pkg/apis/core/validation`, validateWindows, validateLinux,

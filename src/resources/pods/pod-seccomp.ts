@@ -4,12 +4,11 @@ import type { Names } from '../../api/metadata/names.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
- * Which system calls a Pod and its containers may make was said in annotations before there were
- * fields for it. A new Pod says it in both: an older client sets and reads the one, nodes go by the
- * other. Where both are said, neither is changed. Templates stay as they are, as what is made of
- * them is a new Pod.
+ * Keeps the seccomp profiles of a new Pod in both its annotations and its fields: older clients use
+ * the annotations, nodes the fields. If both are set, neither is changed. Templates stay as they
+ * are, because the pods made from them are converted.
  *
- * @returns the very object when nothing was missing
+ * @returns the identical object if nothing was missing
  * @source facts Pod: prepare; core `pkg/registry/core/pod` of 1.24, seccomp version skew strategy
  * of KEP 135
  */
@@ -52,8 +51,8 @@ function withEachProfile(
 }
 
 /**
- * The spec of a Pod or a container with the profile that its annotation says, where it says none
- * itself; where only it says one, the annotation is added.
+ * Copies the seccomp profile of a Pod or a container from its annotation to the field if the field
+ * is unset, or from the field to the annotation if that is.
  */
 function withSaidProfile(of: JsonObject, key: string, annotations: Map<string, string>): JsonObject {
   const context = objectMember(of, 'securityContext')

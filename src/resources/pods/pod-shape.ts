@@ -19,7 +19,7 @@ import { checkOperatingSystem } from './pod-os.ts'
 import { checkConstraintPairs } from './topology-spread.ts'
 
 /**
- * What the parts of a Pod must be to each other.
+ * Validates the relations between the parts of a Pod.
  *
  * @param at of the spec
  * @source core `pkg/apis/core/validation`, ValidatePodSpec

@@ -44,7 +44,7 @@ const podOSSchema = struct('core.v1.PodOS', 'Operating system of a Pod.', {
 
 const byName = { patchMergeKey: 'name', patchStrategy: 'merge' } as const
 
-/** What runs together on one node: of a Pod, and of the templates that pods are made from. */
+/** The spec of a Pod and of pod templates. */
 export const podSpecSchema = struct(
   'core.v1.PodSpec',
   'Desired state of a Pod.',

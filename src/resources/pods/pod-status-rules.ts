@@ -6,9 +6,9 @@ import { checkDns1123Subdomain, checkQualifiedName } from '../../api/metadata/na
 import { checkIpAddress } from '../common/ip-address.ts'
 
 /**
- * What a node may not tell of a Pod.
+ * Validates a status update of a Pod.
  *
- * @param pod the whole one, with the new status
+ * @param pod the whole Pod with the new status
  * @source core `pkg/apis/core/validation`, ValidatePodStatusUpdate
  */
 export function checkPodStatus(pod: JsonObject, current: JsonObject, found: Findings): void {
@@ -64,7 +64,7 @@ function checkAddresses(status: JsonObject, found: Findings): void {
   found.add(invalid(field, addresses, 'may specify no more than one IP for each IP family'))
 }
 
-/** Those that everybody knows. */
+/** The standard condition types. */
 const usual = ['Ready', 'PodScheduled', 'Initialized', 'ContainersReady']
 
 function checkConditions(status: JsonObject, found: Findings): void {

@@ -27,9 +27,9 @@ export function fillPodTemplate(template: JsonObject): JsonObject {
 }
 
 /**
- * What the shape of a template cannot say.
+ * Validates the rules of a template that its schema cannot express.
  *
- * @param path where it stands: `spec.template`
+ * @param path of the template: `spec.template`
  * @source core `pkg/apis/core/validation`, ValidatePodTemplateSpec
  */
 export function checkPodTemplate(template: JsonObject, path: string, names: Names, found: Findings): void {

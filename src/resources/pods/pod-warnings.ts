@@ -15,8 +15,8 @@ type PodToInspect = {
 }
 
 /**
- * What a valid Pod, or a template of one, says that does nothing any more, is about to, or is not
- * what it looks like. One pass, a warning at a time.
+ * Yields warnings for a valid Pod or template: fields that have no effect, are deprecated, or do
+ * not mean what they seem to. One pass, a warning at a time.
  *
  * @source core `pkg/api/pod/warnings.go` of 1.24, whose words these are
  */

@@ -9,8 +9,8 @@ import { checkDescendingPath } from '../volumes/file-path.ts'
 type Annotations = { readonly [key: string]: string }
 
 /**
- * What annotations of a Pod or of a template may say of the profiles that its containers are
- * confined by: which system calls (seccomp), and which files and capabilities (AppArmor).
+ * Checks the annotations of a Pod or of a template that confine containers: system calls (seccomp),
+ * and files and capabilities (AppArmor).
  *
  * @param path of the annotations
  * @source core `pkg/apis/core/validation`, ValidateSeccompPodAnnotations and

@@ -20,7 +20,7 @@ export function qosClassOf(spec: JsonObject): 'Guaranteed' | 'Burstable' | 'Best
   return isExact ? 'Guaranteed' : 'Burstable'
 }
 
-/** What can be shared out more than once. */
+/** The resources that determine the QoS class. */
 const computed = ['cpu', 'memory']
 
 function isSame(resources: JsonObject, name: string): boolean {

@@ -9,7 +9,7 @@ import type { Schema } from '../../api/schema/schema.ts'
 import { checkDescendingPath } from '../volumes/file-path.ts'
 import { windowsSecurityContextOptionsSchema } from './windows-options.ts'
 
-/** What processes of a container, or of all containers of a Pod, run as and may do. */
+/** User, group and privileges of the processes of a container, or of all containers of a Pod. */
 
 /** Numbers of users and groups. */
 const idRange = { minimum: 0, maximum: 2 ** 31 - 1 }

@@ -125,7 +125,7 @@ const specSchema = struct(
 
 export const persistentVolumeSpecSchema: ObjectSchema = { ...specSchema, check: checkSpec }
 
-/** Without an object around it: what a driver needs to attach a volume that a Pod says itself. */
+/** The spec without an object: for attaching a volume that a Pod declares inline. */
 export const inlineVolumeSpecSchema: ObjectSchema = { ...specSchema, check: checkInlineSpec }
 
 /** @source facts PersistentVolume */

@@ -29,7 +29,7 @@ export function storageClassOf(object: AnyObject, names: Names): string {
   return annotated ?? textMember(objectMember(object, 'spec'), 'storageClassName')
 }
 
-/** What is being deleted shows that instead of its phase. */
+/** An object that is being deleted shows that instead of its phase. */
 export function shownPhase(object: AnyObject): string {
   if (typeof object.metadata.deletionTimestamp === 'string') return 'Terminating'
   return textMember(objectMember(object, 'status'), 'phase')

@@ -13,8 +13,10 @@ import { secretReferenceSchema } from '../common/secret-reference.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
 /**
- * Network storage that is mounted with credentials. A Pod names a Secret beside it, a persistent
- * volume says of which namespace as well; else both forms are the same. @source spec 2.5, 2.7
+ * Network storage with credentials. A Pod references a Secret in its own namespace, a persistent
+ * volume also gives the namespace; otherwise both forms are the same.
+ *
+ * @source spec 2.5, 2.7
  */
 
 const monitors = texts(1, 'Addresses of the Ceph monitors.', { required: true })
@@ -100,7 +102,7 @@ function cephFS(definition: string, secret: ObjectSchema): ObjectSchema {
   })
 }
 
-/** @param secretMembers what a reference to a Secret has to say */
+/** @param secretMembers required members of a reference to a Secret */
 function cinder(definition: string, secret: ObjectSchema, secretMembers: readonly string[]): ObjectSchema {
   return struct(
     definition,
@@ -151,7 +153,7 @@ function secretRef(number: number, secret: ObjectSchema): Field {
   return maybe(number, secret, 'Reference to the Secret with the credentials.')
 }
 
-/** @param names what a reference to a Secret has to say, where there is one */
+/** @param names required members of a reference to a Secret, if there is one */
 export function secretSays(names: readonly string[]): ShapeCheck {
   return (source, at, found) => {
     if (!Object.hasOwn(source, 'secretRef')) return

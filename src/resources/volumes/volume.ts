@@ -148,10 +148,10 @@ export type VolumeOwner = {
 }
 
 /**
- * What the shape of one volume cannot say: volumes have different names, claims made for the Pod
- * can be named, and options of the server's own are not for drivers.
+ * Validates the rules of volumes that their schema cannot express: names are unique, claims made
+ * for the Pod have valid names, and drivers do not get reserved options.
  *
- * @param path where the list stands: `spec.volumes`
+ * @param path of the list: `spec.volumes`
  */
 export function checkVolumes(
   volumes: readonly JsonObject[],

@@ -44,7 +44,8 @@ export function checkWebhookClient(config: JsonObject, at: Path | null, found: F
 const form = '; desired format: https://host[/path]'
 
 function checkUrl(text: string, field: string, found: Findings): void {
-  // What stands before the path is looked at as it was written: a parser would put it right.
+  // The part before the path is checked in its original form, because a URL parser would normalize
+  // it.
   const match = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(
     text,
   )
@@ -67,7 +68,7 @@ function checkUrl(text: string, field: string, found: Findings): void {
   if (query !== '') found.add(invalid(field, query, 'query parameters are not permitted in the URL'))
 }
 
-/** Without a host there is nothing to parse, and other words say so. */
+/** A URL without a host is not parsed; other errors report it. */
 function isReadable(text: string): boolean {
   return !/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]/.test(text) || URL.canParse(text)
 }
@@ -101,5 +102,5 @@ function* wrongInPath(path: string): Generator<string, void> {
   }
 }
 
-/** What most segments are: right, without asking for more. */
+/** The common case: a valid segment that needs no further check. */
 const PLAIN_SEGMENT = /^[a-z0-9]{1,63}$/
