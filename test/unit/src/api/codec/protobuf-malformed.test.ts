@@ -79,15 +79,19 @@ const wrong: readonly [string, Uint8Array, string][] = [
   [
     'a group',
     body((writer) => writer.tag(30, WireType.StartGroup).tag(30, WireType.EndGroup)),
-    'wire type 3 is none',
+    'wire type 3 is not supported',
   ],
-  ['the end of a group', body((writer) => writer.tag(30, WireType.EndGroup)), 'wire type 4 is none'],
+  ['the end of a group', body((writer) => writer.tag(30, WireType.EndGroup)), 'wire type 4 is not supported'],
   [
     'a group that is a member',
     body((writer) => writer.tag(2, WireType.StartGroup)),
     'leaf: it is of another type (wire type 3',
   ],
-  ['a wire type that is none', body((writer) => writer.raw(Buffer.of(0xf7, 0x01))), 'wire type 7 is none'],
+  [
+    'a wire type that is none',
+    body((writer) => writer.raw(Buffer.of(0xf7, 0x01))),
+    'wire type 7 is not supported',
+  ],
   ['field 0', body((writer) => writer.raw(Buffer.of(0, 0))), 'a field has a number that none can have'],
   [
     'a field beyond 2^29',
