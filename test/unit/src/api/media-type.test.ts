@@ -7,7 +7,7 @@ import { bodyFormatOf, JSON_SERVED, negotiate, patchFormatOf } from '../../../..
 
 const jsonAndPlain = [...JSON_SERVED, { type: 'text/plain' }]
 
-void test('spec 4.7: what is not served falls back to what is', () => {
+void test('spec 4.7: an unsupported media type falls back to a supported one', () => {
   for (const accept of [
     '',
     '*/*',
@@ -28,7 +28,7 @@ void test('spec 4.7: what is not served falls back to what is', () => {
   }
 })
 
-void test('spec 4.7: when nothing asked for is served the answer is 406', () => {
+void test('spec 4.7: a request for unsupported media types only is a 406', () => {
   for (const accept of [
     'application/yaml',
     'application/json;as=Table;v=v1;g=meta.k8s.io',
@@ -46,14 +46,14 @@ void test('spec 4.7: when nothing asked for is served the answer is 406', () => 
   }
 })
 
-void test('quality decides, then the client’s order, then ours', () => {
+void test("quality decides, then the client's order, then the server's", () => {
   assert.equal(negotiate('application/json;q=0.5, text/plain', jsonAndPlain).type, 'text/plain')
   assert.equal(negotiate('text/plain, application/json', jsonAndPlain).type, 'text/plain')
   assert.equal(negotiate('*/*', jsonAndPlain).type, 'application/json')
   assert.equal(negotiate('application/json;q=0, */*', jsonAndPlain).type, 'text/plain')
 })
 
-void test('a header beyond the bounds is a 400', () => {
+void test('a header beyond its limits is a 400', () => {
   for (const accept of ['a'.repeat(9000), Array.from({ length: 65 }, () => 'a/b').join()]) {
     assert.throws(
       () => negotiate(accept, JSON_SERVED),
@@ -62,7 +62,7 @@ void test('a header beyond the bounds is a 400', () => {
   }
 })
 
-void test('a body is JSON unless it says otherwise; what is not read is a 415 that names what is', () => {
+void test('a body without media type is JSON; an unsupported type is a 415 that names the supported ones', () => {
   const all = ['json', 'yaml', 'protobuf'] as const
   assert.equal(bodyFormatOf('', all), 'json')
   assert.equal(bodyFormatOf('application/json; charset=utf-8', all), 'json')
@@ -83,7 +83,7 @@ void test('a body is JSON unless it says otherwise; what is not read is a 415 th
   }
 })
 
-void test('spec 4.3: patches are told apart by content type', () => {
+void test('spec 4.3: the content type determines the kind of a patch', () => {
   const known = ['json-patch', 'merge-patch', 'strategic-merge-patch'] as const
   assert.equal(patchFormatOf('application/merge-patch+json', known), 'merge-patch')
   assert.equal(patchFormatOf('application/strategic-merge-patch+json;x=y', known), 'strategic-merge-patch')

@@ -38,7 +38,7 @@ void test('times agree with Date over the whole range', () => {
   )
 })
 
-void test('times are read strictly and keep their digits', () => {
+void test('times are parsed strictly and keep their digits', () => {
   assert.deepEqual(parseTime('2026-01-01T00:30:00.123456789+01:00'), {
     seconds: 1767223800,
     nanos: 123456789,
@@ -58,7 +58,7 @@ void test('times are read strictly and keep their digits', () => {
   }
 })
 
-void test('quantities have one way to be written', () => {
+void test('quantities have one canonical form', () => {
   for (const [text, canonical] of [
     ['1000m', '1'],
     ['1500m', '1500m'],
@@ -89,7 +89,7 @@ void test('quantities have one way to be written', () => {
   assert.ok(compareQuantities(small, big) < 0)
 })
 
-void test('versions are ordered as discovery prefers them', () => {
+void test('versions are sorted by preference as in discovery', () => {
   const sorted = ['foo10', 'v1alpha1', 'v2beta1', 'v1', 'v11alpha2', 'v10', 'v2beta2', 'foo1'].sort(
     compareVersions,
   )
@@ -103,7 +103,7 @@ void test('spec 9.2: apiVersion is the version, or group and version', () => {
   assert.equal(formatGroupVersion({ group: 'a.b', version: 'v1' }), 'a.b/v1')
 })
 
-void test('each domain has its own names for the same things', () => {
+void test('each domain has its own names for the same concepts', () => {
   const orch = namesOf('orch.io')
   const upstream = namesOf('k8s.io')
   assert.equal(orch.group('storage'), 'storage.orch.io')
@@ -118,7 +118,7 @@ void test('each domain has its own names for the same things', () => {
   assert.equal(orch.definition('core.v1.ConfigMap'), 'io.orch.api.core.v1.ConfigMap')
 })
 
-void test('spec 7: a Status says what happened in the form that clients know', () => {
+void test('spec 7: a Status has the form that clients expect', () => {
   assert.deepEqual(statusOf(notFound({ group: 'apps', resource: 'deployments' }, 'x')), {
     kind: 'Status',
     apiVersion: 'v1',
@@ -138,7 +138,7 @@ void test('spec 7: a Status says what happened in the form that clients know', (
   })
 })
 
-void test('spec 4.8.5: a version of the future is a 504 that says so and when to retry', () => {
+void test('spec 4.8.5: a resourceVersion in the future is a 504 with the reason and a time to retry', () => {
   const status = statusOf(tooLargeResourceVersion(9n, 5n))
   assert.equal(status['code'], 504)
   assert.equal(status['message'], 'Timeout: Too large resource version: 9, current: 5')
@@ -164,7 +164,7 @@ void test('spec 6.1: bookmarks and errors are events of one line', () => {
   assert.equal(event.object.code, 410)
 })
 
-void test('bytes of UTF-8 are counted without encoding', () => {
+void test('UTF-8 bytes are counted without encoding', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       assert.equal(utf8Length(text), Buffer.byteLength(text))
@@ -172,7 +172,7 @@ void test('bytes of UTF-8 are counted without encoding', () => {
   )
 })
 
-void test('what was not found is quoted as far as a name can be', () => {
+void test('the name of a missing object is shown up to the length of a valid name', () => {
   const of = { group: '', resource: 'configmaps' }
   const { message, details } = notFound(of, '🦄'.repeat(1000))
   assert.equal(message, `configmaps "${'🦄'.repeat(256)}" not found`)

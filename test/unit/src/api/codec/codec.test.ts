@@ -11,7 +11,7 @@ function refusedAs(reason: ApiErrorReason): (error: unknown) => boolean {
   return (error) => error instanceof ApiError && error.code === reason
 }
 
-void test('JSON that is none, no object, too deep or beyond all numbers is a 400', () => {
+void test('JSON that is invalid, not an object, too deep or with a number out of range is a 400', () => {
   const deep = `${'{"a":'.repeat(JSON_DEPTH_MAX + 1)}1${'}'.repeat(JSON_DEPTH_MAX + 1)}`
   for (const text of ['', '{', '[]', 'null', '"a"', '{"a":1e999}', deep]) {
     assert.throws(() => parseJsonObject(text), refusedAs('BadRequest'), text.slice(0, 40))
@@ -22,7 +22,7 @@ void test('JSON that is none, no object, too deep or beyond all numbers is a 400
   })
 })
 
-void test('members named twice are found wherever they are', () => {
+void test('duplicate members are found at any depth', () => {
   for (const [text, paths] of [
     ['{"a":1,"b":2}', []],
     ['{"a":1,"a":2,"a":3}', ['a']],
@@ -36,14 +36,14 @@ void test('members named twice are found wherever they are', () => {
   }
 })
 
-void test('members named twice below a name of a megabyte take as long as others, and their path is cut', () => {
+void test('finding duplicate members below a name of a megabyte takes no longer, and their path is cut', () => {
   const name = 'n'.repeat(1024 * 1024)
   const found = duplicateFields(`{"${name}":{${'"a":1,'.repeat(60_000)}"a":1}}`)
   assert.equal(found.length, 1)
   assert.match(found[0] ?? '', /^n{320}\.\.\.\.a$/)
 })
 
-void test('YAML has the meaning that existing clients rely on', () => {
+void test('YAML is parsed in the way that existing clients rely on', () => {
   const text = `
 apiVersion: v1
 kind: ConfigMap
@@ -70,13 +70,13 @@ list: [a, {b: c}]
   })
 })
 
-void test('JSON is YAML too', () => {
+void test('JSON is valid YAML', () => {
   const { value, doubled } = parseYamlObject('{"a":{"b":[1,true,null,"x"],"b":2}}')
   assert.deepEqual(value, { a: { b: 2 } })
   assert.deepEqual(doubled, ['duplicate field "a.b"'])
 })
 
-void test('keys that YAML has twice are told with their lines, and the last one counts', () => {
+void test('duplicate YAML keys are reported with their lines, and the last one counts', () => {
   const { value, doubled } = parseYamlObject('a: 1\nb:\n  c: 1\n  c: 2\n  "c": 3\nyes: 1\non: 2\n')
   assert.deepEqual(value, { a: 1, b: { c: 3 }, true: 2 })
   assert.deepEqual(doubled, [
@@ -90,7 +90,7 @@ void test('keys that YAML has twice are told with their lines, and the last one 
   assert.deepEqual(many.value, { a: 1 })
 })
 
-void test('YAML that is none, or several documents, is a 400', () => {
+void test('invalid YAML, and YAML with several documents, is a 400', () => {
   for (const text of ['', 'a', '- a', 'a: 1\n---\nb: 2', 'a: [', 'a: !!js/function x', 'a: .inf']) {
     assert.throws(() => parseYamlObject(text), refusedAs('BadRequest'), text)
   }

@@ -1,7 +1,7 @@
 /*
- * Goal: no whole number loses a digit, and no text says half a character, whatever form says it.
+ * Goal: in every encoding integers keep all digits, and no text contains a lone surrogate.
  * Method: tables of texts through the readers and writers, and random trees against an oracle that
- * knows only texts.
+ * works on texts only.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ const numbers: readonly (readonly [string, string])[] = [
   ['-0', '0'],
 ]
 
-void test('whole numbers keep their digits in JSON, in what is stored, and in YAML', () => {
+void test('integers keep their digits in JSON, in stored objects and in YAML', () => {
   for (const [sent, written] of numbers) {
     const text = `{"a":[${sent},{"b":${sent}}],"__proto__":"\\"9007199254740993"}`
     const same = `{"a":[${written},{"b":${written}}],"__proto__":"\\"9007199254740993"}`
@@ -43,7 +43,7 @@ void test('whole numbers keep their digits in JSON, in what is stored, and in YA
   }
 })
 
-void test('protobuf says every number of 64 bits, and every digit of the JSON that it holds', () => {
+void test('protobuf writes every 64-bit number, and every digit of embedded JSON', () => {
   for (const [hex, count] of [
     ['ffffffffffffff0f', 9007199254740991],
     ['8080808080808010', 9007199254740992n],
@@ -69,7 +69,7 @@ void test('protobuf says every number of 64 bits, and every digit of the JSON th
 
 const RAW = '[9007199254740993,18446744073709551616]'
 
-void test('a schema takes the whole range of its type, and says which number is beyond it', () => {
+void test('a schema accepts the whole range of its type, and names a number beyond it', () => {
   const { value } = conform(
     tree,
     parseJsonObject('{"leaf":{"count":-9223372036854775808,"raw":18446744073709551616}}'),
@@ -87,7 +87,7 @@ void test('a schema takes the whole range of its type, and says which number is 
   }
 })
 
-void test('YAML has whole numbers also as keys, in other bases, and behind aliases', () => {
+void test('YAML integers are read as keys, in other bases, and behind aliases', () => {
   const text = 'a: &a 9223372036854775807\nb: *a\n9007199254740993: 1\nc: 0x7fffffffffffffff\nd: 2\n'
   assert.deepEqual(parseYamlObject(text).value, {
     a: 9223372036854775807n,
@@ -98,7 +98,7 @@ void test('YAML has whole numbers also as keys, in other bases, and behind alias
   })
 })
 
-void test('a number that a double cannot hold is a 400 that says which and where', () => {
+void test('a number that a double cannot hold is a 400 that names it and its place', () => {
   for (const parse of [parseJsonObject, parseYamlObject]) {
     for (const spelled of ['1e400', '9'.repeat(400)]) {
       assert.throws(
@@ -113,7 +113,7 @@ void test('a number that a double cannot hold is a 400 that says which and where
   assert.throws(() => parseYamlObject('spec:\n  a: .inf\n'), /spec\.a: number Infinity is outside/)
 })
 
-void test('half a pair of surrogates becomes U+FFFD, as key and as value, and pairs stay', () => {
+void test('a lone surrogate becomes U+FFFD, as key and as value, and pairs stay', () => {
   const text = '{"a\\ud800":"\\uD800x\\udc00","b":["\\ud83d\\ude00","\\\\ud800"],"c":{"\\udfff":1}}'
   const value = { 'a\ufffd': '\ufffdx\ufffd', b: ['\u{1f600}', '\\ud800'], c: { '\ufffd': 1 } }
   assert.deepEqual(parseJson(text), value)
@@ -123,7 +123,7 @@ void test('half a pair of surrogates becomes U+FFFD, as key and as value, and pa
   assert.deepEqual(duplicateFields('{"\\ud800":1,"\ufffd":2}'), ['\ufffd'])
 })
 
-void test('sixteen digits in a row are found wherever they stand, fewer are none', () => {
+void test('a run of sixteen digits is found at any position, and a shorter one is not', () => {
   for (let before = 0; before < 40; before++) {
     for (const behind of ['', 'x', ',"b":1}']) {
       const front = 'x'.repeat(before)
@@ -134,7 +134,7 @@ void test('sixteen digits in a row are found wherever they stand, fewer are none
   }
 })
 
-void test('random trees: whatever is written is read as the same text again', () => {
+void test('random trees are read back as they were written', () => {
   const from = Number(process.env['SEED'] ?? 1)
   for (let seed = from; seed < from + SEEDS; seed++) {
     const random = new SeededRandom(seed)

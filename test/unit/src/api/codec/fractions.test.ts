@@ -1,8 +1,8 @@
 /*
- * Goal: a whole number that JSON spells as a fraction is no integer to kinds of the program, as
- * upstream's parser has it; to others it is the number it is.
- * Method: texts through what finds such numbers, and objects that say them where integers and
- * others stand.
+ * Goal: an integer that JSON spells as a fraction is rejected for integer members of built-in
+ * kinds, as upstream's parser does; elsewhere it is an ordinary number.
+ * Method: texts through the detection of such numbers, and objects that have them in integer and
+ * other members.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,7 +33,7 @@ for (const [text, spelled, place] of [
   ['{"list":[1,2.0]}', '2.0', 'list[1] of type int32'],
   ['{"count":1,"count":2.0}', '2.0', 'count of type int32'],
 ] as const) {
-  void test(`${text} is refused`, () => {
+  void test(`${text} is rejected`, () => {
     assert.throws(
       () => read(text),
       (error) =>
@@ -51,16 +51,16 @@ for (const [text, value] of [
   ['{"port":"80.0"}', { port: '80.0' }],
   ['{"count":7,"unknown":{"count":1.0}}', { count: 7 }],
 ] as const) {
-  void test(`${text} is taken`, () => assert.deepEqual(read(text), value))
+  void test(`${text} is accepted`, () => assert.deepEqual(read(text), value))
 }
 
-void test('fractions are found where they stand, and only those of whole numbers', () => {
+void test('fractions are found with their place, and only those of integers', () => {
   assert.equal(parseSpelledObject('{"image":"a:1.5","n":10,"f":"1e3"}').fractions.size, 0)
   const { fractions } = parseSpelledObject('{"a":[{"b":1.50},{"b":1.0,"c":2}],"d":{"e":{}}}')
   assert.deepEqual(fractions, new Map([['a', new Map([[1, new Map([['b', '1.0']])]])]]))
 })
 
-void test('fractions below a name of a megabyte take as long as others', () => {
+void test('finding fractions below a name of a megabyte takes no longer', () => {
   const name = 'n'.repeat(1024 * 1024)
   const text = `{"${name}":[${'1,'.repeat(60_000)}1.0],"list":[${'1,'.repeat(60_000)}1]}`
   assert.deepEqual([...parseSpelledObject(text).fractions.keys()], [name])

@@ -23,7 +23,7 @@ function messageOf(parse: () => unknown): string {
   assert.fail('the text was taken')
 }
 
-void test('the place of each kind of mistake in JSON', () => {
+void test('each kind of JSON syntax error is reported with its place', () => {
   for (const [text, offset] of [
     ['', 0],
     ['  ', 2],
@@ -53,7 +53,7 @@ void test('the place of each kind of mistake in JSON', () => {
   }
 })
 
-void test('the place of a mistake is told by line, column and offset, without the text around it', () => {
+void test('the place of a syntax error is given by line, column and offset, without the text around it', () => {
   const message = messageOf(() => parseJson('{\n  "spec": {"token": admintoken}\n}'))
   assert.equal(message, "couldn't parse the body as JSON: syntax error at line 2, column 21 (offset 22)")
   for (const text of [
@@ -70,14 +70,14 @@ void test('the place of a mistake is told by line, column and offset, without th
   }
 })
 
-void test('a mistake in 3 MiB is found, however deep or long the text is', () => {
+void test('a syntax error in 3 MiB is found, however deep or long the text is', () => {
   const length = 3 * 1024 * 1024
   assert.equal(jsonErrorPlace('['.repeat(length)).offset, length)
   assert.equal(jsonErrorPlace(`"${'\\n'.repeat(length / 2)}`).offset, length + 1)
   assert.equal(jsonErrorPlace(`[${'1,'.repeat(length / 2)}`).offset, length + 1)
 })
 
-void test('whatever the mistake, what stands before it can still become JSON', () => {
+void test('the text before a reported syntax error can be completed to valid JSON', () => {
   const whole = '{"a": [1, -2.5e3, "t\\u00e9\\n"], "b": {"c": null, "d": [true, false, {}]}}'
   const random = new SeededRandom(1)
   for (let left = 3000; left > 0; left--) {
@@ -92,7 +92,8 @@ void test('whatever the mistake, what stands before it can still become JSON', (
     }
     const { offset } = jsonErrorPlace(text)
     assert.ok(offset <= text.length)
-    // What is as in the valid text is right; numbers and words are told where they begin.
+    // The common prefix with the valid text is right; an invalid number or word is reported at its
+    // beginning.
     assert.ok(offset >= commonLength(whole, text) - LONGEST_WORD, `${offset} of ${text}`)
   }
 })

@@ -1,6 +1,6 @@
 /*
- * Goal: JSON for people says what the compact form said.
- * Method: one layout by hand; random cuts of one text against `JSON.stringify` with two spaces.
+ * Goal: indented JSON has the same value as the compact form.
+ * Method: one layout by hand; random chunks of one text against `JSON.stringify` with two spaces.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ void test('spec 4.2: pretty gives two spaces per level, and empty pairs stay on 
   assert.equal(Buffer.from(bytes).toString(), wanted)
 })
 
-void test('however the text is cut, and however it was laid out, the result is the same', () => {
+void test('the result does not depend on the chunks or on the layout of the source text', () => {
   const seed = 4
   const random = new SeededRandom(seed)
   for (const text of [JSON.stringify(value), `${JSON.stringify(value, null, 7)}\n\n`]) {
@@ -39,7 +39,7 @@ void test('however the text is cut, and however it was laid out, the result is t
   }
 })
 
-void test('deep levels do not make the text grow without bound', () => {
+void test('deep nesting does not make the text grow without bound', () => {
   const text = `${'['.repeat(200)}${'1,'.repeat(1000)}1${']'.repeat(200)}`
   const bytes = new JsonIndenter().write(Buffer.from(text))
   assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), JSON.parse(text))

@@ -19,7 +19,7 @@ function spliced(object: Object, revision: string): { whole: unknown; item: unkn
   return { whole: JSON.parse(whole.toString()), item: JSON.parse(item), text }
 }
 
-void test('kind and apiVersion come first, metadata in its order, the rest as it came', () => {
+void test('kind and apiVersion come first, then ordered metadata, then the rest in its original order', () => {
   const object = {
     data: { z: '1', a: '2' },
     metadata: { labels: { b: 'c' }, uid: 'u', resourceVersion: '99', name: 'x', namespace: 'n' },
@@ -41,7 +41,7 @@ void test('kind and apiVersion come first, metadata in its order, the rest as it
   })
 })
 
-void test('offsets count bytes, whatever the name is made of', () => {
+void test('offsets count bytes, also with a name of multi-byte characters', () => {
   const object = { kind: 'Rôle', apiVersion: 'v1', metadata: { name: 'é€😀"\\' } } as Object
   const { whole } = spliced(object, '7')
   assert.deepEqual(whole, { ...object, metadata: { ...object.metadata, resourceVersion: '7' } })
@@ -53,7 +53,7 @@ void test('an object with nothing but a kind still has a place for its revision'
   assert.deepEqual(whole, { kind: 'A', apiVersion: 'v1', metadata: { resourceVersion: '1' } })
 })
 
-void test('members that look like numbers or like the place itself do not mislead', () => {
+void test('members that look like numbers or like the revision do not mislead', () => {
   const decoy = { resourceVersion: '' }
   const object = {
     ...{

@@ -13,7 +13,7 @@ const table = readMessageTable()
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   for (const { name, schema } of messageSubjects(table, domain)) {
-    void test(`${name} of ${domain} is declared as the table has it`, () => {
+    void test(`${name} of ${domain} is declared as in upstream's table`, () => {
       const walk: Walk = { wrong: [], done: new Map() }
       const own = Object.keys(schema.properties).filter((member) => !['apiVersion', 'kind'].includes(member))
       compareStruct(schema, { name, own }, name, walk)
@@ -22,7 +22,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   }
 }
 
-void test('the comparison sees a wrong number, type and flag, and a member too many or too few', () => {
+void test('the comparison detects a wrong number, type and flag, and a missing or extra member', () => {
   const walk: Walk = { wrong: [], done: new Map() }
   const schema: ObjectSchema = {
     type: 'object',
@@ -44,7 +44,7 @@ void test('the comparison sees a wrong number, type and flag, and a member too m
   assert.deepEqual(walk.wrong, [
     'x.apiVersion has number 2, not 1',
     'x.apiVersion may not be unset: no zeroMatters',
-    'x.fieldPath is not said in JSON',
+    'x.fieldPath is not written to JSON',
     'x.fieldPath is integer int32, not string',
     'x.more is not in core/v1.ObjectFieldSelector',
     'x.unnumbered is not in core/v1.ObjectFieldSelector',
@@ -92,9 +92,10 @@ function compareMember(schema: ObjectSchema, member: MessageMember, path: string
     )
   }
   const always = type.always === true
-  // Whatever has to be there, or has a default, is said.
+  // Required members and members with a default are always written.
   const isSaid = always || type.default !== undefined || schema.required?.includes(name) === true
-  if (member.said ? !isSaid : always) walk.wrong.push(`${path} is ${always ? 'always' : 'not'} said in JSON`)
+  if (member.said ? !isSaid : always)
+    walk.wrong.push(`${path} is ${always ? 'always' : 'not'} written to JSON`)
   compareType(type, member.type, path, walk)
 }
 

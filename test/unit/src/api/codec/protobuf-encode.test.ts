@@ -40,7 +40,7 @@ void test('spec 4.7: a ConfigMap is written as kubectl writes it', () => {
   const captured =
     '6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a01611200' +
     '1a0022002a0032003800420012060a01781201791a002200'
-  // kubectl of that day knows that member no more.
+  // kubectl of that release does not have that member any longer.
   const numbers = Object.entries(objectMetaSchema.protobuf ?? {}).filter(([name]) => name !== 'clusterName')
   const metadata: ObjectSchema = { ...objectMetaSchema, protobuf: Object.fromEntries(numbers) }
   const schema = { ...configMap, properties: { ...configMap.properties, metadata } }
@@ -91,7 +91,7 @@ const cases: readonly [string, Schema, JsonObject, string][] = [
   ],
   ['an absent time', { ...text, format: 'date-time' }, {}, '0a00'],
   ['no time', { ...text, format: 'date-time', always: true }, { a: null }, '0a00'],
-  ['the time of nobody', { ...text, format: 'date-time' }, { a: '0001-01-01T00:00:00Z' }, '0a00'],
+  ['the zero time', { ...text, format: 'date-time' }, { a: '0001-01-01T00:00:00Z' }, '0a00'],
   ['an absent time that would matter', { ...text, format: 'date-time', zeroMatters: true }, {}, ''],
   ['anything', { type: 'any' }, { a: { b: [1] } }, '0a0b0a097b2262223a5b315d7d'],
   ['nothing of anything', { type: 'any' }, {}, '0a00'],
@@ -123,10 +123,11 @@ const cases: readonly [string, Schema, JsonObject, string][] = [
 ]
 
 for (const [what, schema, value, expected] of cases) {
-  void test(`written as upstream writes it: ${what}`, () => assert.equal(one(schema, value), expected))
+  void test(`a value is encoded as upstream encodes it: ${what}`, () =>
+    assert.equal(one(schema, value), expected))
 }
 
-void test('keys of a map stand in the order of their bytes, not of their code units', () => {
+void test('map keys are sorted by UTF-8 bytes, not by code units', () => {
   const map = { '\u{1f600}': '', '\uff5e': '', b: '', a: '', ab: '' }
   const keys = Object.keys(map).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   const expected = keys.map((key) => {
@@ -136,7 +137,7 @@ void test('keys of a map stand in the order of their bytes, not of their code un
   assert.equal(one({ type: 'map', values: text }, { a: map }), expected.join(''))
 })
 
-void test('members of an inlined struct lie in a message of their own, which is always there', () => {
+void test('members of an inlined struct are in a message of their own, which is always written', () => {
   const inner: ObjectSchema = { type: 'object', properties: { b: text }, protobuf: { b: 1 } }
   const schema: ObjectSchema = {
     type: 'object',
@@ -148,7 +149,7 @@ void test('members of an inlined struct lie in a message of their own, which is 
   assert.equal(hex(encodeProtobufMessage(schema, {})), '0a0012020a001a00')
 })
 
-void test('texts and lengths of every size come out whole', () => {
+void test('texts and lengths of every size are written completely', () => {
   const sizes = [0, 1, 39, 40, 41, 127, 128, 1023, 1024, 1025, 16_383, 16_384]
   const texts = sizes.flatMap((size) => ['a', 'é', '\u{1f600}'].map((unit) => unit.repeat(size)))
   for (const value of [...texts, 'a'.repeat(2 ** 21 - 1), 'a'.repeat(2 ** 21)]) {
@@ -161,7 +162,7 @@ function decodedData(bytes: Uint8Array): JsonObject {
   return decodeProtobuf(configMap, bytes)['data'] as JsonObject
 }
 
-void test('a list put together from pieces is the list encoded at once', () => {
+void test('a list encoded in pieces equals the list encoded at once', () => {
   const items = ['a', 'b'.repeat(300)].map((name) => ({ metadata: { name }, data: { k: 'v' } }))
   const whole = {
     kind: 'ConfigMapList',

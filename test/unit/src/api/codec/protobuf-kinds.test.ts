@@ -27,7 +27,7 @@ const rounds: readonly (readonly [Fill, readonly number[]])[] = [
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   for (const subject of messageSubjects(table, domain)) {
-    void test(`${subject.name} of ${domain} comes out of protobuf as it went in`, () => {
+    void test(`${subject.name} of ${domain} round-trips through protobuf`, () => {
       for (const [fill, seeds] of rounds) {
         for (const seed of seeds) repeatable(subject.name, seed, () => goThrough(subject, fill, seed))
       }

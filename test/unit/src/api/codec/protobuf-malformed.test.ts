@@ -34,7 +34,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
   ['a packed number', body(bytes(5, '0180')), 'numbers[1]: it is cut short'],
   ['half a packed number', body(bytes(7, '00000000')), 'fractions[0]: it is cut short'],
   ['no number', body(bytes(7, '000000000000f87f')), 'fractions[0]: number NaN is not finite'],
-  ['a text that is none', body(nested(2, bytes(1, 'ff'))), 'leaf.name: it is not valid UTF-8'],
+  ['invalid UTF-8', body(nested(2, bytes(1, 'ff'))), 'leaf.name: it is not valid UTF-8'],
   ['half a surrogate pair', body(nested(2, bytes(1, 'eda080'))), 'leaf.name: it is not valid UTF-8'],
   [
     'a length beyond the struct',
@@ -67,7 +67,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
     'leaf.at: a time is outside',
   ],
   [
-    'JSON that is none',
+    'invalid embedded JSON',
     body(nested(2, nested(6, text(1, '{')))),
     "leaf.raw: couldn't parse the body as JSON",
   ],
@@ -88,7 +88,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
     'leaf: it is of another type (wire type 3',
   ],
   [
-    'a wire type that is none',
+    'an unknown wire type',
     body((writer) => writer.raw(Buffer.of(0xf7, 0x01))),
     'wire type 7 is not supported',
   ],
@@ -106,7 +106,7 @@ const wrong: readonly [string, Uint8Array, string][] = [
 ]
 
 for (const [what, bytes, words] of wrong) {
-  void test(`refused, and where: ${what}`, () => {
+  void test(`a malformed message is rejected with its place: ${what}`, () => {
     const prefix = 'the body is not a readable protobuf message: '
     assert.throws(
       () => decodeProtobuf(tree, bytes),
@@ -116,7 +116,7 @@ for (const [what, bytes, words] of wrong) {
   })
 }
 
-void test('structs within structs without end are refused, far from the end of the stack', () => {
+void test('endlessly nested structs are rejected before the stack overflows', () => {
   type Self = { -readonly [key in keyof ObjectSchema]: ObjectSchema[key] }
   const self: Self = { type: 'object', properties: {}, protobuf: { a: 1 } }
   self.properties = { a: self }

@@ -28,7 +28,7 @@ const captured = Buffer.from(
   'hex',
 )
 
-void test('spec 4.7: what kubectl sends to create a ConfigMap is that ConfigMap', () => {
+void test('spec 4.7: the body that kubectl sends to create a ConfigMap is decoded', () => {
   assert.deepEqual(decodeProtobuf(configMap, captured), {
     kind: 'ConfigMap',
     apiVersion: 'v1',
@@ -37,7 +37,7 @@ void test('spec 4.7: what kubectl sends to create a ConfigMap is that ConfigMap'
   })
 })
 
-void test('every type is read, zeros only where they matter, and members we do not know are passed over', () => {
+void test('every type is decoded, zeros only where they matter, and unknown members are skipped', () => {
   const schema: ObjectSchema = {
     type: 'object',
     properties: {
@@ -102,7 +102,7 @@ void test('every type is read, zeros only where they matter, and members we do n
   assert.deepEqual(conform(wholeObject(schema), object).value, object)
 })
 
-void test('a body that is cut short, or no such body, is a 400', () => {
+void test('a truncated body, or one of another format, is a 400', () => {
   // Its last four bytes are two empty members of the envelope, which may be missing.
   const cut = Array.from({ length: captured.length - 4 }, (_, length) => captured.subarray(0, length))
   const twice = body(() => undefined)
@@ -135,7 +135,7 @@ function type(object: JsonObject): JsonObject {
   return { kind: 'Thing', apiVersion: 'v1', ...object }
 }
 
-void test('of several values of a member the last one counts, and what comes in parts is put together', () => {
+void test('the last of several values of a member counts, and a struct sent in parts is merged', () => {
   assert.deepEqual(read(text(1, 'a'), text(1, 'b')), type({ own: 'b' }))
   assert.deepEqual(read(text(1, 'a'), text(1, '')), type({}))
   const parts = [nested(2, all(text(1, 'a'), varint(2, 7))), nested(2, all(text(1, 'b'), varint(3, 8)))]
@@ -151,13 +151,13 @@ void test('of several values of a member the last one counts, and what comes in 
   )
 })
 
-void test('numbers of a list may be packed, or not, or both', () => {
+void test('numbers of a list may be packed, unpacked, or both', () => {
   assert.deepEqual(read(bytes(5, '01ac02'), varint(5, 3), bytes(5, '')), type({ numbers: [1, 300, 3] }))
   assert.deepEqual(read(bytes(6, '000105')), type({ flags: [false, true, true] }))
   assert.deepEqual(read(bytes(7, '000000000000f83f')), type({ fractions: [1.5] }))
 })
 
-void test('a list in a message, and a map of such', () => {
+void test('a list inside of a message, and a map of such lists, is decoded', () => {
   assert.deepEqual(read(nested(8, text(1, 'a')), nested(8, text(1, 'b'))), type({ texts: ['a', 'b'] }))
   assert.deepEqual(read(nested(8, () => undefined)), type({}))
   const entry = all(text(1, 'k'), nested(2, all(text(1, 'a'), text(1, 'b'))))
@@ -167,14 +167,14 @@ void test('a list in a message, and a map of such', () => {
   )
 })
 
-void test('members of an inlined struct are read where they stand in JSON', () => {
+void test('members of an inlined struct are decoded to their place in JSON', () => {
   assert.deepEqual(
     read(nested(10, text(1, 'n')), text(1, 'o'), nested(10, varint(2, 5))),
     type({ name: 'n', own: 'o', count: 5 }),
   )
 })
 
-void test('a struct that says nothing is absent, but where JSON always has it or absent is something else', () => {
+void test('an empty struct is absent, unless JSON always has it or absent means something else', () => {
   const empty = nested(1, () => undefined)
   const of = (rules: object): JsonObject =>
     decodeProtobuf(
@@ -186,7 +186,7 @@ void test('a struct that says nothing is absent, but where JSON always has it or
   assert.deepEqual(of({ always: true }), type({ a: {} }))
 })
 
-void test('a zero is kept where JSON says the number or flag, but not where absent has a default', () => {
+void test('a zero is kept where JSON requires the number or boolean, but not where absent has a default', () => {
   const zero = body(varint(1, 0))
   const of = (rules: object, required: readonly string[] = []): JsonObject => {
     const a: Schema = { type: 'integer', format: 'int32', ...rules }
@@ -199,7 +199,7 @@ void test('a zero is kept where JSON says the number or flag, but not where abse
   assert.deepEqual(of({ default: 3, zeroMatters: true }), type({ a: 0 }))
 })
 
-void test('numbers are as wide as their type', () => {
+void test('numbers have the width of their type', () => {
   assert.deepEqual(read(nested(2, varint(3, -5))), type({ leaf: { small: -5 } }))
   assert.deepEqual(read(nested(2, varint(3, 2 ** 32 - 5))), type({ leaf: { small: -5 } }))
   for (const count of [2 ** 53 - 1, 1 - 2 ** 53, 2 ** 28, 2 ** 35 + 1, -1]) {
@@ -207,13 +207,13 @@ void test('numbers are as wide as their type', () => {
   }
 })
 
-void test('any JSON in a message is kept, also a zero', () => {
+void test('any JSON in a message is kept, even a zero', () => {
   for (const raw of [0, '', false, { a: [null] }]) {
     assert.deepEqual(read(nested(2, nested(6, text(1, JSON.stringify(raw))))), type({ leaf: { raw } }))
   }
 })
 
-void test('an envelope with content of another kind is refused', () => {
+void test('an envelope with content of another kind is rejected', () => {
   const message = body(() => undefined)
   const with4 = (contentType: string): Uint8Array => {
     const writer = new BinaryWriter()

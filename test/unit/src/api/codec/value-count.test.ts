@@ -40,7 +40,7 @@ function refused(run: () => unknown): void {
   })
 }
 
-void test('the values of a JSON text are counted as its parsed value has them, however it is spaced', () => {
+void test('the count of a JSON text equals that of its parsed value, however it is spaced', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 4 }), (value, indent) => {
       const text = Buffer.from(JSON.stringify(value, null, indent))
@@ -49,13 +49,13 @@ void test('the values of a JSON text are counted as its parsed value has them, h
   )
 })
 
-void test('what stands in strings is no value, escaped quotes included', () => {
+void test('the contents of strings are not counted, escaped quotes included', () => {
   const text = JSON.stringify({ 'a"{': '[[[{{{,,,\\"[[['.repeat(100_000) })
   assert.deepEqual(jsonShape(Buffer.from(text)), { containers: 1, commas: 0 })
   checkJsonValues(Buffer.from(text))
 })
 
-void test('a body with as many values as the limit is read, one with one more is refused', () => {
+void test('a body with as many values as the limit is accepted, one with one more is rejected', () => {
   const listOf = (count: number): Buffer => Buffer.from(`[${Array(count).fill('1').join(',')}]`)
   checkJsonValues(listOf(valuesMax))
   refused(() => checkJsonValues(listOf(valuesMax + 1)))
@@ -64,7 +64,7 @@ void test('a body with as many values as the limit is read, one with one more is
   refused(() => checkJsonValues(nested(valuesMax + 1)))
 })
 
-void test('so is what a patch made, unless the object had as many before', () => {
+void test('the result of a patch with too many values is rejected, unless the object had as many before', () => {
   const listOf = (count: number): Json => Array.from({ length: count }, () => 1)
   checkBuilt(listOf(valuesMax))
   refused(() => checkBuilt(listOf(valuesMax + 1)))
@@ -73,11 +73,11 @@ void test('so is what a patch made, unless the object had as many before', () =>
   refused(() => checkBuilt(listOf(valuesMax + 3 + valuesAddedMax), listOf(valuesMax + 2)))
 })
 
-void test('so is JSON whose media type says YAML', () => {
+void test('JSON with a YAML media type and too many values is rejected', () => {
   refused(() => parseYamlObject(`{"a":[${Array(valuesMax).fill('1').join(',')}]}`))
 })
 
-void test('so is a protobuf message of empty messages', () => {
+void test('a protobuf message of too many empty messages is rejected', () => {
   const definition = definitionsFor(namesOf('k8s.io')).find(({ kind }) => kind === 'ConfigMap')
   assert.ok(definition !== undefined)
   const schema = wholeObject(definition.schema)
@@ -90,7 +90,7 @@ void test('so is a protobuf message of empty messages', () => {
   refused(() => decodeProtobuf(schema, withOwners(valuesMax + 1)))
 })
 
-void test('what an alias of YAML stands for counts each time', () => {
+void test('the values behind a YAML alias count each time', () => {
   const empties = (count: number): string => Array(count).fill('{}').join(',')
   const body = (aliases: number): string =>
     `a: &a [${empties(4000)}]\nb: [${Array(aliases).fill('*a').join(',')}]\n`

@@ -24,7 +24,7 @@ function refusal(text: string): ApiError {
   throw new assert.AssertionError({ message: `not refused: ${text.slice(0, 60)}` })
 }
 
-void test('a megabyte of text is read, in a block of lines, in quotes and plain', () => {
+void test('a megabyte of YAML text is accepted, as block, quoted and plain scalar', () => {
   const line = 'some text of a line that is as long as most of them are'
   const count = Math.ceil((1024 * 1024) / line.length)
   const block = parseYamlObject(`data:\n  a: |\n${lines(count, () => `    ${line}`)}`).value
@@ -35,7 +35,7 @@ void test('a megabyte of text is read, in a block of lines, in quotes and plain'
   assert.deepEqual(parseYamlObject(`a: ${long}\n`).value, { a: long })
 })
 
-void test('a thousand small objects are read', () => {
+void test('a thousand small YAML objects are accepted', () => {
   const object = (at: number): string =>
     [
       '- apiVersion: v1',
@@ -48,7 +48,7 @@ void test('a thousand small objects are read', () => {
   assert.equal((value['items'] as readonly unknown[]).length, 1000)
 })
 
-void test('what has too many characters and tokens is refused, whatever they are', () => {
+void test('YAML with too many characters and tokens is rejected, whatever they are', () => {
   const rows: readonly string[] = [
     `a: "${'x'.repeat(YAML_COST_MAX)}"`,
     `a: [${','.repeat(300_000)}]`,
@@ -70,7 +70,7 @@ void test('what has too many characters and tokens is refused, whatever they are
   }
 })
 
-void test('anchors and aliases are counted, and what only looks like them is not', () => {
+void test('YAML anchors and aliases are counted, and text that looks like them is not', () => {
   const pairs = (count: number): string => `a:\n${lines(count / 2, (at) => `- &a${at} 1\n- *a${at}`)}`
   assert.equal(
     (parseYamlObject(pairs(YAML_ANCHORS_MAX)).value['a'] as readonly unknown[]).length,
@@ -83,7 +83,7 @@ void test('anchors and aliases are counted, and what only looks like them is not
   assert.equal(text['k1999'], '*x\n')
 })
 
-void test('what is read has errors without traces, and traces are as before behind it', () => {
+void test('errors are created without stack traces while YAML is parsed, and with them afterwards', () => {
   const before = Error.stackTraceLimit
   assert.equal(
     withoutTraces(() => new Error('a').stack),
@@ -99,7 +99,7 @@ void test('what is read has errors without traces, and traces are as before behi
   assert.equal(Error.stackTraceLimit, before)
 })
 
-void test('a number with more digits than any number needs is refused before it is made one, a text of them is not', () => {
+void test('a number with more digits than any number needs is rejected before it is converted, a quoted one is accepted', () => {
   const digits = '7'.repeat(512 * 1024)
   for (const number of [digits, `-${digits}`, `0${digits}`, `0x${digits}`, `7_${digits}`]) {
     assert.match(refusal(`a: ${number}\n`).message, /limit for a number in YAML is 1024 characters/)

@@ -13,7 +13,7 @@ import type { Json } from '../../../../../src/api/json.ts'
 
 const SEEDS = process.env['SEED'] === undefined ? 300 : 1
 
-void test('an object is laid out as existing tools do', () => {
+void test('an object is laid out as by existing tools', () => {
   const object = {
     kind: 'ConfigMap',
     apiVersion: 'v1',
@@ -56,7 +56,7 @@ metadata:
   assert.equal(yamlItem({ b: { c: 1 }, a: 'x' }), '- a: x\n  b:\n    c: 1\n')
 })
 
-void test('text that some reader takes for something else is quoted', () => {
+void test('text that some YAML parser takes for another type is quoted', () => {
   const misread =
     'y Y yes No ON off TRUE False null Null ~ 1 -1 +1 0777 0o17 0x1F 0b11 1_000 1.5 .5 1. 1e3 1E-3 -.inf .NaN 1:30 ' +
     '190:20:30 2026-11-22 2026-11-22T01:02:03Z = << - ? : & * ! | > % @ ` # , [ ] { }'
@@ -89,7 +89,7 @@ void test('text that some reader takes for something else is quoted', () => {
   }
 })
 
-void test('numbers are numbers to all readers', () => {
+void test('numbers are numbers to all YAML parsers', () => {
   for (const number of [0, -1, 1.5, 1e21, -2e-7, 2 ** 53 - 1]) {
     const written = yamlText({ n: number, list: [[number]] })
     for (const version of ['1.1', '1.2'] as const) {
@@ -121,7 +121,7 @@ void test('an object of any depth is written', () => {
   assert.equal(text.split('{').length, text.split('}').length)
 })
 
-void test('what was written is read as the same, whatever it is', () => {
+void test('any object is read back as it was written', () => {
   const from = Number(process.env['SEED'] ?? 1)
   for (let seed = from; seed < from + SEEDS; seed++) {
     const random = new SeededRandom(seed)

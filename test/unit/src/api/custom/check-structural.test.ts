@@ -1,8 +1,8 @@
 /*
- * Goal: a definition's schema that breaks a rule of structural schemas is refused in upstream's
- * words at its path, and one that breaks none is taken.
- * Method: for each rule the smallest schema that breaks it beside what is told; real-life shapes
- * that break none; schemas too large to be looked at.
+ * Goal: a definition's schema that breaks a rule of structural schemas is rejected with upstream's
+ * message at its path, and a valid one is accepted.
+ * Method: for each rule the smallest schema that breaks it, with the expected message; realistic
+ * valid schemas; schemas beyond the size limits.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -33,7 +33,7 @@ const P = 's.properties[a]'
 const X = 'x-kubernetes-'
 const text = { type: 'string' }
 
-void describe('of a member', () => {
+void describe('schema of a member', () => {
   for (const [a, words] of [
     [{}, `${P}.type: Required value: must not be empty for specified object fields`],
     [{ type: 'array' }, `${P}.items: Required value: must be specified`],
@@ -152,7 +152,7 @@ void describe('of a member', () => {
   }
 })
 
-void describe('at the root', () => {
+void describe('root schema', () => {
   for (const [schema, words] of [
     [{}, 's.type: Required value: must not be empty at the root'],
     [{ type: 'string' }, 's.type: Invalid value: "string": must be object at the root'],
@@ -183,7 +183,7 @@ void describe('at the root', () => {
     void test(JSON.stringify(schema), () => assert.deepEqual(wrong(schema), [words]))
   }
 
-  void test('beside a status subresource only what says nothing of the whole', () => {
+  void test('with a status subresource, the root schema may not constrain the object as a whole', () => {
     assert.deepEqual(wrong({ ...around(text), required: ['a'], description: 'x' }, true), [])
     assert.match(
       wrong({ ...around(text), not: { required: ['a'] } }, true).join(),
@@ -232,7 +232,7 @@ void describe('junctors', () => {
     })
   }
 
-  void test('what is missing outside is told once, however much is said below it', () => {
+  void test('a member that is missing outside of a junctor is reported once, however often it is inside', () => {
     const inside = {
       not: { properties: { c: { properties: { d: { minLength: 1 } }, items: { enum: [1] } } } },
     }
@@ -241,7 +241,7 @@ void describe('junctors', () => {
     ])
   })
 
-  void test('metadata is not restricted inside of them', () => {
+  void test('metadata inside of junctors is not restricted', () => {
     const schema = {
       type: 'object',
       properties: { metadata: { type: 'object' } },
@@ -252,7 +252,7 @@ void describe('junctors', () => {
     ])
   })
 
-  void test('an int-or-string may say its types in two ways', () => {
+  void test('the types of an int-or-string may be defined in two ways', () => {
     const types = [{ type: 'integer' }, { type: 'string' }]
     assert.deepEqual(wrong(around({ [`${X}int-or-string`]: true, anyOf: types })), [])
     assert.deepEqual(
@@ -289,7 +289,7 @@ void describe('defaults', () => {
     void test(JSON.stringify(a), () => assert.deepEqual(wrong(around(a)), [words]))
   }
 
-  void test('in metadata of an object inside make metadata', () => {
+  void test('a default in metadata of an embedded object must produce valid metadata', () => {
     const embedded = (name: JsonObject): JsonObject =>
       around({
         type: 'object',
@@ -303,7 +303,7 @@ void describe('defaults', () => {
     )
   })
 
-  void test('that are right', () => {
+  void test('valid defaults are accepted', () => {
     const inner = {
       type: 'object',
       properties: { b: { type: 'integer', default: 1 }, c: { ...text, nullable: true } },
@@ -313,21 +313,21 @@ void describe('defaults', () => {
   })
 })
 
-void describe('bounds', () => {
-  void test('schemas inside each other', () => {
+void describe('limits on schemas', () => {
+  void test('a schema nested too deep is rejected', () => {
     let schema: JsonObject = text
     for (let depth = 0; depth < customLimits.schemaDepthMax; depth++) schema = around(schema)
     assert.match(wrong(schema).join(), /must be at most 64 schemas deep/)
   })
 
-  void test('schemas altogether', () => {
+  void test('a schema with too many nodes is rejected', () => {
     const properties = Object.fromEntries(
       Array.from({ length: customLimits.schemaNodesMax }, (_, n) => [`p${n}`, text]),
     )
     assert.match(wrong({ type: 'object', properties }).join(), /must have at most 50000 schemas inside/)
   })
 
-  void test('regular expressions altogether', () => {
+  void test('regular expressions that are too large together are rejected', () => {
     const pattern = '[a-z]{1000}[0-9]{1000}[a-f]{1000}'
     const properties = Object.fromEntries(
       Array.from({ length: 100 }, (_, n) => [`p${n}`, { ...text, pattern }]),
@@ -338,7 +338,7 @@ void describe('bounds', () => {
     )
   })
 
-  void test('regular expressions of all versions together', () => {
+  void test('regular expressions of all versions share one limit', () => {
     const pattern = '[a-z]{1000}[0-9]{1000}[a-f]{1000}'
     const properties = Object.fromEntries(
       Array.from({ length: 15 }, (_, n) => [`p${n}`, { ...text, pattern }]),
@@ -349,7 +349,7 @@ void describe('bounds', () => {
     assert.match(told[4] ?? '', /of all versions must stand for at most 200000 instructions together/)
   })
 
-  void test('defaults of all versions together', () => {
+  void test('defaults of all versions share one step limit', () => {
     const value = Array.from({ length: 3000 }, () => 'x')
     const anyOf = Array.from({ length: 300 }, (_, n) => ({ enum: [`never ${n}`] }))
     const items = { ...text, not: { anyOf } }
@@ -360,7 +360,7 @@ void describe('bounds', () => {
     assert.match(told[1] ?? '', /takes more than 2000000 steps/)
   })
 
-  void test('mistakes', () => {
+  void test('a schema with too many errors reports the first ones', () => {
     const properties = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`p${n}`, {}]))
     assert.equal(wrong({ type: 'object', properties }).length, findingLimits.findingsMax)
   })

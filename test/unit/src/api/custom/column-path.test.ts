@@ -1,8 +1,7 @@
 /*
- * Goal: a column shows what its path leads to, as upstream reads such paths, and a path that means
- * nothing is refused.
- * Method: one object, paths of every form beside what they lead to; paths that are none beside the
- * words for it.
+ * Goal: a column shows the value at its path, as upstream evaluates such paths, and an invalid path
+ * is rejected.
+ * Method: one object and paths of every form, with their values; invalid paths, with their errors.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -86,10 +85,11 @@ for (const [path, words] of [
   [`.${'a'.repeat(2000)}`, 'must be no more than 1024 characters'],
   ['.a'.repeat(100), 'is no json path: it has more than 64 steps'],
 ] as const) {
-  void test(`${path.slice(0, 32)} is refused`, () => assert.equal(compileColumnPath(path), words))
+  void test(`the invalid path ${path.slice(0, 32)} is rejected`, () =>
+    assert.equal(compileColumnPath(path), words))
 }
 
-void test('a path that leads to everything looks at no more than it may', () => {
+void test('a path that selects everything visits at most the allowed number of values', () => {
   let looked = 0
   const counting = new Proxy(object, {
     ownKeys: (target) => {
@@ -104,7 +104,7 @@ void test('a path that leads to everything looks at no more than it may', () => 
   assert.ok(looked <= customLimits.columnValuesMax + 1, `${looked} objects`)
 })
 
-void test('conditions inside of conditions look at no more than they may', () => {
+void test('nested conditions visit at most the allowed number of values', () => {
   let looked = 0
   const counting = (inside: JsonObject): JsonObject =>
     new Proxy(inside, {

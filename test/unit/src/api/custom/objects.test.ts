@@ -1,7 +1,7 @@
 /*
- * Goal: what a definition's schema makes of objects is what upstream makes of them: pruning, nulls,
- * defaults, types, rules and the words for what is wrong.
- * Method: small schemas beside objects, each with what must become of them, all read off upstream's
+ * Goal: a definition's schema has the effect that it has upstream: pruning, nulls, defaults, types,
+ * rules and messages.
+ * Method: small schemas and objects, each with the expected result, all taken from upstream's
  * sources by hand.
  */
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ function specSchema(spec: JsonObject): CompiledSchema {
   return compileStructural({ type: 'object', properties: { spec } }, names)
 }
 
-/** What is stored of an object with that spec. */
+/** Returns the stored spec of an object that was sent with that spec. */
 function specOf(schema: CompiledSchema, spec: Json): Json | undefined {
   const { value } = schema.conform({ ...HEAD, spec })
   return schema.applyDefaults(value)['spec']
@@ -36,7 +36,7 @@ function wrong(schema: CompiledSchema, spec: Json): readonly string[] {
 }
 
 void describe('pruning', () => {
-  void test('what the schema lacks goes, and is told with its path', () => {
+  void test('members that the schema lacks are pruned, and reported with their path', () => {
     const schema = specSchema({
       type: 'object',
       properties: {
@@ -57,7 +57,7 @@ void describe('pruning', () => {
     assert.deepEqual(unknown, ['extra', 'spec.z', 'spec.list[0].y', 'spec.map.k.w'])
   })
 
-  void test('an object that has nothing of that is the very object', () => {
+  void test('an object without anything to prune is returned identically', () => {
     const object = { ...HEAD, metadata: { name: 'a' }, spec: { a: { b: 0 } } }
     const schema = specSchema({
       type: 'object',
@@ -66,7 +66,7 @@ void describe('pruning', () => {
     assert.equal(schema.conform(object).value, object)
   })
 
-  void test('zeros and empties were meant', () => {
+  void test('zeros and empty values are kept', () => {
     const properties = {
       n: { type: 'integer' },
       t: { type: 'string' },
@@ -78,7 +78,7 @@ void describe('pruning', () => {
     assert.deepEqual(specOf(specSchema({ type: 'object', properties }), spec), spec)
   })
 
-  void test('unknown members stay where the schema says so, but not in what it specifies below', () => {
+  void test('unknown members are preserved where the schema allows it, but not in the members that it specifies below', () => {
     const schema = specSchema({
       type: 'object',
       'x-orch-preserve-unknown-fields': true,
@@ -88,14 +88,14 @@ void describe('pruning', () => {
     assert.deepEqual(specOf(schema, spec), { other: { deep: [null] }, known: { a: 'x' } })
   })
 
-  void test('items of a list that keeps unknown members keep them, but not in what is specified of them', () => {
+  void test('items of a list that preserves unknown members keep them, but not in their specified members', () => {
     const inner = { type: 'object', properties: { c: { type: 'string' } } }
     const items = { type: 'object', properties: { a: inner } }
     const schema = specSchema({ type: 'array', 'x-orch-preserve-unknown-fields': true, items })
     assert.deepEqual(specOf(schema, [{ a: { c: 'x', d: 'y' }, b: 'y' }]), [{ a: { c: 'x' }, b: 'y' }])
   })
 
-  void test('metadata of an object inside that is null goes', () => {
+  void test('null metadata of an embedded object is removed', () => {
     const schema = specSchema({
       type: 'object',
       'x-orch-embedded-resource': true,
@@ -105,7 +105,7 @@ void describe('pruning', () => {
     assert.deepEqual(specOf(schema, spec), { apiVersion: 'v1', kind: 'ConfigMap', data: {} })
   })
 
-  void test('the metadata of objects inside is metadata, and they keep kind and apiVersion', () => {
+  void test('metadata of embedded objects is conformed, and they keep kind and apiVersion', () => {
     const schema = specSchema({
       type: 'object',
       'x-orch-embedded-resource': true,
@@ -129,7 +129,7 @@ void describe('pruning', () => {
     assert.deepEqual(unknown, ['spec.metadata.what'])
   })
 
-  void test('metadata of the object itself is as for every kind', () => {
+  void test('metadata of the object itself is conformed as for every kind', () => {
     const schema = specSchema({ type: 'object' })
     const { value, unknown } = schema.conform({ ...HEAD, metadata: { name: 'a', what: 1 } })
     assert.deepEqual([value['metadata'], unknown], [{ name: 'a' }, ['metadata.what']])
@@ -140,7 +140,7 @@ void describe('pruning', () => {
     )
   })
 
-  void test('markers are those of the domain', () => {
+  void test('extension markers have the prefix of the domain', () => {
     const schema = specSchema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
     assert.deepEqual(specOf(schema, { a: 1 }), {})
     const upstream = compileStructural(
@@ -152,7 +152,7 @@ void describe('pruning', () => {
 })
 
 void describe('nulls and defaults', () => {
-  void test('a null that may not be goes, or becomes the default', () => {
+  void test('a null that is not allowed is removed, or becomes the default', () => {
     const schema = specSchema({
       type: 'object',
       properties: {
@@ -167,7 +167,7 @@ void describe('nulls and defaults', () => {
     assert.deepEqual(specOf(schema, {}), { filled: 'x', both: 'y' })
   })
 
-  void test('defaults go inside of what is there, and inside of defaults', () => {
+  void test('defaults are applied inside of existing values, and inside of defaults', () => {
     const inner = { type: 'object', properties: { a: { type: 'integer', default: 1 } } }
     const schema = specSchema({
       type: 'object',
@@ -181,7 +181,7 @@ void describe('nulls and defaults', () => {
     assert.deepEqual(specOf(schema, [null, 1]), [7, 1])
   })
 
-  void test('defaults of the values of a map', () => {
+  void test('defaults are applied to the values of a map', () => {
     const values = {
       type: 'object',
       default: { b: 2 },
@@ -191,7 +191,7 @@ void describe('nulls and defaults', () => {
     assert.deepEqual(specOf(schema, { k: {}, n: null }), { k: { a: 1 }, n: { b: 2, a: 1 } })
   })
 
-  void test('many defaults for a short object end before they fill the memory', () => {
+  void test('defaults that make a short object too large are rejected before they exhaust the memory', () => {
     const items = { type: 'object', properties: { text: { type: 'string', default: 'x'.repeat(100_000) } } }
     const schema = specSchema({ type: 'array', items })
     const object = { ...HEAD, spec: Array.from({ length: 100_000 }, () => ({})) }
@@ -227,7 +227,7 @@ void describe('types', () => {
     ['p', 1.5, 'integer,string', 'number'],
     ['i', 2n ** 63n, 'integer', 'number'],
   ] as const) {
-    void test(`${said} is no ${type}`, () => {
+    void test(`${said} is not of type ${type}`, () => {
       assert.deepEqual(wrong(schema, { [member]: value }), [
         `FieldValueTypeInvalid spec.${member}: Invalid value: "${said}": ` +
           `spec.${member} in body must be of type ${type}: "${said}"`,
@@ -235,13 +235,13 @@ void describe('types', () => {
     })
   }
 
-  void test('a null in a list is of no type', () => {
+  void test('a null in a list matches no type', () => {
     assert.deepEqual(wrong(schema, { l: [null] }), [
       'FieldValueTypeInvalid spec.l[0]: Invalid value: "null": spec.l[0] in body must be of type string: "null"',
     ])
   })
 
-  void test('what fits', () => {
+  void test('values of the right types are accepted', () => {
     const spec = { i: 2n ** 62n, n: 1, s: '', b: false, l: [], o: {}, p: 'a', any: { x: [1] } }
     assert.deepEqual(wrong(schema, spec), [])
     assert.deepEqual(wrong(schema, { p: 1, n: 0.5, i: parseJsonObject('{"a":1.0}')['a'] ?? null }), [])

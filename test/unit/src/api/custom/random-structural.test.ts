@@ -54,7 +54,7 @@ function decoded(schema: CompiledSchema, object: JsonObject): JsonObject | null 
   }
 }
 
-void test('what was decoded is decoded to itself, and what is valid is read as it was written', () => {
+void test('conforming is idempotent, and a valid object is returned as it was written', () => {
   const seen = { taken: 0, valid: 0, invalid: 0 }
   for (const seed of seeds) {
     repeatably(seed, (random) => {
@@ -96,7 +96,7 @@ void test('what was decoded is decoded to itself, and what is valid is read as i
   }
 })
 
-void test('what is no schema is refused or means nothing, and never breaks anything', () => {
+void test('an invalid schema is rejected or ignored, and never causes an internal error', () => {
   for (const seed of seeds) {
     repeatably(seed, (random) => {
       const garbage = randomGarbage(random)

@@ -1,8 +1,8 @@
 /*
- * Goal: rules for values hold or are told in upstream's words, and checking one object ends,
+ * Goal: rules for values are enforced with upstream's messages, and checking one object is bounded,
  * whatever its schema.
- * Method: one rule at a time beside values that keep it and values that do not; schemas and objects
- * made to cost much.
+ * Method: one rule at a time with values that satisfy it and values that do not; schemas and
+ * objects built to be expensive.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ import { findingLimits } from '../../../../../src/api/limits.ts'
 import type { Json, JsonObject } from '../../../../../src/api/json.ts'
 import { namesOf } from '../../../../../src/api/metadata/names.ts'
 
-/** @returns reasons, fields and messages of what is wrong with an object that says `a` */
+/** @returns reasons, fields and messages of the findings in an object with that `a` */
 function wrong(a: JsonObject, value: Json, names = namesOf('orch.io')): readonly string[] {
   const { validate } = compileStructural({ type: 'object', properties: { a } }, names)
   const object = { apiVersion: 'example.com/v1', kind: 'Thing', a: value }
@@ -111,14 +111,14 @@ for (const [schema, kept, broken, words] of [
     ],
   ],
 ] satisfies readonly (readonly [JsonObject, Json, Json, string | readonly string[]])[]) {
-  void test(`${JSON.stringify(schema)} holds, or is told`, () => {
+  void test(`${JSON.stringify(schema)} is enforced`, () => {
     const untyped = { 'x-orch-preserve-unknown-fields': true, ...schema }
     assert.deepEqual(wrong(untyped, kept), [])
     assert.deepEqual(wrong(untyped, broken), typeof words === 'string' ? [words] : words)
   })
 }
 
-void test('of several alternatives that do not hold the nearest is told', () => {
+void test('if no alternative matches, the closest one is reported', () => {
   const alternative = (kind: string, required: string): JsonObject => ({
     required: [required],
     properties: { kind: { enum: [kind] } },
@@ -132,7 +132,7 @@ void test('of several alternatives that do not hold the nearest is told', () => 
   assert.deepEqual(causes[0], 'FieldValueRequired a.net: Required value')
 })
 
-void test('rules for other types than the value has do not count', () => {
+void test('rules for other types than that of the value are ignored', () => {
   const schema = {
     'x-orch-preserve-unknown-fields': true,
     minimum: 5,
@@ -153,7 +153,7 @@ void describe('sets and maps', () => {
   const set = { type: 'array', 'x-orch-list-type': 'set', items: item }
   const map = { type: 'array', 'x-orch-list-type': 'map', 'x-orch-list-map-keys': ['k'], items: item }
 
-  void test('elements of a set differ as wholes, whatever the order of their members', () => {
+  void test('elements of a set are compared as a whole, whatever the order of their members', () => {
     assert.deepEqual(
       wrong(set, [
         { k: 'x', n: 1 },
@@ -171,7 +171,7 @@ void describe('sets and maps', () => {
     )
   })
 
-  void test('elements of a map differ by their keys', () => {
+  void test('elements of a map must have distinct keys', () => {
     assert.deepEqual(
       wrong(map, [
         { k: 'x', n: 1 },
@@ -188,13 +188,13 @@ void describe('sets and maps', () => {
     )
   })
 
-  void test('a map of what are no objects', () => {
+  void test('elements of a map must be objects', () => {
     const causes = wrong(map, ['x'])
     assert.ok(causes.some((cause) => cause.endsWith('"x": must be an object for an array of list-type map')))
   })
 })
 
-void test('objects inside say their kind and apiVersion, and have metadata', () => {
+void test('embedded objects have kind, apiVersion and metadata', () => {
   const schema = { type: 'object', 'x-orch-embedded-resource': true, 'x-orch-preserve-unknown-fields': true }
   assert.deepEqual(wrong(schema, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } }), [])
   assert.deepEqual(
@@ -252,12 +252,12 @@ void describe('formats', () => {
   }
 })
 
-void describe('what costs too much', () => {
-  void test('regular expressions take time in proportion to the text', () => {
+void describe('cost limits', () => {
+  void test('regular expressions are matched in linear time', () => {
     assert.deepEqual(wrong({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}b`).length, 1)
   })
 
-  void test('how large an expression becomes is told without compiling it, and never too small', () => {
+  void test('the size of an expression is estimated without compiling it, and never too low', () => {
     for (const source of [
       'a',
       '^(a{1,30}){1,30}$',
@@ -279,7 +279,7 @@ void describe('what costs too much', () => {
     assert.ok(typeof compiled === 'string' && compiled.includes('more than 10000 instructions'))
   })
 
-  void test('a list of many elements under many alternatives is given up', () => {
+  void test('the check of many elements under many alternatives ends at the step limit', () => {
     const anyOf = Array.from({ length: 1000 }, (_, at) => ({ enum: [`never ${at}`] }))
     const list = Array.from({ length: 100_000 }, () => 'x')
     const causes = wrong({ type: 'array', maxItems: 1_000_000, items: { type: 'string', anyOf } }, list)
@@ -288,7 +288,7 @@ void describe('what costs too much', () => {
     assert.match(valid.join(), new RegExp(`takes more than ${customLimits.validationStepsMax} steps`))
   })
 
-  void test('a long text is not held against an expression that would take too many steps', () => {
+  void test('a long text is not matched against an expression that would take too many steps', () => {
     const told = wrong({ type: 'string', pattern: '^(?:ab?)+$' }, 'a'.repeat(2_000_000))
     assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
   })
@@ -310,14 +310,14 @@ void describe('what costs too much', () => {
       members,
     ],
   ] as const) {
-    void test(`many rules for the ${what} are given up`, () => {
+    void test(`the check of many rules for the ${what} ends at the step limit`, () => {
       assert.match(wrong(schema, value).join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
       const { allOf, ...once } = schema
       assert.deepEqual(wrong({ ...once, allOf: allOf.slice(0, 10) }, value), [])
     })
   }
 
-  void test('an object full of mistakes is told the first ones', () => {
+  void test('an object full of errors reports the first ones', () => {
     const list = Array.from({ length: 10_000 }, () => 1)
     assert.equal(wrong({ type: 'array', items: { type: 'string' } }, list).length, findingLimits.findingsMax)
   })

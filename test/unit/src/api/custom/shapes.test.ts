@@ -1,8 +1,7 @@
 /*
- * Goal: what is made of a definition's schema for others is what they can read: the shape for
- * everything that goes by schemas, and the documents of OpenAPI.
- * Method: schemas beside what must become of them, the second version of OpenAPI by upstream's
- * conversion.
+ * Goal: generic code and OpenAPI get a readable form of a definition's schema: the shape, and the
+ * documents of OpenAPI.
+ * Method: schemas with the expected results, those of OpenAPI 2.0 taken from upstream's conversion.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -92,7 +91,7 @@ for (const [json, published] of [
   })
 }
 
-void test('OpenAPI 3.0 has what the author wrote, and what every object has', () => {
+void test('OpenAPI 3.0 has the schema as the author wrote it, and the members of every object', () => {
   const json = {
     properties: { a: { ...text, nullable: true }, metadata: { properties: { name: text } } },
     not: {},

@@ -1,7 +1,6 @@
 /*
- * Goal: what an error says of an object is bounded, whatever the object, and holds nothing of it
- * alive.
- * Method: objects that are wrong in as many places, and by as large values, as a body has room for.
+ * Goal: an error about an object is bounded, whatever the object, and retains no part of it.
+ * Method: objects with as many errors, and as large values, as fit into a body.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -88,7 +87,7 @@ void describe('an error is at most 64 KiB', () => {
     })
   }
 
-  void test('whatever the name of the object, or the text of any other error', () => {
+  void test('an error is at most 64 KiB, whatever the name of the object or the text', () => {
     assert.ok(answerBytes((found) => found.add(required('a')), '"'.repeat(3_000_000)) <= ERROR_BYTES_MAX)
     const error = new ApiError('BadRequest', '"'.repeat(3_000_000), { name: '"'.repeat(3_000_000) })
     assert.ok(Buffer.byteLength(JSON.stringify(statusOf(error))) <= ERROR_BYTES_MAX)
@@ -103,7 +102,7 @@ void test('findings beyond the limit are dropped, and the first are kept', () =>
   assert.equal(found.list.at(-1)?.field, `a[${findingLimits.findingsMax - 1}]`)
 })
 
-void test('a check that takes more steps than it may ends as a finding', () => {
+void test('a check that exceeds its step limit ends with a finding', () => {
   const causes = causesOf((found) => {
     found.add(required('a'))
     for (;;) found.spend(1000, member(null, 'b'))
@@ -127,7 +126,7 @@ void test('a finding is formatted only where it is shown', () => {
   assert.ok(causes.length > 0 && causes.length < findingLimits.findingsMax)
 })
 
-void test('the steps of a path are cut, and the beginning of a long one', () => {
+void test('the steps of a path are cut, and so is a long path', () => {
   const long = mapKey(member(null, 'data'), 'k'.repeat(3_000_000))
   assert.equal(spellPath(long), `data[${'k'.repeat(320)}...]`)
   let deep = member(null, 'a')
@@ -136,7 +135,7 @@ void test('the steps of a path are cut, and the beginning of a long one', () => 
   assert.match(spellPath(deep), /^\.\.\.\.b\.b/)
 })
 
-void test('the beginning of a value is that of its JSON text', () => {
+void test('the beginning of a long value is shown as JSON', () => {
   const values: readonly Json[] = [
     'text "quoted" \ud83e\udd84',
     [1, [true, null], 'x', { a: 2n ** 60n }],
@@ -153,7 +152,7 @@ void test('the beginning of a value is that of its JSON text', () => {
   }
 })
 
-void test('a text is cut to bytes of JSON, and not through a pair', () => {
+void test('a text is cut by its size in JSON, and not within a surrogate pair', () => {
   for (const text of ['plain', '"\\"', '\u0000\n\u001f', 'é€', '🦄🦄🦄', '\ud83e x \udd84']) {
     assert.equal(jsonBytes(text), Buffer.byteLength(JSON.stringify(text)), JSON.stringify(text))
     const long = text.repeat(50)

@@ -51,7 +51,7 @@ function messages(meta: ObjectMeta): string[] {
   return created(meta).map((cause) => `${cause.field}: ${cause.message}`)
 }
 
-void test('a well-formed object has nothing to complain about', () => {
+void test('well-formed metadata has no findings', () => {
   const meta: ObjectMeta = {
     ...good,
     labels: { 'example.com/Tier': 'front_end', empty: '' },
@@ -62,7 +62,7 @@ void test('a well-formed object has nothing to complain about', () => {
   assert.deepEqual(messages(meta), [])
 })
 
-void test('a name outside the rule is refused in the words that clients know', () => {
+void test('an invalid name is rejected with the message that clients know', () => {
   const words =
     'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of lower case ' +
     "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. " +
@@ -75,7 +75,7 @@ void test('a name outside the rule is refused in the words that clients know', (
   assert.equal(status['message'], `ConfigMap "A_b" is invalid: ${words}`)
 })
 
-void test('several mistakes come in one answer, in brackets', () => {
+void test('several errors are reported together, in brackets', () => {
   const meta = { labels: { 'a b': 'x' } }
   const error = refusal({ group: 'g.test', kind: 'Thing' }, '', meta)
   assert.match(error.message, /^Thing\.g\.test "" is invalid: \[metadata\.name: Required value: name or /)
@@ -86,7 +86,7 @@ void test('several mistakes come in one answer, in brackets', () => {
   assert.deepEqual(error.details.causes, created(meta))
 })
 
-void test('names, keys and values have their bounds', () => {
+void test('names, keys and values have length limits', () => {
   assert.deepEqual(checkDns1123Subdomain('a'.repeat(253)), [])
   assert.deepEqual(checkDns1123Subdomain('a'.repeat(254)), ['must be no more than 253 characters'])
   assert.deepEqual(checkQualifiedName(`x/${'a'.repeat(63)}`), [])
@@ -109,7 +109,7 @@ void test('cluster-scoped objects have no namespace', () => {
   ])
 })
 
-void test('annotations are bounded together, in bytes', () => {
+void test('annotations have a common limit in bytes', () => {
   const half = 'é'.repeat(64 * 1024)
   assert.deepEqual(messages({ ...good, annotations: { a: half, b: half.slice(2) } }), [])
   assert.deepEqual(messages({ ...good, annotations: { a: half, b: half } }), [
@@ -117,7 +117,7 @@ void test('annotations are bounded together, in bytes', () => {
   ])
 })
 
-void test('owners are whole, and one of them controls', () => {
+void test('owner references are complete, and one of them is the controller', () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true }
   const refusals = (...ownerReferences: readonly Owner[]): string[] => messages({ ...good, ownerReferences })
   const [two = '', ...none] = refusals(owner, { ...owner, name: 'q' })
@@ -146,7 +146,7 @@ void test('finalizers are qualified or well known, and do not contradict each ot
     'metadata.finalizers: Invalid value: ["foregroundDeletion","orphan"]: ' +
       'finalizer orphan and foregroundDeletion cannot be both set',
   ])
-  // Of kinds that upstream does not check for that.
+  // For kinds whose finalizers upstream does not check.
   const plain = { ...rules, plainFinalizers: true }
   assert.deepEqual(created({ ...good, finalizers: ['mine'] }, plain), [])
   assert.deepEqual(updated({ ...good, finalizers: ['mine'] }, good, plain), [])
@@ -155,7 +155,7 @@ void test('finalizers are qualified or well known, and do not contradict each ot
   assert.deepEqual(rest, [])
 })
 
-void test('an update cannot change what is fixed', () => {
+void test('an update cannot change immutable metadata', () => {
   const changed = { ...good, name: 'b', uid: 'v', namespace: 'm', deletionTimestamp: '2026-01-01T00:00:00Z' }
   assert.deepEqual(
     updated(changed, good).map((cause) => cause.field),
@@ -164,7 +164,7 @@ void test('an update cannot change what is fixed', () => {
   assert.deepEqual(updated(good, good), [])
 })
 
-void test('an object on its way out takes no new finalizer', () => {
+void test('an object that is being deleted accepts no new finalizer', () => {
   const stored = { ...good, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a/b'] }
   assert.deepEqual(updated({ ...stored, finalizers: [] }, stored), [])
   const causes = updated({ ...stored, finalizers: ['a/b', 'a/c'] }, stored)

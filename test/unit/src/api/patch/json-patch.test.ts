@@ -50,7 +50,7 @@ for (const [name, document, patch, result] of good) {
   })
 }
 
-void test('a patch that is none is a 400', () => {
+void test('an invalid JSON patch is a 400', () => {
   for (const patch of [
     {},
     [1],
@@ -68,7 +68,7 @@ void test('a patch that is none is a 400', () => {
   }
 })
 
-void test('a patch that does not fit is a 422 and changes nothing', () => {
+void test('a patch that does not apply is a 422 and changes nothing', () => {
   const document = { a: { b: [1, 2] } }
   for (const last of [
     { op: 'test', path: '/a/b/0', value: 7 },
@@ -91,7 +91,7 @@ void test('a patch that does not fit is a 422 and changes nothing', () => {
   }
 })
 
-void test('a patch is bounded in operations and in what it copies', () => {
+void test('the operations of a patch and the values that it copies are limited', () => {
   const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '', value: {} }))
   const doubling = [
     { op: 'add', path: '/a', value: ['x'.repeat(1000)] },

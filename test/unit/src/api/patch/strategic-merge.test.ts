@@ -54,7 +54,7 @@ void test('lists with a merge key merge by it and keep their order', () => {
   })
 })
 
-void test('new elements come where the patch has them among those it names', () => {
+void test('new elements are placed as the patch orders them', () => {
   const result = merged({ parts }, { parts: [{ name: 'new' }, { name: 'b' }] })
   assert.deepEqual(
     (result['parts'] as JsonObject[]).map((part) => part['name']),
@@ -66,7 +66,7 @@ void test('lists without a strategy are replaced', () => {
   assert.deepEqual(merged({ plain: parts }, { plain: [{ name: 'z' }] }), { plain: [{ name: 'z' }] })
 })
 
-void test('$patch: delete takes an element out, replace puts a list or object as it stands', () => {
+void test('$patch: delete removes an element, replace replaces a list or object as a whole', () => {
   assert.deepEqual(merged({ parts }, { parts: [{ name: 'b', $patch: 'delete' }] }), {
     parts: [parts[0], parts[2]],
   })
@@ -79,7 +79,7 @@ void test('$patch: delete takes an element out, replace puts a list or object as
   assert.deepEqual(merged({ data: { a: '1' } }, { data: { $patch: 'delete' } }), { data: {} })
 })
 
-void test('scalar lists unite, and $deleteFromPrimitiveList takes out', () => {
+void test('scalar lists are united, and $deleteFromPrimitiveList removes elements', () => {
   const metadata = { name: 'x', finalizers: ['a/1', 'a/2'] }
   assert.deepEqual(merged({ metadata }, { metadata: { finalizers: ['a/3', 'a/1'] } }), {
     metadata: { name: 'x', finalizers: ['a/3', 'a/1', 'a/2'] },
@@ -99,7 +99,7 @@ void test('scalar lists unite, and $deleteFromPrimitiveList takes out', () => {
   )
 })
 
-void test('$setElementOrder orders what it names; elements others added keep their neighbours', () => {
+void test('$setElementOrder orders the elements that it lists; elements of others keep their neighbours', () => {
   const result = merged(
     { parts },
     { parts: [{ name: 'd' }], '$setElementOrder/parts': [{ name: 'd' }, { name: 'c' }, { name: 'a' }] },
@@ -114,14 +114,14 @@ void test('$setElementOrder orders what it names; elements others added keep the
   )
 })
 
-void test('$retainKeys takes out what it does not list', () => {
+void test('$retainKeys removes the members that it does not list', () => {
   const original = { volume: { name: 'v', a: { name: 'x' } } }
   const volume = { $retainKeys: ['name', 'b'], name: 'v', b: { name: 'y' } }
   assert.deepEqual(merged(original, { volume }), { volume: { name: 'v', b: { name: 'y' } } })
   assert.throws(() => merged(original, { volume: { $retainKeys: ['name'], b: {} } }), ApiError)
 })
 
-void test('directives on something new are obeyed and never stored', () => {
+void test('directives on new values are applied and never stored', () => {
   assert.deepEqual(
     merged(
       {},
@@ -154,7 +154,7 @@ void test('a patch that contradicts itself is a 400', () => {
   }
 })
 
-void test('elements that are deleted go, and those with their key that come with them stay', () => {
+void test('deleted elements are removed, and new ones with the same key stay', () => {
   const parts = [{ name: 'a', image: '1' }, { name: 'b' }, { name: 'c' }]
   const patch = {
     parts: [
@@ -167,7 +167,7 @@ void test('elements that are deleted go, and those with their key that come with
   assert.deepEqual(merged({ parts }, patch)['parts'], [{ name: 'a', args: ['x'] }, { name: 'c' }])
 })
 
-void test('a patch that names one element over and over, each time with more members, is given up', () => {
+void test('a patch that names one element repeatedly, each time with more members, hits the limit', () => {
   const parts = Array.from({ length: 10_000 }, (_, at) => ({ name: 'a', [`x${at}`]: '' }))
   assert.throws(
     () => merged({}, { parts }),
@@ -175,7 +175,7 @@ void test('a patch that names one element over and over, each time with more mem
   )
 })
 
-void test('a patch that names a large element over and over does not copy it each time', async () => {
+void test('a patch that names a large element repeatedly does not copy it each time', async () => {
   const labels = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, '']))
   const parts = Array.from({ length: 190 }, (_, at) => ({ name: 'a', labels: { [`x${at}`]: '' } }))
   const steps = await countSteps(() => {

@@ -29,7 +29,7 @@ const equal = (a: JsonObject, b: JsonObject) => {
   return seen
 }
 
-void test('what means the same is equal', () => {
+void test('equivalent values are equal', () => {
   const pairs: readonly (readonly [JsonObject, JsonObject])[] = [
     [{}, { text: '', flag: false, count: 0, list: [], map: {}, part: {} }],
     [{ part: {} }, { part: { a: '' } }],
@@ -45,7 +45,7 @@ void test('what means the same is equal', () => {
   for (const [a, b] of pairs) assert.ok(equal(a, b), JSON.stringify([a, b]))
 })
 
-void test('what means something else is not', () => {
+void test('values with different meanings are not equal', () => {
   const pairs: readonly (readonly [JsonObject, JsonObject])[] = [
     [{}, { text: 'a' }],
     [{}, { pointer: '' }],

@@ -25,7 +25,7 @@ const seeds = only === undefined ? Array.from({ length: 10 }, (_, at) => at + 1)
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
   for (const subject of messageSubjects(table, domain)) {
-    void test(`spec 9.4: ${subject.name} of ${domain} says in JSON what clients look for, and no more`, () => {
+    void test(`spec 9.4: JSON of ${subject.name} of ${domain} has the members that clients expect, and no others`, () => {
       for (const seed of seeds) {
         try {
           lookThrough(subject, seed)
@@ -56,7 +56,7 @@ function read(schema: ObjectSchema, object: JsonObject): JsonObject {
   return applyDefaults(schema, conform(schema, object).value)
 }
 
-/** The object with zeros and nulls in places where nothing was said. */
+/** Returns the object with zeros and nulls added to unset members. */
 function strewn(schema: ObjectSchema, object: JsonObject, random: SeededRandom): JsonObjectDraft {
   const draft: JsonObjectDraft = {}
   for (const [name, type] of Object.entries(schema.properties)) {
@@ -122,12 +122,12 @@ function checkMember(
   const value = object[name]
   assert.ok(type !== undefined)
   // Without it the object is refused.
-  if (value === undefined && member.said && !isRequired(schema, name)) wrong.push(`${path} is not said`)
+  if (value === undefined && member.said && !isRequired(schema, name)) wrong.push(`${path} is missing`)
   if (value === undefined) return
   const mayBeZero = member.said || member.optional || isRequired(schema, name) || type.default !== undefined
-  if (!mayBeZero && isNothing(member.type, value)) wrong.push(`${path} says ${JSON.stringify(value)}`)
+  if (!mayBeZero && isNothing(member.type, value)) wrong.push(`${path} is ${JSON.stringify(value)}`)
   const isList = member.type.kind === 'list' || member.type.kind === 'map'
-  if (isList && value !== null && isEmpty(value)) wrong.push(`${path} says ${JSON.stringify(value)}`)
+  if (isList && value !== null && isEmpty(value)) wrong.push(`${path} is ${JSON.stringify(value)}`)
   checkInside(type, member.type, value, { path, wrong })
 }
 

@@ -69,14 +69,14 @@ function refusal(more: JsonObject): ApiError {
   return assert.fail('the object was taken')
 }
 
-void test('an object that already fits is given back as it is', () => {
+void test('an object that conforms already is returned identically', () => {
   const object = sample({ data: { a: 'b' }, spec: { count: 1, parts: [{ name: 'x' }] } })
   const { value, unknown } = conform(schema, object)
   assert.equal(value, object)
   assert.deepEqual(unknown, [])
 })
 
-void test('unknown members are left out at any depth and told by path', () => {
+void test('unknown members are dropped at any depth and reported by path', () => {
   const object = sample({ bad: 1, spec: { count: 1, odd: {}, parts: [{ name: 'x', no: 1 }] } })
   const { value, unknown } = conform(schema, object)
   assert.deepEqual(value, sample({ spec: { count: 1, parts: [{ name: 'x' }] } }))
@@ -98,7 +98,7 @@ void test('a member of another type is a 400 that names the path', () => {
   )
 })
 
-void test('scalars that cannot be read are refused', () => {
+void test('invalid scalars are rejected', () => {
   for (const spec of [
     { count: 1.5 },
     { count: 2 ** 31 },
@@ -124,7 +124,7 @@ void test('null means absent, except in lists and maps, where it is empty', () =
   )
 })
 
-void test('times and quantities are written in their one form', () => {
+void test('times and quantities are written in canonical form', () => {
   const object = sample({ spec: { at: '2026-01-01T02:00:00.5+02:00', size: '1000m', port: 'http' } })
   assert.deepEqual(
     conform(schema, object).value,
@@ -132,7 +132,7 @@ void test('times and quantities are written in their one form', () => {
   )
 })
 
-void test('a key named __proto__ is data like any other', () => {
+void test('a key named __proto__ is an ordinary key', () => {
   const object = JSON.parse('{"kind":"Thing","data":{"__proto__":null,"a":"b"}}') as JsonObject
   const { value } = conform(schema, object)
   assert.equal(JSON.stringify(value), '{"kind":"Thing","data":{"__proto__":"","a":"b"}}')
@@ -144,7 +144,7 @@ function read(schema: ObjectSchema, object: JsonObject): JsonObject {
   return applyDefaults(schema, conform(schema, object).value)
 }
 
-void test('a zero that means the same as absent gets the default, one that means something of its own does not', () => {
+void test('a zero that equals absent gets the default, a distinct zero does not', () => {
   const zeros = struct('test.v1.Zeros', 'Zeros.', {
     text: text(1, 'Text.', { default: 'a' }),
     count: int32(2, 'A number.', { default: 3 }),
@@ -155,7 +155,7 @@ void test('a zero that means the same as absent gets the default, one that means
   assert.deepEqual(read(zeros, {}), { text: 'a', count: 3, own: 30 })
 })
 
-void test('a zero is said where it always is or means something of its own, and nowhere else', () => {
+void test('a zero is written if it is required or distinct from absent, and omitted otherwise', () => {
   const inner = struct('test.v1.Inner', 'Inner.', {
     text: text(1, 'Text.'),
     name: text(2, 'Name.', { always: true }),
@@ -189,7 +189,7 @@ void test('a zero is said where it always is or means something of its own, and 
   assert.equal(read(zeros, made), made)
 })
 
-void test('defaults fill what is absent inside of what is there', () => {
+void test('defaults are applied inside of existing values', () => {
   const object = sample({ spec: { count: 1, parts: [{ name: 'x' }, { name: 'y', weight: 3 }] } })
   const filled = applyDefaults(schema, object)
   assert.deepEqual(
@@ -216,7 +216,7 @@ function causesIn(object: JsonObject): readonly ApiErrorCause[] {
   })
 }
 
-void test('required members, closed lists and ranges give causes with paths', () => {
+void test('missing members, values outside of an enum and of a range are causes with paths', () => {
   const object = sample({ spec: { mode: 'Odd', parts: [{ name: 'x' }, {}] } })
   assert.deepEqual(causesIn(object), [
     { reason: 'FieldValueRequired', field: 'spec.count', message: 'Required value' },

@@ -1,7 +1,7 @@
 /*
- * Goal: any selector selects what its requirements say, however it is spelled.
- * Method: random requirements, written down with random blanks and spellings, beside a reading of
- * their words that knows nothing of the parser. SEED repeats one.
+ * Goal: any selector selects according to its requirements, however it is spelled.
+ * Method: random requirements, written with random blanks and spellings, against an evaluation of
+ * the requirements without the parser. SEED repeats one.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -82,7 +82,7 @@ function spelled({ key, words: how, values }: Requirement, random: SeededRandom)
   }
 }
 
-/** What the words say, of an object with these labels. */
+/** Evaluates a requirement for an object with these labels. */
 function holds({ key, words: how, values }: Requirement, labels: Labels): boolean {
   const has = Object.keys(labels).includes(key)
   const equal = has && values.some((value) => value === labels[key])
@@ -108,7 +108,7 @@ function labelsOf(random: SeededRandom): Labels {
   return labels
 }
 
-void test('spec 4.2: each label selector selects what its requirements say', () => {
+void test('spec 4.2: each label selector selects according to its requirements', () => {
   let [matched, missed] = [0, 0]
   for (const seed of seeds) {
     const random = new SeededRandom(seed)
@@ -134,7 +134,7 @@ void test('spec 4.2: each label selector selects what its requirements say', () 
   assert.ok(only !== undefined || (matched > 2000 && missed > 2000), `${matched} matched, ${missed} did not`)
 })
 
-void test('spec 4.2: each fieldSelector selects what its requirements say', () => {
+void test('spec 4.2: each fieldSelector selects according to its requirements', () => {
   const values = ['', 'a', 'a,b', 'a=b', 'a\\', '\\,=', 'default', ' a ', 'metadata.name=a']
   let [matched, missed] = [0, 0]
   for (const seed of seeds) {

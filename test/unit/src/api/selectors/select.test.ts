@@ -48,7 +48,7 @@ void test('spec 4.2: labelSelector selects by equality, sets, presence and order
   assert.equal(parseLabelSelector('toString').matches({}), false)
 })
 
-void test('a malformed label selector is a 400 that says where', () => {
+void test('a malformed label selector is a 400 that names the place', () => {
   for (const [text, words] of [
     ['a=b=c', "unable to parse requirement: found '=', expected: ',' or 'end of string'"],
     ['a,', "unable to parse requirement: found '', expected: identifier after ','"],
@@ -92,7 +92,7 @@ void test('a selector object selects like its string form', () => {
   assert.equal(selectorOfObject({}).matches(null), true)
 })
 
-void test('a selector object is checked like upstream does', () => {
+void test('a selector object is validated as upstream does', () => {
   const selector = {
     matchLabels: { 'a b': 'c' },
     matchExpressions: [
@@ -121,12 +121,12 @@ void test('spec 4.2: fieldSelector selects by name and namespace', () => {
   assert.equal(parseFieldSelector('metadata.name!=a').exact('metadata.name'), null)
 })
 
-void test('a field value may hold what is escaped', () => {
+void test('a field value may contain escaped characters', () => {
   const selector = parseFieldSelector('metadata.name=a\\,b\\=c\\\\')
   assert.equal(selector.requirements[0]?.value, 'a,b=c\\')
 })
 
-void test('another field or a malformed field selector is a 400', () => {
+void test('an unsupported field or a malformed field selector is a 400', () => {
   for (const text of ['spec.x=1', 'metadata.name', 'metadata.name=a=b', 'metadata.name=\\x']) {
     assert.throws(
       () => parseFieldSelector(text),
