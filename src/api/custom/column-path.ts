@@ -10,8 +10,8 @@ import { customLimits } from './limits.ts'
  * the number of values it visits is bounded.
  *
  * @param looksMax values that it may visit in one object
- * @returns a function that returns the first value at the path, or null if the path selects nothing; or the
- * error text for an invalid path
+ * @returns a function that returns the first value at the path, or null if the path selects
+ * nothing; or the error text for an invalid path
  * @source client-go `util/jsonpath`, which upstream parses it with
  */
 export function compileColumnPath(

@@ -24,7 +24,7 @@ const source: RuleSource = {
   namespaceRules: ({ groups }, namespace) =>
     namespace === 'shop' && groups.includes('staff') ? [local] : [],
 }
-/** Robots are refused whatever others would say. */
+/** Denies robots, whatever other authorizers decide. */
 const noRobots: Authorizer = {
   name: 'Webhook',
   authorize: ({ name }) =>
@@ -41,7 +41,7 @@ function user(name: string, ...groups: readonly string[]): UserInfo {
 
 const pods = { verb: 'get', resource: 'pods' }
 
-void test('spec 2.12: SubjectAccessReview says whether somebody may do something', async (t) => {
+void test('spec 2.12: SubjectAccessReview checks whether a user may perform an action', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const kind = 'SubjectAccessReview'
@@ -99,7 +99,7 @@ void test('spec 2.12: SubjectAccessReview says whether somebody may do something
   }
 })
 
-void test('spec 2.12: SelfSubjectAccessReview is about the caller, whoever the body names', async (t) => {
+void test('spec 2.12: SelfSubjectAccessReview is about the caller, whatever the body names', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const kind = 'SelfSubjectAccessReview'
@@ -140,7 +140,7 @@ void test('spec 2.12: LocalSubjectAccessReview is about its own namespace', asyn
   assert.deepEqual(causes(path), ['FieldValueInvalid spec.nonResourceAttributes'])
 })
 
-void test('each rule of a review, broken once', async (t) => {
+void test('each rule of a review is enforced', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const both = { resourceAttributes: pods, nonResourceAttributes: { path: '/', verb: 'get' } }
@@ -166,7 +166,7 @@ void test('each rule of a review, broken once', async (t) => {
   }
 })
 
-void test('spec 2.12: SelfSubjectRulesReview lists what the caller may do, and says where that is not all', async (t) => {
+void test("spec 2.12: SelfSubjectRulesReview lists the caller's permissions and marks an incomplete list", async (t) => {
   const kind = 'SelfSubjectRulesReview'
   const api = await open()
   t.after(() => api.close())
@@ -193,7 +193,7 @@ void test('spec 2.12: SelfSubjectRulesReview lists what the caller may do, and s
   })
 })
 
-void test('a review is not stored: it has no other verb, and a dry run is no other thing', async (t) => {
+void test('a review is not stored: it has no other verb, and a dry run makes no difference', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const kind = 'SelfSubjectAccessReview'

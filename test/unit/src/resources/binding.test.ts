@@ -41,7 +41,7 @@ for (const [way, place] of [
   ['of the Pod', bind],
   ['of its own', bindByName],
 ] as const) {
-  void test(`spec 1.4: a path ${way} binds a Pod: one change, told by a condition`, async (t) => {
+  void test(`spec 1.4: a path ${way} binds a Pod in one change with a condition`, async (t) => {
     const api = await open(t)
     await createPod(api, {}, { annotations: { kept: 'yes', replaced: 'old' } })
     const watching = await api.watch({ kind: 'Pod', query: { resourceVersion: '0' } })
@@ -65,7 +65,7 @@ for (const [way, place] of [
   })
 }
 
-void test('a condition that said otherwise says so now, in its place; one that said so keeps its time', async (t) => {
+void test('a condition with another status is replaced in place, and one with the same status keeps its time', async (t) => {
   const api = await open(t)
   for (const [name, before, time] of [
     ['False', 'False', '2026-01-01T00:00:00Z'],
@@ -85,7 +85,7 @@ void test('a condition that said otherwise says so now, in its place; one that s
   }
 })
 
-void test('a Pod that has a node or ends is refused, in the words schedulers know', async (t) => {
+void test('a Pod that has a node or is being deleted is rejected, with the message that schedulers know', async (t) => {
   const api = await open(t)
   await createPod(api)
   await bind(api, bodyOf())
@@ -107,7 +107,7 @@ void test('a Pod that has a node or ends is refused, in the words schedulers kno
   )
 })
 
-void test('a binding says which Pod it means: by uid and by version', async (t) => {
+void test('a binding identifies its Pod by uid and by version', async (t) => {
   const api = await open(t)
   const { object } = await createPod(api)
   const { uid, resourceVersion } = object.metadata
@@ -122,7 +122,7 @@ void test('a binding says which Pod it means: by uid and by version', async (t) 
   assert.equal((await bind(api, bodyOf({ uid, resourceVersion: now.resourceVersion }))).code, 201)
 })
 
-void test('what a binding must say, and of whom', async (t) => {
+void test('each rule of a binding is enforced', async (t) => {
   const api = await open(t)
   await createPod(api)
   for (const [body, wanted] of [
@@ -152,7 +152,7 @@ void test('what a binding must say, and of whom', async (t) => {
   assert.equal(textMember(objectMember((await api.get(pod)).object, 'spec'), 'nodeName'), '')
 })
 
-void test('a dry run of a binding changes nothing, and is refused for the same', async (t) => {
+void test('a dry run of a binding changes nothing, and is rejected for the same reasons', async (t) => {
   const api = await open(t)
   const { object } = await createPod(api)
   const query = { dryRun: 'All' }
@@ -163,7 +163,7 @@ void test('a dry run of a binding changes nothing, and is refused for the same',
   for (const way of ways(bodyOf())) assert.equal((await refused(api.create({ ...way, query }))).code, 409)
 })
 
-void test('of two bindings at once one is told that it came late', async (t) => {
+void test('the later of two concurrent bindings is rejected', async (t) => {
   const api = await open(t)
   await createPod(api)
   const asked = ['m1', 'm2', 'm3'].map((name) => bind(api, bodyOf({}, { name })))
@@ -173,7 +173,7 @@ void test('of two bindings at once one is told that it came late', async (t) => 
   assert.equal(textMember(objectMember((await api.get(pod)).object, 'spec'), 'nodeName'), `m${winner + 1}`)
 })
 
-void test('admission sees what is sent, as something created, and the change no more', async (t) => {
+void test('admission sees the binding as a create, and not the change of the Pod', async (t) => {
   const seen: string[] = []
   const api = await Fixture.open({
     admission: {

@@ -1,6 +1,6 @@
 /*
- * Goal: CertificateSigningRequest as spec 2.11 and 3.2 have it: who asked, who may say what through
- * which path.
+ * Goal: CertificateSigningRequest follows spec 2.11 and 3.2: the requester, and which path may
+ * change which part of the status.
  * Method: the shipped verbs on the machine in memory; each rule violated once.
  */
 import assert from 'node:assert/strict'
@@ -38,7 +38,7 @@ function told(seen: Seen, cause: string, words: string): void {
   assert.ok(seen.message.includes(words), seen.message)
 }
 
-void test('spec 2.11: each rule of what is asked for, broken once', async (t) => {
+void test('spec 2.11: each rule of the spec of a request is enforced', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const keys = generateKeyPair()
@@ -65,7 +65,7 @@ void test('spec 2.11: each rule of what is asked for, broken once', async (t) =>
   assert.equal((await make(api, { ...good, expirationSeconds: 600 })).code, 201)
 })
 
-void test('spec 2.11: the server says who asked, and nobody comes with an approval', async (t) => {
+void test('spec 2.11: the server sets the requester, and a new request has no approval', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const lies = { username: 'root', uid: '1', groups: ['x'], extra: { a: ['b'] } }
@@ -74,7 +74,7 @@ void test('spec 2.11: the server says who asked, and nobody comes with an approv
   assert.deepEqual(object['status'], {})
 })
 
-void test('spec 2.11: what was asked for is immutable, and status is for other paths', async (t) => {
+void test('spec 2.11: the spec is immutable, and status changes only on its own paths', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const made = await make(api, good)
@@ -88,7 +88,7 @@ void test('spec 2.11: what was asked for is immutable, and status is for other p
   assert.deepEqual(object.metadata.labels, { a: 'b' })
 })
 
-void test('spec 3.2: approval says Approved or Denied, once and for all', async (t) => {
+void test('spec 3.2: approval sets Approved or Denied permanently', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await make(api, good)
@@ -122,7 +122,7 @@ void test('spec 3.2: approval says Approved or Denied, once and for all', async 
   })
 })
 
-void test('spec 3.2: a signer says the certificate or that it failed, and approves nothing', async (t) => {
+void test('spec 3.2: a signer sets the certificate or a failure, and cannot approve', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await make(api, good)
@@ -159,7 +159,7 @@ void test('spec 3.2: a signer says the certificate or that it failed, and approv
   told(gone, 'FieldValueForbidden status.conditions', 'may not remove a condition of type "Failed"')
 })
 
-void test('columns of a request, and selection by its signer', async (t) => {
+void test('a request has its columns and can be selected by its signer', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const signerName = 'kubernetes.io/kube-apiserver-client'

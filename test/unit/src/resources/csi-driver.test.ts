@@ -20,7 +20,7 @@ const defaults = {
   volumeLifecycleModes: ['Persistent'],
 }
 
-void test('spec 2.10: what a driver does not say has a default', async (t) => {
+void test('spec 2.10: unset fields of a driver have defaults', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({ kind, body })
@@ -32,7 +32,7 @@ void test('spec 2.10: what a driver does not say has a default', async (t) => {
   assert.deepEqual([gone.code, gone.object.kind], [200, kind])
 })
 
-void test('spec 2.10: a driver without a spec is refused, and an empty spec is one', async (t) => {
+void test('spec 2.10: a driver without a spec is rejected, and an empty spec is accepted', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const change = { spec: null }
@@ -55,7 +55,7 @@ void test('spec 2.10, 8: the name of a CSIDriver has 63 characters at most', asy
   ])
 })
 
-void test('spec 2.10: policies, modes and tokens follow their rules', async (t) => {
+void test('spec 2.10: policies, modes and tokens are validated', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const tokens = (...tokenRequests: readonly JsonObject[]) => ({ spec: { tokenRequests } })
@@ -83,7 +83,7 @@ void test('spec 2.10: policies, modes and tokens follow their rules', async (t) 
   assert.equal((await api.create({ kind, body: { ...body, ...good } })).code, 201)
 })
 
-void test('spec 2.10: attachRequired and fsGroupPolicy are immutable; what else may change counts the generation', async (t) => {
+void test('spec 2.10: attachRequired and fsGroupPolicy are immutable; other changes increase the generation', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })

@@ -13,7 +13,7 @@ const name = 'n'
 const driver = { name: 'd.example.com', nodeID: 'i', topologyKeys: ['a.io/zone'], allocatable: { count: 5 } }
 const body = { metadata: { name }, spec: { drivers: [driver] } }
 
-void test('drivers of a node follow their rules', async (t) => {
+void test('drivers of a node are validated', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const other = (more: JsonObject) => ({ spec: { drivers: [{ ...driver, ...more }] } })
@@ -38,7 +38,7 @@ void test('drivers of a node follow their rules', async (t) => {
   }
 })
 
-void test('a driver of a node does not change; drivers come and go', async (t) => {
+void test('a driver of a node is immutable; drivers can be added and removed', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({ kind, body })

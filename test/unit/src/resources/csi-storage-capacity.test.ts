@@ -12,7 +12,7 @@ const name = 'c'
 const nodeTopology = { matchLabels: { zone: 'a' } }
 const body = { metadata: { name }, storageClassName: 'fast', nodeTopology, capacity: '10Gi' }
 
-void test('a storage capacity says its class, and amounts that are not negative', async (t) => {
+void test('a storage capacity needs a class, and its amounts are not negative', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await refusesNew(api, { kind, body }, [
@@ -28,7 +28,7 @@ void test('a storage capacity says its class, and amounts that are not negative'
   assert.deepEqual([gone.code, gone.object.kind], [200, 'Status'])
 })
 
-void test('class and topology of a storage capacity stay', async (t) => {
+void test('class and topology of a storage capacity are immutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })

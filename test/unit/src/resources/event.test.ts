@@ -1,6 +1,6 @@
 /*
- * Goal: events as upstream has them: one store that two groups show, the rules of either, and what
- * selectors and tables tell of them.
+ * Goal: events behave as upstream's: two groups share one store, with the rules of each, selectors
+ * and tables.
  * Method: the shipped verbs on the machine in memory, in both domains; each rule broken once.
  */
 import assert from 'node:assert/strict'
@@ -14,9 +14,9 @@ import { cells, refusesChange, refusesNew } from './common/broken-rules.ts'
 
 type Kinds = {
   readonly api: Fixture
-  /** Of the core group. */
+  /** The kind in the core group. */
   readonly core: string
-  /** Of the group of events. */
+  /** The kind in the events group. */
   readonly v1: string
   readonly beta: string
 }
@@ -64,7 +64,7 @@ function withoutMetadata(object: JsonObject): JsonObject {
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`an event of either group is read through the other by its names there, ${domain}`, async (t) => {
+  void test(`an event of either group is readable in the other with that group's field names, ${domain}`, async (t) => {
     const { api, core, v1, beta } = await start(t, domain)
     const said = withoutMetadata(older)
     const made = await api.create({ kind: core, body: older })
@@ -100,7 +100,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
     assert.equal((await refused(api.get({ kind: v1, name: 'f' }))).code, 404)
   })
 
-  void test(`events lie where their object does; those of the cluster in default, ${domain}`, async (t) => {
+  void test(`an event is in the namespace of its object, or in default if that is cluster-scoped, ${domain}`, async (t) => {
     const { api, core, v1 } = await start(t, domain)
     const { systemNamespace } = api.names
     const node = { kind: 'Node', name: 'n' }
@@ -131,7 +131,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-void test('an event of the core group that says eventTime follows the newer rules', async (t) => {
+void test('an event of the core group with eventTime follows the newer rules', async (t) => {
   const { api, core } = await start(t)
   const long = 'x'.repeat(129)
   await refusesNew(api, { kind: core, body: newerInCore }, [
@@ -148,7 +148,7 @@ void test('an event of the core group that says eventTime follows the newer rule
     [{ reason: 'é'.repeat(65) }, ['FieldValueInvalid reason'], 'at most 128 characters'],
     [{ message: 'x'.repeat(1025) }, ['FieldValueInvalid message'], 'at most 1024 characters'],
   ])
-  // What is not new is free, as it always was.
+  // Without eventTime, these fields are not validated, as in older releases.
   const free = {
     ...newerInCore,
     eventTime: null,
@@ -166,7 +166,7 @@ function emptyName(field: string): readonly string[] {
   return [`FieldValueInvalid ${field}`, `FieldValueInvalid ${field}`]
 }
 
-void test('a new event of the group of events is whole, and says nothing that is out of date', async (t) => {
+void test('a new event of the events group is complete, and has no deprecated fields', async (t) => {
   const { api, v1, beta } = await start(t)
   await refusesNew(api, { kind: v1, body: newer }, [
     [{ metadata: { name: 'A' } }, ['FieldValueInvalid metadata.name'], 'subdomain'],
@@ -195,7 +195,7 @@ void test('a new event of the group of events is whole, and says nothing that is
   assert.equal((await api.get({ kind: 'Event', name: 'A' })).object['count'], 1)
 })
 
-void test('an event of the group of events only goes on, with its series', async (t) => {
+void test('of an event of the events group, only the series can change', async (t) => {
   const { api, core, v1 } = await start(t)
   await api.create({ kind: v1, body: newer })
   const stays = (field: string): readonly string[] => [`FieldValueInvalid ${field}`]
@@ -215,7 +215,7 @@ void test('an event of the group of events only goes on, with its series', async
     [{ deprecatedLastTimestamp: '2026-01-02T03:00:00Z' }, stays('lastTimestamp'), 'field is immutable'],
     [{ series: { count: 1, lastObservedTime: newer.eventTime } }, stays('series.count'), 'at least 2'],
   ])
-  // Parts of a microsecond are nobody's to tell apart.
+  // Digits beyond the microsecond are dropped.
   const eventTime = `${newer.eventTime.slice(0, -1)}999Z`
   const series = { count: 2, lastObservedTime: newer.eventTime }
   await api.patch({ kind: v1, name: 'e', body: { eventTime, series, metadata: { labels: { a: 'b' } } } })
@@ -226,7 +226,7 @@ void test('an event of the group of events only goes on, with its series', async
   await api.patch({ kind: core, name: 'e', body: { reason: 'Other', message: 'other', count: 7 } })
 })
 
-void test('events are selected by what they are about and by who told them, by the names of each group', async (t) => {
+void test('events are selected by their object and their reporter, with the field names of each group', async (t) => {
   const { api, core, v1 } = await start(t)
   await api.create({ kind: core, body: { ...older, metadata: { name: 'old' } } })
   await api.create({ kind: v1, body: { ...newer, metadata: { name: 'new' } } })
@@ -260,7 +260,7 @@ void test('events are selected by what they are about and by who told them, by t
   }
 })
 
-void test('rows tell when it was seen, of what, by whom and how often', async (t) => {
+void test('table rows show when an event was seen, its object, its reporter and its count', async (t) => {
   const { api, core, v1 } = await start(t)
   const { object: old } = await api.create({ kind: core, body: older })
   const since = (time: string | null): JsonObject => ({ since: time })
@@ -289,13 +289,13 @@ void test('rows tell when it was seen, of what, by whom and how often', async (t
   )
 })
 
-void test('discovery says of all three that they are stored as one', async (t) => {
+void test('discovery reports the same storage version hash for all three versions', async (t) => {
   const { api, core, v1, beta } = await start(t, 'k8s.io')
   const hashes = [core, v1, beta].map((kind) => storageVersionHash(api.definition(kind)))
   assert.deepEqual(hashes, ['r2yiGXH7wu8=', 'r2yiGXH7wu8=', 'r2yiGXH7wu8='])
 })
 
-void test('a PUT makes an event that is not there, and needs no version of one that is', async (t) => {
+void test('a PUT creates a missing event, and needs no version for an existing one', async (t) => {
   const { api, core } = await start(t, 'k8s.io')
   assert.equal((await api.update({ kind: core, name: 'e', body: older })).code, 201)
   const again = await api.update({ kind: core, name: 'e', body: { ...older, count: 5 } })

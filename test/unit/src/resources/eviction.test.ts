@@ -1,5 +1,5 @@
 /*
- * Goal: an eviction ends a Pod as a deletion does, and says how by its options.
+ * Goal: an eviction deletes a Pod as a deletion does, with the options in its body.
  * Method: the shipped verbs on the machine in memory.
  */
 import assert from 'node:assert/strict'
@@ -35,7 +35,7 @@ function evict(
   return api.create({ ...pod, subresource: 'eviction', body, query })
 }
 
-void test('spec 1.4: an eviction ends a Pod in its own time, and another one is fine', async (t) => {
+void test('spec 1.4: an eviction gives a Pod its grace period, and a second one succeeds', async (t) => {
   const api = await open(t)
   await createPod(api, placed)
   const { code, object } = await evict(api, bodyOf())
@@ -51,14 +51,14 @@ void test('spec 1.4: an eviction ends a Pod in its own time, and another one is 
   assert.equal((await refused(evict(api, bodyOf()))).message, 'pods "a" not found')
 })
 
-void test('a Pod that nobody runs goes at once', async (t) => {
+void test('a Pod without a node is deleted at once', async (t) => {
   const api = await open(t)
   await createPod(api)
   assert.equal((await evict(api, bodyOf())).code, 201)
   assert.equal((await refused(api.get(pod))).code, 404)
 })
 
-void test('both versions of the body are taken, and no other', async (t) => {
+void test('both versions of the body are accepted, and no other', async (t) => {
   const api = await open(t)
   for (const apiVersion of ['policy/v1', 'policy/v1beta1', '']) {
     await createPod(api)
@@ -72,7 +72,7 @@ void test('both versions of the body are taken, and no other', async (t) => {
   }
 })
 
-void test('options of the deletion hold: what must be so, dry runs, how to propagate', async (t) => {
+void test('the delete options apply: preconditions, dry runs, propagation', async (t) => {
   const api = await open(t)
   const { object } = await createPod(api, placed)
   const { resourceVersion } = object.metadata
@@ -103,7 +103,7 @@ void test('options of the deletion hold: what must be so, dry runs, how to propa
   assert.equal(numberMember(objectMember(ending, 'metadata'), 'deletionGracePeriodSeconds'), 7)
 })
 
-void test('whom an eviction means, and what it must not say', async (t) => {
+void test('an eviction must name its Pod, and unknown fields are reported', async (t) => {
   const api = await open(t)
   await createPod(api, placed)
   const named = await refused(evict(api, bodyOf(undefined, { name: 'b' })))
@@ -120,7 +120,7 @@ void test('whom an eviction means, and what it must not say', async (t) => {
   ])
 })
 
-void test('in a namespace that ends evictions are refused, with the cause that drains wait for', async (t) => {
+void test('evictions in a terminating namespace are rejected, with the cause that drains wait for', async (t) => {
   const api = await open(t)
   await api.create({ kind: 'Namespace', body: { metadata: { name: 'going' } } })
   await createPod(api, placed)
@@ -134,7 +134,7 @@ void test('in a namespace that ends evictions are refused, with the cause that d
   assert.deepEqual(causes(seen), ['NamespaceTerminating metadata.namespace'])
 })
 
-void test('nothing else can be done at that path, and there is nothing at paths nobody knows', async (t) => {
+void test('other verbs on evictions are rejected, and so are unknown subresources', async (t) => {
   const api = await open(t)
   await createPod(api)
   const at = { ...pod, subresource: 'eviction' }

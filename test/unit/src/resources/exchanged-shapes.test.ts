@@ -54,7 +54,7 @@ function wrong(schema: ObjectSchema, object: JsonObject): readonly string[] {
   return causes.map(({ reason, field }) => `${reason} ${field}`)
 }
 
-void test('spec 2.12: AdmissionReview carries question and answer, in JSON and protobuf', () => {
+void test('spec 2.12: AdmissionReview carries request and response, in JSON and protobuf', () => {
   for (const version of ['v1', 'v1beta1'] as const) {
     const schema = admissionReviewSchema(version)
     const review = { request, response }
@@ -63,7 +63,7 @@ void test('spec 2.12: AdmissionReview carries question and answer, in JSON and p
   }
 })
 
-void test('spec 4.6: question and answer say which, what and whether', () => {
+void test('spec 4.6: required members and enums of an admission request and response', () => {
   const schema = admissionReviewSchema('v1')
   const nameless = { ...request, uid: '' }
   assert.deepEqual(wrong(schema, { request: nameless }), ['FieldValueRequired request.uid'])
@@ -109,7 +109,7 @@ void test('spec 5.5: ExecCredential has a token, or a certificate with its key',
   }
 })
 
-void test('spec 5.5: whether somebody can be asked is said in the stable version', () => {
+void test('spec 5.5: spec.interactive is required in the stable version', () => {
   const spec = { cluster: { server: '' } }
   assert.deepEqual(wrong(execCredentialSchema('v1'), { spec }), [
     'FieldValueRequired spec.interactive',

@@ -10,7 +10,7 @@ const kind = 'Lease'
 const name = 'leader'
 const metadata = { name }
 
-void test('a lease says who holds it, with times to the microsecond', async (t) => {
+void test('a lease has a holder, and times to the microsecond', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const spec = {
@@ -32,7 +32,7 @@ void test('a lease says who holds it, with times to the microsecond', async (t) 
   assert.deepEqual(bare.object['spec'], {})
 })
 
-void test('a lease lasts a while, and its holder changes no less than never', async (t) => {
+void test('the duration of a lease is positive, and its count of transitions is not negative', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const seen = await refused(
@@ -44,7 +44,7 @@ void test('a lease lasts a while, and its holder changes no less than never', as
   )
 })
 
-void test('a PUT of a lease says which version it replaces, or makes a new one', async (t) => {
+void test('a PUT of a lease names the version that it replaces, or creates a lease', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const put = (body: { readonly metadata: { readonly name: string; readonly resourceVersion?: string } }) =>

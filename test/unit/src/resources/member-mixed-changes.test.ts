@@ -1,9 +1,10 @@
 /*
- * Goal: one request that changes a member's role or addresses and its metadata does both or says
- * what it did; a version that it names holds for both, and nothing happens where it does not hold
- * at the beginning.
- * Method: the shipped verbs and machine over a consensus of one; others write to the same member
- * between the change of the members and the write behind it, and just before that write arrives.
+ * Goal: one request that changes a member's role or addresses and its metadata does both or reports
+ * what it did; its precondition on the version covers both, and a failed precondition changes
+ * nothing.
+ * Method: the shipped verbs and machine over a consensus of one; concurrent writes to the same
+ * member between the membership change and the write that follows it, and just before that write
+ * arrives.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,7 +34,7 @@ type Others = {
 type Opened = {
   readonly api: Fixture
   readonly others: Others
-  /** As somebody else who changes the object without being asked for a version. */
+  /** A concurrent unconditional change of the object. */
   readonly change: (change: (object: AnyObject) => AnyObject) => Promise<void>
   readonly member: () => MemberInfo | undefined
 }
@@ -84,7 +85,7 @@ async function open(t: TestContext): Promise<Opened> {
   }
 }
 
-/** As the leader tells how a member is doing. */
+/** A status update by the leader. */
 function telling(term: number): (object: AnyObject) => AnyObject {
   return (object) => ({ ...object, status: { ...(object['status'] as JsonObject), term } })
 }
@@ -106,7 +107,7 @@ async function wantedOf(api: Fixture): Promise<JsonObject> {
   return { ...got.object, metadata, spec: { ...spec(got), role: 'Learner' } }
 }
 
-void test('what is told of the member meanwhile is no conflict for a request that names a version', async (t) => {
+void test('a concurrent status update does not conflict with a request that names a version', async (t) => {
   const { api, others, change, member } = await open(t)
   const body = await wantedOf(api)
   others.behindChange = () => change(telling(7))
@@ -117,7 +118,7 @@ void test('what is told of the member meanwhile is no conflict for a request tha
 })
 
 for (const when of ['behindChange', 'beforeWrite'] as const) {
-  void test(`metadata that others change meanwhile (${when}) is kept by a patch without a version`, async (t) => {
+  void test(`a concurrent metadata change (${when}) is kept by a patch without a version`, async (t) => {
     const { api, others, change, member } = await open(t)
     others[when] = () => change(labelling({ owner: 'them' }))
     const got = await api.patch({ kind, name, body: { metadata: { labels }, spec: { role: 'Learner' } } })
@@ -125,7 +126,7 @@ for (const when of ['behindChange', 'beforeWrite'] as const) {
     assert.equal(member()?.role, 'learner')
   })
 
-  void test(`and is a conflict (${when}) for a request that names one, which is told what was done`, async (t) => {
+  void test(`a concurrent metadata change (${when}) conflicts with a request that names a version, and the error reports what was done`, async (t) => {
     const { api, others, change, member } = await open(t)
     const { metadata } = (await api.get({ kind, name })).object
     const { resourceVersion } = metadata
@@ -139,12 +140,12 @@ for (const when of ['behindChange', 'beforeWrite'] as const) {
     const nothing = await refused(api.patch({ kind, name, body: back }))
     assert.equal(nothing.code, 409)
     assert.doesNotMatch(nothing.message, /done as asked/)
-    assert.equal(member()?.wantedRole, 'learner', 'the version held no more when it came')
+    assert.equal(member()?.wantedRole, 'learner', 'its precondition on the version failed')
     assert.deepEqual((await api.get({ kind, name })).object.metadata.labels, { owner: 'them' })
   })
 }
 
-void test('of two changes of which the second is refused after all, the first is told to be done', async (t) => {
+void test('if the second of two membership changes is refused, the error reports the first one as done', async (t) => {
   const { api, others, member } = await open(t)
   const { consensus } = api
   others.behindChange = async () => {
@@ -161,7 +162,7 @@ void test('of two changes of which the second is refused after all, the first is
   assert.deepEqual([member()?.peerAddress, member()?.role], ['h9:1', 'voter'])
 })
 
-void test('what the storage has no room for is found out before anything is asked', async (t) => {
+void test('a write that exceeds the storage quota is refused before any membership change', async (t) => {
   const { api, member } = await open(t)
   const { store, clock } = api
   const settings = { ...store.settings, storageBytesMax: store.storage.usedBytes }

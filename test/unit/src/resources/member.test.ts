@@ -46,7 +46,7 @@ const announcement = (name: string, spec: JsonObject = {}): Call => ({
 const spec = ({ object }: Got): JsonObject => object['spec'] as JsonObject
 const status = ({ object }: Got): JsonObject => object['status'] as JsonObject
 
-void test('members are listed, and who watches sees them come and go', async (t) => {
+void test('members are listed, and watches report additions and removals', async (t) => {
   const fixture = await open(t)
   const { items, metadata } = await fixture.list({ kind })
   assert.deepEqual(
@@ -60,7 +60,7 @@ void test('members are listed, and who watches sees them come and go', async (t)
   assert.deepEqual(told, ['ADDED n4', 'DELETED n3', 'DELETED n4'])
 })
 
-void test('a change of the role is made by consensus and answered with what it made', async (t) => {
+void test('a change of the role is a membership change, and the response shows its result', async (t) => {
   const fixture = await open(t)
   const got = await fixture.patch({ kind, name: 'n3', body: { spec: { role: 'Learner' } } })
   assert.equal(got.code, 200)
@@ -78,7 +78,7 @@ void test('a change of the role is made by consensus and answered with what it m
   )
 })
 
-void test('a whole object with its version changes role, addresses and labels at once', async (t) => {
+void test('a PUT with a version changes role, addresses and labels in one request', async (t) => {
   const fixture = await open(t)
   const { object } = await fixture.get({ kind, name: 'n2' })
   const wanted = {
@@ -100,14 +100,14 @@ void test('a whole object with its version changes role, addresses and labels at
   assert.equal(memberOf(fixture, 'n2')?.peerAddress, 'x:1', 'nothing is asked for under an old version')
 })
 
-void test('labels alone are an ordinary write', async (t) => {
+void test('a change of labels alone is an ordinary write', async (t) => {
   const fixture = await open(t)
   const got = await fixture.patch({ kind, name: 'n1', body: { metadata: { labels: { a: 'b' } } } })
   assert.deepEqual(got.object.metadata.labels, { a: 'b' })
   assert.equal(got.object.metadata.uid, (await fixture.get({ kind, name: 'n1' })).object.metadata.uid)
 })
 
-void test('a deletion removes the member; preconditions are honoured, a second one is 404', async (t) => {
+void test('a deletion removes the member; preconditions apply, and a second deletion is a 404', async (t) => {
   const fixture = await open(t)
   const options = { apiVersion: 'v1', kind: 'DeleteOptions' }
   for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }]) {
@@ -121,7 +121,7 @@ void test('a deletion removes the member; preconditions are honoured, a second o
   assert.equal((await refused(fixture.delete({ kind, name: 'n3' }))).code, 404)
 })
 
-void test('a finalizer holds a member: it leaves when the last one is gone', async (t) => {
+void test('a member with finalizers is removed after the last finalizer is', async (t) => {
   const fixture = await open(t)
   await fixture.patch({ kind, name: 'n3', body: { metadata: { finalizers: ['example.com/drain'] } } })
   const held = await fixture.delete({ kind, name: 'n3' })
@@ -132,7 +132,7 @@ void test('a finalizer holds a member: it leaves when the last one is gone', asy
   assert.equal((await refused(fixture.get({ kind, name: 'n3' }))).code, 404)
 })
 
-void test('what consensus refuses is told with its cause and the way forward, and dry runs tell it too', async (t) => {
+void test('a refused membership change reports cause and remedy, also in a dry run', async (t) => {
   const fixture = await open(t, [person(1), learner])
   for (const query of [{}, { dryRun: 'All' }]) {
     for (const refusal of [
@@ -153,7 +153,7 @@ void test('what consensus refuses is told with its cause and the way forward, an
   }
 })
 
-void test('of two changes at once of which one is refused, none is made', async (t) => {
+void test('if one of two changes in a request is refused, neither is made', async (t) => {
   const fixture = await open(t, [person(1), learner])
   const before = memberOf(fixture, 'n1')
   const body = { spec: { role: 'Learner', peerAddress: 'z:1' } }
@@ -161,7 +161,7 @@ void test('of two changes at once of which one is refused, none is made', async 
   assert.deepEqual(memberOf(fixture, 'n1'), before)
 })
 
-void test('a dry run shows what would be, and changes nothing', async (t) => {
+void test('a dry run returns the result, and changes nothing', async (t) => {
   const fixture = await open(t)
   const query = { dryRun: 'All' }
   const before = fixture.store.view().revision
@@ -172,13 +172,13 @@ void test('a dry run shows what would be, and changes nothing', async (t) => {
   assert.deepEqual([memberOf(fixture, 'n3')?.role, fixture.store.view().revision], ['voter', before])
 })
 
-void test('who creates one announces it: it waits for one of that name, or is deleted again', async (t) => {
+void test('a created member is an announcement: it waits for a member of that name to join, or is deleted', async (t) => {
   const fixture = await open(t)
   const made = await fixture.create(
     announcement('n4', { peerAddress: 'h4:1', clientAddress: 'h4:2', replaces: 'n2' }),
   )
   assert.deepEqual([made.code, status(made), spec(made)['role']], [201, { phase: 'Pending' }, 'Voter'])
-  assert.equal(memberOf(fixture, 'n4'), null, 'nobody joins by being announced')
+  assert.equal(memberOf(fixture, 'n4'), null, 'an announcement adds no member')
   const moved = await fixture.patch({ kind, name: 'n4', body: { spec: { role: 'Learner', replaces: null } } })
   assert.equal(spec(moved)['role'], 'Learner')
   fixture.consensus.configure([...three, learner])
@@ -223,7 +223,7 @@ for (const [what, name, body, message] of wrong) {
   })
 }
 
-void test('a member that has joined keeps its addresses and whom it replaces', async (t) => {
+void test('the addresses and the replaced member of a joined member are immutable', async (t) => {
   const waiting = person(5, { role: 'learner', wantedRole: 'voter', replaces: nodeId(2) })
   const fixture = await open(t, [...three, waiting])
   for (const change of [{ peerAddress: null }, { peerAddress: '' }, { replaces: 'n1' }, { replaces: null }]) {

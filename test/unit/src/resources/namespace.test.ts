@@ -23,7 +23,7 @@ void test('a cluster begins with the four namespaces of its domain', async (t) =
   }
 })
 
-void test('a new namespace is active, held by its finalizer and labelled with its name', async (t) => {
+void test('a new namespace is active, has its finalizer and is labelled with its name', async (t) => {
   for (const [domain, label, finalizer] of [
     ['orch.io', 'orch.io/metadata.name', 'orch'],
     ['k8s.io', 'kubernetes.io/metadata.name', 'kubernetes'],
@@ -43,7 +43,7 @@ void test('a new namespace is active, held by its finalizer and labelled with it
   }
 })
 
-void test('a namespace is named like a host', async (t) => {
+void test('the name of a namespace is a DNS label', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const name of ['a.b', 'A', 'x'.repeat(64), '-a']) {
@@ -83,7 +83,7 @@ void test('spec and status change only through their own paths', async (t) => {
   assert.equal((await refused(api.update({ kind, name: 'n', subresource: 'other', body: {} }))).code, 404)
 })
 
-void test('spec 3.1: a namespace goes when its finalizer does, and answers with itself', async (t) => {
+void test('spec 3.1: a namespace is removed when its finalizer is, and returned by that request', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { metadata: { name: 'n' } } })
@@ -102,7 +102,7 @@ void test('spec 3.1: a namespace goes when its finalizer does, and answers with 
   assert.equal((await refused(api.get({ kind, name: 'n' }))).code, 404)
 })
 
-void test('a namespace with content in it cannot be let go', async (t) => {
+void test('a namespace with content cannot be finalized', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { metadata: { name: 'n' } } })
@@ -116,7 +116,7 @@ void test('a namespace with content in it cannot be let go', async (t) => {
   assert.equal((await api.update(finalize)).code, 200)
 })
 
-void test('a finalizer of one’s own keeps a namespace', async (t) => {
+void test('a namespace with another finalizer stays', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const spec = { finalizers: ['x.io/mine'] }

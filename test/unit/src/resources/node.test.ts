@@ -13,7 +13,7 @@ const name = 'n1'
 const metadata = { name }
 const taint = { key: 'a.io/b', value: 'c', effect: 'NoSchedule' }
 
-void test('what a node says of itself is taken along when it is made, and said whole', async (t) => {
+void test('a node is created with its status, and read back completely', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({
@@ -32,7 +32,7 @@ void test('what a node says of itself is taken along when it is made, and said w
   })
 })
 
-void test('each rule of a node, broken once', async (t) => {
+void test('each rule of a node is enforced', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rows: readonly (readonly [JsonObject, readonly string[], string])[] = [
@@ -83,7 +83,7 @@ void test('each rule of a node, broken once', async (t) => {
   assert.deepEqual(object['spec'], { ...spec, podCIDR: '10.0.0.0/8' })
 })
 
-void test('ranges and the name at the provider are given once; the rest of a node may change', async (t) => {
+void test('podCIDRs and providerID are set once; the rest of a node is mutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { metadata } })
@@ -108,7 +108,7 @@ void test('ranges and the name at the provider are given once; the rest of a nod
   assert.equal((await patch({ unschedulable: true, taints: [taint] })).code, 200)
 })
 
-void test('status changes through its own path, the spec through the other; old settings are not kept', async (t) => {
+void test('status and spec change on separate paths; deprecated settings are dropped', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const config = { configSource: { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } } }
@@ -148,7 +148,7 @@ void test('status changes through its own path, the spec through the other; old 
   )
 })
 
-void test('columns of a node, in the names of the domain', async (t) => {
+void test('a node has its columns, with the names of the domain', async (t) => {
   for (const [domain, prefix] of [
     ['orch.io', 'orch.io'],
     ['k8s.io', 'kubernetes.io'],

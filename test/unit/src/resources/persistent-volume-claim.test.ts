@@ -1,6 +1,6 @@
 /*
- * Goal: PersistentVolumeClaim as spec 2.6 has it: what it must say, what may change, its data
- * sources, its status.
+ * Goal: PersistentVolumeClaim follows spec 2.6: required and immutable fields, data sources,
+ * status.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
@@ -36,7 +36,7 @@ void test('spec 2.6: volumeMode is Filesystem and the phase Pending by default',
   assert.deepEqual(object['status'], { phase: 'Pending' })
 })
 
-void test('spec 2.6: accessModes, resources, selector, class and mode follow their rules', async (t) => {
+void test('spec 2.6: accessModes, resources, selector, class and mode are validated', async (t) => {
   const api = await opened(t)
   await refusesNew(api, { kind, body }, [
     [{ spec: { accessModes: [] } }, ['FieldValueRequired spec.accessModes'], 'at least 1 access mode'],
@@ -69,7 +69,7 @@ void test('spec 2.6: accessModes, resources, selector, class and mode follow the
   assert.equal((empty.object['spec'] as JsonObject)['storageClassName'], '')
 })
 
-void test('spec 2.6: of dataSource and dataSourceRef one says both, and two are equal', async (t) => {
+void test('spec 2.6: dataSource and dataSourceRef are copied if one is unset, and equal if both are set', async (t) => {
   const api = await opened(t)
   const claim = { apiGroup: null, kind: 'PersistentVolumeClaim', name: 'other' }
   const snapshot = { apiGroup: 'snapshot.storage.orch.io', kind: 'VolumeSnapshot', name: 's' }
@@ -83,7 +83,7 @@ void test('spec 2.6: of dataSource and dataSourceRef one says both, and two are 
   assert.deepEqual(await sources({ dataSource: snapshot }, 'b'), [snapshot, snapshot])
   assert.deepEqual(await sources({ dataSourceRef: claim }, 'd'), [claim, claim])
   assert.deepEqual(await sources({ dataSourceRef: foreign }, 'e'), [foreign, foreign])
-  // What a data source cannot be is dropped, as it always was.
+  // An unsupported data source is dropped, as in older releases.
   assert.deepEqual(await sources({ dataSource: foreign }, 'f'), [undefined, undefined])
   assert.deepEqual(await sources({ dataSource: foreign, dataSourceRef: claim }, 'g'), [claim, claim])
   const both = { dataSource: claim, dataSourceRef: snapshot }
@@ -94,7 +94,7 @@ void test('spec 2.6: of dataSource and dataSourceRef one says both, and two are 
   assert.deepEqual((made.object['spec'] as JsonObject)['dataSourceRef'], theirs)
 })
 
-void test('what a claim asks for stays, but for its volume, and growing once it is bound', async (t) => {
+void test('the spec of a claim is immutable, except for its volume, and for growth once it is bound', async (t) => {
   const api = await opened(t)
   await api.create({ kind, body })
   const grow = (storage: string) => ({ spec: { resources: { requests: { storage } } } })
@@ -124,7 +124,7 @@ void test('what a claim asks for stays, but for its volume, and growing once it 
   ])
 })
 
-void test('a class that an annotation named may become a member, once', async (t) => {
+void test('a class that an annotation named may move to the field, once', async (t) => {
   for (const [domain, key] of [
     [undefined, 'volume.beta.orch.io/storage-class'],
     ['k8s.io', 'volume.beta.kubernetes.io/storage-class'],
@@ -183,7 +183,7 @@ void test('spec 2.6: the status changes on its own path, and its conditions are 
   ])
 })
 
-void test('columns of a claim', async (t) => {
+void test('a claim has its columns', async (t) => {
   const api = await opened(t)
   const made = await api.create({ kind, body: { ...body, spec: { ...spec, storageClassName: 'fast' } } })
   const shown = { Name: name, StorageClass: 'fast', VolumeMode: 'Filesystem' }
@@ -198,7 +198,7 @@ void test('columns of a claim', async (t) => {
   assert.equal(cells(api, kind, going)['Status'], 'Terminating')
 })
 
-void test('spec 2.6: lists of claims carry items, and deleting one answers with it', async (t) => {
+void test('spec 2.6: lists of claims contain items, and deleting a claim returns it', async (t) => {
   const api = await opened(t)
   const none = await api.list({ kind })
   assert.deepEqual([none.kind, none.items], ['PersistentVolumeClaimList', []])

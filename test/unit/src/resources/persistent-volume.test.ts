@@ -20,7 +20,7 @@ const body = { metadata: { name }, spec }
 const terms = [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }]
 const nodeAffinity = { required: { nodeSelectorTerms: terms } }
 
-void test('spec 2.7: a volume is kept (Retain) and has a file system by default', async (t) => {
+void test('spec 2.7: the defaults of a volume are Retain and Filesystem', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({ kind, body: { ...body, status: { phase: 'Bound' } } })
@@ -31,7 +31,7 @@ void test('spec 2.7: a volume is kept (Retain) and has a file system by default'
   assert.equal((await api.create({ kind, body: odd })).code, 201)
 })
 
-void test('spec 2.7: persistent forms of the sources exist, but for those of pods alone', () => {
+void test('spec 2.7: every source has a persistent form, except for those of Pods only', () => {
   const ofPods = [
     ...['configMap', 'downwardAPI', 'emptyDir', 'ephemeral', 'gitRepo', 'persistentVolumeClaim'],
     ...['projected', 'secret'],
@@ -40,7 +40,7 @@ void test('spec 2.7: persistent forms of the sources exist, but for those of pod
   assert.deepEqual([...persistentVolumeSources].sort(), wanted.sort())
 })
 
-void test('spec 2.7: capacity, modes, class, affinity and the source follow their rules', async (t) => {
+void test('spec 2.7: capacity, modes, class, affinity and the source are validated', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const instead = (source: JsonObject) => ({ spec: { csi: null, ...source } })
@@ -91,7 +91,7 @@ void test('spec 2.7: capacity, modes, class, affinity and the source follow thei
   assert.equal(local.code, 201)
 })
 
-void test('spec 2.7: csi needs a volumeHandle, and references to Secrets carry name and namespace', async (t) => {
+void test('spec 2.7: csi needs a volumeHandle, and references to Secrets have name and namespace', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const secret = { name: 's', namespace: 'n' }
@@ -181,7 +181,7 @@ void test('spec 2.7: persistent sources have the defaults of the inline ones', a
   }
 })
 
-void test('a volume stays what it is; how it is used may change', async (t) => {
+void test('the source of a volume is immutable; its other fields are mutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })
@@ -212,7 +212,7 @@ void test('a volume stays what it is; how it is used may change', async (t) => {
   assert.deepEqual(object['status'], { phase: 'Pending' })
 })
 
-void test('spec 2.7: the status changes on its own path alone; the columns show both', async (t) => {
+void test('spec 2.7: the status changes on its own path only; the columns show spec and status', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const claimRef = { namespace: 'n', name: 'c' }
@@ -236,7 +236,7 @@ void test('spec 2.7: the status changes on its own path alone; the columns show 
   assert.deepEqual([list.kind, list.items.length], ['PersistentVolumeList', 1])
 })
 
-void test('spec 4.4: deleting a volume answers with the object', async (t) => {
+void test('spec 4.4: deleting a volume returns the object', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })

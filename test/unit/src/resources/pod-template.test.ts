@@ -1,5 +1,5 @@
 /*
- * Goal: a template has the rules and defaults of a Pod, but for what only a Pod can say.
+ * Goal: a template has the rules and defaults of a Pod, except for those that only apply to a Pod.
  * Method: the shipped verbs on the machine in memory.
  */
 import assert from 'node:assert/strict'
@@ -17,7 +17,7 @@ function createTemplate(api: Fixture, spec: JsonObject, metadata: JsonObject = {
   return api.create({ kind, body: { kind, metadata: { name: 'a' }, template } })
 }
 
-void test('a template gets the defaults of a Pod, and not those that follow from running', async (t) => {
+void test('a template gets the defaults of a Pod, except for those that depend on running', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const limits = { cpu: '1' }
@@ -56,7 +56,7 @@ void test('a template has the rules of a Pod', async (t) => {
   assert.equal((await createTemplate(api, { containers: [container({ image: ' ' })] })).code, 201)
 })
 
-void test('its columns tell what it runs', async (t) => {
+void test('the columns of a template show its containers', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const columns = api.definition(kind).columns ?? []

@@ -1,6 +1,5 @@
 /*
- * Goal: a Pod through its life: what is filled in, what may change, what its node tells, and how it
- * ends.
+ * Goal: the life cycle of a Pod: defaults, mutable fields, status updates and deletion.
  * Method: the shipped verbs on the machine in memory, in both domains where names differ.
  */
 import assert from 'node:assert/strict'
@@ -29,7 +28,7 @@ function firstOf(got: Got): JsonObject {
   return objectsMember(specOf(got), 'containers')[0] ?? {}
 }
 
-void test('what a Pod does not say is filled in', async (t) => {
+void test('unset fields of a Pod get defaults', async (t) => {
   const api = await open(t)
   const { code, object } = await createPod(api)
   assert.equal(code, 201)
@@ -54,7 +53,7 @@ void test('what a Pod does not say is filled in', async (t) => {
   assert.deepEqual(object['status'], { phase: 'Pending', qosClass: 'BestEffort' })
 })
 
-void test('zeros that mean nothing of their own are filled in as well', async (t) => {
+void test('zeros that are equivalent to absent get defaults too', async (t) => {
   const api = await open(t)
   const probe = { tcpSocket: { port: 'web' }, timeoutSeconds: 0, failureThreshold: 0 }
   const got = await createPod(api, {
@@ -70,7 +69,7 @@ void test('zeros that mean nothing of their own are filled in as well', async (t
   })
 })
 
-void test('an image without a tag, or with the tag latest, is always fetched', async (t) => {
+void test('an image without a tag, or with the tag latest, is always pulled', async (t) => {
   const api = await open(t)
   const rows = [
     ['app', 'Always'],
@@ -86,7 +85,7 @@ void test('an image without a tag, or with the tag latest, is always fetched', a
   }
 })
 
-void test('defaults that follow from other members', async (t) => {
+void test('some defaults depend on other members', async (t) => {
   const api = await open(t)
   const got = await createPod(api, {
     hostNetwork: true,
@@ -118,7 +117,7 @@ void test('defaults that follow from other members', async (t) => {
   assert.deepEqual(objectMember(objectMember(first, 'livenessProbe'), 'grpc'), { port: 80, service: '' })
 })
 
-void test('how a Pod is treated when its node runs short follows from what it asks for', async (t) => {
+void test('the QoS class of a Pod follows from its requests and limits', async (t) => {
   const api = await open(t)
   const rows: readonly (readonly [resources: JsonObject, wanted: string])[] = [
     [{}, 'BestEffort'],
@@ -137,7 +136,7 @@ void test('how a Pod is treated when its node runs short follows from what it as
   }
 })
 
-void test('a Pod stays what it was placed as, but for images, deadlines and tolerations', async (t) => {
+void test('the spec of a Pod is immutable, except for images, deadlines and tolerations', async (t) => {
   const api = await open(t)
   const toleration = { key: 'a', operator: 'Exists', effect: 'NoExecute' }
   await createPod(api, {
@@ -189,7 +188,7 @@ void test('a Pod stays what it was placed as, but for images, deadlines and tole
   assert.equal(empty.code, 200, 'an empty list is as good as none')
 })
 
-void test('a negative time to end may become one second', async (t) => {
+void test('a negative grace period may become one second', async (t) => {
   const api = await open(t)
   await createPod(api, { terminationGracePeriodSeconds: -5 })
   const two = await refused(api.patch({ ...pod, body: { spec: { terminationGracePeriodSeconds: 2 } } }))
@@ -198,7 +197,7 @@ void test('a negative time to end may become one second', async (t) => {
   assert.equal(specOf(one)['terminationGracePeriodSeconds'], 1)
 })
 
-void test('the object keeps its status, and the status keeps all else', async (t) => {
+void test('an update of the object keeps the status, and one of the status keeps all else', async (t) => {
   const api = await open(t)
   await createPod(api, {}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }] })
   const whole = await api.patch({ ...pod, body: { status: { phase: 'Running' } } })
@@ -217,7 +216,7 @@ void test('the object keeps its status, and the status keeps all else', async (t
   assert.equal(objectsMember(told.object.metadata as JsonObject, 'ownerReferences').length, 1)
 })
 
-void test('a node cannot tell what cannot be', async (t) => {
+void test('pod status updates reject impossible states', async (t) => {
   const api = await open(t)
   const state = (name: string, members: JsonObject): JsonObject => ({ name, state: members })
   const ended = (exitCode: number): JsonObject => ({ terminated: { exitCode } })
@@ -242,7 +241,7 @@ void test('a node cannot tell what cannot be', async (t) => {
   await updateStatus(api, { podIPs: [{ ip: '10.0.0.1' }, { ip: '::1' }] })
 })
 
-void test('ephemeral containers are only added, by their own subresource', async (t) => {
+void test('ephemeral containers can only be added, by their own subresource', async (t) => {
   const api = await open(t)
   await createPod(api, {}, { labels: { a: 'b' } })
   const add = (containers: readonly JsonObject[], more: JsonObject = {}): Promise<Got> =>
@@ -287,7 +286,7 @@ function ending({ code, object }: Got): readonly unknown[] {
   return [code, deletionTimestamp, numberMember(object.metadata, 'deletionGracePeriodSeconds')]
 }
 
-void test('spec 3.1: a Pod that was placed gets time to end, until its node deletes it with none', async (t) => {
+void test('spec 3.1: a scheduled Pod gets a grace period, until its node deletes it without one', async (t) => {
   const api = await open(t)
   await createPod(api, { nodeName: 'n' })
   assert.deepEqual(ending(await api.delete(pod)), [202, '2026-01-02T03:04:35Z', 30])
@@ -299,7 +298,7 @@ void test('spec 3.1: a Pod that was placed gets time to end, until its node dele
   assert.equal((await refused(api.get(pod))).code, 404)
 })
 
-void test('a Pod that nobody runs, or that has ended, goes at once, and is what is answered', async (t) => {
+void test('a Pod that is unscheduled or finished is removed at once, and returned by the deletion', async (t) => {
   const api = await open(t)
   const { object } = await createPod(api)
   const gone = await api.delete(pod)
@@ -312,7 +311,7 @@ void test('a Pod that nobody runs, or that has ended, goes at once, and is what 
   }
 })
 
-void test('a Pod that says no time of its own is deleted with what whoever deletes it says', async (t) => {
+void test('a Pod without a grace period of its own gets that of the delete request', async (t) => {
   const api = await open(t)
   await createPod(api, { nodeName: 'n', terminationGracePeriodSeconds: 0 })
   assert.equal((await api.delete(pod)).code, 200)
@@ -322,7 +321,7 @@ void test('a Pod that says no time of its own is deleted with what whoever delet
   assert.equal((await refused(api.get(pod))).code, 404)
 })
 
-void test('Pods are selected by where and how they are', async (t) => {
+void test('Pods are selected by node, phase and other fields', async (t) => {
   const api = await open(t)
   await createPod(api, { nodeName: 'n' })
   await createPod(api, { restartPolicy: 'Never', serviceAccountName: 's' }, { name: 'b' })

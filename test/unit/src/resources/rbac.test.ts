@@ -13,7 +13,7 @@ const domains: readonly ApiDomain[] = ['orch.io', 'k8s.io']
 const metadata = { name: 'system:some' }
 const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
 
-void test('spec 5.7: a rule says what may be done, and with what', async (t) => {
+void test('spec 5.7: a rule has verbs, and resources or paths', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rows: readonly (readonly [string, JsonObject, readonly string[], string])[] = [
@@ -46,7 +46,7 @@ void test('spec 5.7: a rule says what may be done, and with what', async (t) => 
   assert.equal((await api.create({ kind: 'Role', body: { metadata, rules: [rule] } })).code, 201)
 })
 
-void test('a role is named as a part of a path may be', async (t) => {
+void test('the name of a role is a valid path segment', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const kind of ['Role', 'ClusterRole']) {
@@ -69,7 +69,7 @@ void test('an aggregated role selects others by their labels', async (t) => {
   assert.equal((await make({ clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] })).code, 201)
 })
 
-void test('spec 5.7: a binding names a role and whom it is given to', async (t) => {
+void test('spec 5.7: a binding names a role and its subjects', async (t) => {
   for (const domain of domains) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
@@ -117,7 +117,7 @@ void test('spec 5.7: a binding names a role and whom it is given to', async (t) 
   }
 })
 
-void test('the group goes without saying; the role of a binding cannot change', async (t) => {
+void test('the API group of a subject has a default; the role of a binding is immutable', async (t) => {
   for (const domain of domains) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
@@ -145,7 +145,7 @@ void test('the group goes without saying; the role of a binding cannot change', 
   }
 })
 
-void test('columns of bindings say the role and its holders by kind', async (t) => {
+void test('columns of bindings show the role and its subjects by kind', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const subjects = [
@@ -185,7 +185,7 @@ void test('a PUT to a missing role or binding creates it in every domain', async
   }
 })
 
-void test('roles and bindings are stored with a warning that they do not decide, in both domains', async (t) => {
+void test('roles and bindings are stored with a warning that they are not enforced, in both domains', async (t) => {
   for (const domain of domains) {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())

@@ -50,7 +50,7 @@ void test('spec 2.3: data is base64, its keys are file names, its size is at mos
   assert.deepEqual([large.code, ...causes(large)], [422, 'FieldValueTooLong data'])
 })
 
-void test('spec 2.3: an immutable Secret keeps its data', async (t) => {
+void test('spec 2.3: the data of an immutable Secret cannot change', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await make(api, { stringData: { a: '1' }, immutable: true })
@@ -59,7 +59,7 @@ void test('spec 2.3: an immutable Secret keeps its data', async (t) => {
   await api.patch({ kind, name: 's', body: { stringData: { a: '1' }, metadata: { labels: { x: 'y' } } } })
 })
 
-void test('known types need what makes them useful, in the names of the domain', async (t) => {
+void test('known types have required keys, with the names of the domain', async (t) => {
   for (const [domain, prefix] of [
     ['orch.io', 'orch.io'],
     ['k8s.io', 'kubernetes.io'],
@@ -97,7 +97,7 @@ void test('known types need what makes them useful, in the names of the domain',
   }
 })
 
-void test('spec 2.4: a bootstrap token is checked when it is written, and its secret is never told', async (t) => {
+void test('spec 2.4: a bootstrap token is validated when it is written, and errors do not contain its secret', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const good = {
@@ -155,7 +155,7 @@ void test('spec 2.4: a bootstrap token is checked when it is written, and its se
   assert.equal((await make(api, token(lasting, 'bootstrap-token-abc124'), 'system-ns')).code, 201)
 })
 
-void test('spec 2.4: in the other domain a bootstrap token is only looked at when it is used', async (t) => {
+void test('spec 2.4: in the other domain a bootstrap token is only validated when it is used', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const made = await make(api, { type: 'bootstrap.kubernetes.io/token' })

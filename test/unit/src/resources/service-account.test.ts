@@ -8,7 +8,7 @@ import { Fixture, causes, refused } from '../registry/fixture.ts'
 
 const kind = 'ServiceAccount'
 
-void test('an account keeps nothing of the Secrets that it names but their names', async (t) => {
+void test('references of an account to Secrets keep only the names', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const secrets = [{ name: 'a', namespace: 'other', kind: 'Secret', uid: 'x' }]
@@ -36,7 +36,7 @@ void test('an account keeps nothing of the Secrets that it names but their names
   )
 })
 
-void test('an account is named as a part of a domain is, and deleting answers with it', async (t) => {
+void test('the name of an account is a DNS subdomain, and deleting the account returns it', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const seen = await refused(api.create({ kind, body: { metadata: { name: 'Robot' } } }))

@@ -11,7 +11,7 @@ const kind = 'StorageClass'
 const name = 'fast'
 const body = { metadata: { name }, provisioner: 'Example.com/maker' }
 
-void test('spec 2.8: volumes are deleted with their claims and bound at once by default', async (t) => {
+void test('spec 2.8: the defaults of a class are Delete and Immediate', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({ kind, body })
@@ -23,7 +23,7 @@ void test('spec 2.8: volumes are deleted with their claims and bound at once by 
   assert.deepEqual([gone.code, gone.object.kind], [200, kind])
 })
 
-void test('spec 2.8: the provisioner is required; topologies say key and values, and no two the same', async (t) => {
+void test('spec 2.8: the provisioner is required; topologies have key and values, and are distinct', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const rule = { key: 'zone', values: ['a', 'b'] }
@@ -57,7 +57,7 @@ void test('spec 2.8: the provisioner is required; topologies say key and values,
   assert.equal((await api.create({ kind, body: { ...body, ...good } })).code, 201)
 })
 
-void test('how volumes were made does not change', async (t) => {
+void test('the parameters of a class are immutable', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body: { ...body, parameters: { a: 'b' } } })
@@ -71,7 +71,7 @@ void test('how volumes were made does not change', async (t) => {
   assert.equal((await api.patch({ kind, name, body: change })).code, 200)
 })
 
-void test('columns of a class; the default one is marked, in the names of the domain', async (t) => {
+void test('a class has its columns; the default one is marked, with the names of the domain', async (t) => {
   for (const [domain, key] of [
     ['orch.io', 'storageclass.orch.io/is-default-class'],
     ['k8s.io', 'storageclass.beta.kubernetes.io/is-default-class'],

@@ -1,6 +1,6 @@
 /*
- * Goal: TokenReview says whose token that is, as spec 2.12 and 5.2 have it, by the server's own
- * methods.
+ * Goal: TokenReview identifies the user of a token as in spec 2.12 and 5.2, by the server's own
+ * authentication methods.
  * Method: the shipped verbs with the shipped token file.
  */
 import assert from 'node:assert/strict'
@@ -26,7 +26,7 @@ function ask(api: Fixture, spec: JsonObject): Promise<Got> {
 
 const user = { username: 'jane', uid: '7', groups: ['staff', 'night', 'system:authenticated'] }
 
-void test('spec 2.12: TokenReview says who shows a token', async (t) => {
+void test('spec 2.12: TokenReview returns the user of a token', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const { code, object } = await ask(api, { token: 'hush' })
@@ -45,7 +45,7 @@ void test('spec 2.12: TokenReview says who shows a token', async (t) => {
   )
 })
 
-void test('spec 5.2: a token of nobody is not authenticated, with an error', async (t) => {
+void test('spec 5.2: an unknown token is not authenticated, with an error', async (t) => {
   const api = await open()
   t.after(() => api.close())
   for (const token of ['other', 'hush, hush', 'hush x', 'Bearer hush']) {
@@ -56,7 +56,7 @@ void test('spec 5.2: a token of nobody is not authenticated, with an error', asy
   assert.deepEqual([none.code, none.message], [400, 'token is required for TokenReview in authentication'])
 })
 
-void test('spec 5.2: audiences are those asked about that the server takes for its own', async (t) => {
+void test('spec 5.2: the returned audiences are the requested ones that the server accepts', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const ours = await ask(api, { token: 'hush', audiences: ['https://else.where', 'https://also.this'] })
@@ -68,7 +68,7 @@ void test('spec 5.2: audiences are those asked about that the server takes for i
   assert.match(textMember(status, 'error'), /https:\/\/else\.where/)
 })
 
-void test('spec 2.12: both versions of TokenReview are there', async (t) => {
+void test('spec 2.12: both versions of TokenReview are served', async (t) => {
   const api = await open()
   t.after(() => api.close())
   const versions = api.catalog.all().filter(({ kind }) => kind === 'TokenReview')

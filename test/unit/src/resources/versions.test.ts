@@ -23,7 +23,7 @@ for (const domain of domains) {
   const find = (of: { readonly group: string; readonly version: string; readonly kind: string }) =>
     kinds.find(({ group, version, kind }) => group === of.group && version === of.version && kind === of.kind)
 
-  void test(`spec 9.5: what is stored in another version names one that is declared and served, ${domain}`, () => {
+  void test(`spec 9.5: the storage version of each kind is declared and served, ${domain}`, () => {
     const others = kinds.filter(({ storedAs }) => storedAs !== undefined)
     assert.ok(others.length > 0)
     for (const { group, kind, plural, scope, storedAs } of others) {
@@ -33,7 +33,7 @@ for (const domain of domains) {
     }
   })
 
-  void test(`spec 9.5: a version gives way to a more stable one, and stays for three releases, ${domain}`, () => {
+  void test(`spec 9.5: a version is replaced by a more stable one, and stays for three releases, ${domain}`, () => {
     const going = kinds.filter(({ deprecated }) => deprecated !== undefined)
     assert.ok(going.length > 0)
     for (const { version, kind, deprecated } of going) {

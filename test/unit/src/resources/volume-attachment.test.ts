@@ -16,7 +16,7 @@ const body = { metadata: { name }, spec }
 const csi = { driver: 'd.example.com', volumeHandle: 'h' }
 const inline = { accessModes: ['ReadWriteOnce'], csi }
 
-void test('spec 2.9: a new attachment is not attached, whatever is said', async (t) => {
+void test('spec 2.9: a new attachment is not attached, whatever the body contains', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const { object } = await api.create({ kind, body: { ...body, status: { attached: true } } })
@@ -27,7 +27,7 @@ void test('spec 2.9: a new attachment is not attached, whatever is said', async 
   assert.deepEqual([gone.code, gone.object.kind], [200, kind])
 })
 
-void test('spec 2.9: attacher, nodeName and source are required, and the source is exactly one', async (t) => {
+void test('spec 2.9: attacher, nodeName and exactly one source are required', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const source = 'spec.source'
@@ -59,7 +59,7 @@ void test('spec 2.9: attacher, nodeName and source are required, and the source 
   ])
 })
 
-void test('spec 2.9: an inline volume is one of a driver and has nothing of a claim', async (t) => {
+void test('spec 2.9: an inline volume has a CSI source and no claim', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const source = { inlineVolumeSpec: inline }
@@ -95,7 +95,7 @@ void test('spec 2.9: an inline volume is one of a driver and has nothing of a cl
   assert.equal((await api.create({ kind, body: good })).code, 201)
 })
 
-void test('the spec of an attachment never changes; a PUT says which version it replaces', async (t) => {
+void test('the spec of an attachment is immutable; a PUT names the version that it replaces', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   await api.create({ kind, body })
@@ -112,7 +112,7 @@ void test('the spec of an attachment never changes; a PUT says which version it 
   assert.equal(api.definition(kind).updateNeedsVersion, true)
 })
 
-void test('spec 2.9: the driver reports a status, and changes nothing else with it', async (t) => {
+void test('spec 2.9: a status update changes nothing else', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const metadata = { name, labels: { a: 'b' }, finalizers: ['x.io/y'] }

@@ -44,7 +44,7 @@ async function each(
   }
 }
 
-void test('spec 4.6: what is not said of a webhook has a default', async (t) => {
+void test('spec 4.6: unset fields of a webhook have defaults', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const kind of kinds) {
@@ -77,7 +77,7 @@ void test('spec 4.6: what is not said of a webhook has a default', async (t) => 
   }
 })
 
-void test('spec 4.6: each rule of a webhook, broken once', () =>
+void test('spec 4.6: each rule of a webhook is enforced', () =>
   each(
     [
       [{ name: '' }, 'FieldValueRequired webhooks[0].name', ''],
@@ -120,7 +120,7 @@ void test('spec 4.6: each rule of a webhook, broken once', () =>
     (part) => ({ ...good, ...part }),
   ))
 
-void test('spec 4.6: a webhook is at one URL, or behind one Service', () => {
+void test('spec 4.6: a webhook has a URL, or a Service', () => {
   const path = 'webhooks[0].clientConfig'
   const service = { namespace: 'a', name: 'b' }
   return each(
@@ -153,7 +153,7 @@ void test('spec 4.6: a webhook is at one URL, or behind one Service', () => {
   )
 })
 
-void test('a password in a refused URL is not told', async (t) => {
+void test('an error about a URL does not contain its password', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const clientConfig = { url: 'https://u:hush@a.io' }
@@ -161,7 +161,7 @@ void test('a password in a refused URL is not told', async (t) => {
   assert.ok(!JSON.stringify(seen.status).includes('hush'))
 })
 
-void test('spec 4.6: a rule says which requests it means, and says nothing twice', () => {
+void test('spec 4.6: a rule has operations and resources, without duplicates', () => {
   const path = 'webhooks[0].rules[0]'
   return each(
     [
@@ -193,7 +193,7 @@ void test('spec 4.6: a rule says which requests it means, and says nothing twice
   )
 })
 
-void test('spec 4.6: webhooks of a configuration have names of their own; a reinvocation is for those that change', async (t) => {
+void test('spec 4.6: webhooks of a configuration have distinct names; only mutating ones have a reinvocation policy', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   for (const kind of kinds) {
@@ -204,7 +204,7 @@ void test('spec 4.6: webhooks of a configuration have names of their own; a rein
   assert.deepEqual(causes(seen), ['FieldValueNotSupported webhooks[0].reinvocationPolicy'])
 })
 
-void test('a configuration is not overwritten unseen, and counts its changes', async (t) => {
+void test('a configuration is not overwritten without its version, and changes increase its generation', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const kind = kinds[0]

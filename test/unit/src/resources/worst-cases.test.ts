@@ -66,7 +66,7 @@ async function checkGrowth(
     assert.ok(bytes <= ERROR_BYTES_MAX, `${place.key}, ${what}: an error of ${bytes} bytes`)
     return steps
   }
-  // What is made when it is first needed is no cost of the size.
+  // The first run is not measured: it includes one-time initialization.
   await answered(make(1)())
   const alone = await stepsOf(1)
   const [small, large] = [await stepsOf(SMALL), await stepsOf(LARGE)]
@@ -96,7 +96,7 @@ function* filledPlaces(): Generator<readonly [Place, Filling, (count: number) =>
   }
 }
 
-void test('checking an object costs no more than in proportion to its size, in every list and map of every kind', async (t) => {
+void test('the cost of checking an object is linear in its size, for every list and map of every kind', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const wrong: (string | null)[] = []
@@ -115,7 +115,7 @@ void test('checking an object costs no more than in proportion to its size, in e
   assert.ok(wrong.length > 400, `${wrong.length} lists and maps`)
 })
 
-void test('so does reading it from protobuf', async () => {
+void test('the cost of decoding an object from protobuf is linear in its size', async () => {
   const wrong: (string | null)[] = []
   for (const [place, filling, make] of filledPlaces()) {
     if (filling !== 'distinct' || !hasProtobuf(place.definition)) continue
@@ -134,7 +134,7 @@ void test('so does reading it from protobuf', async () => {
   assert.ok(wrong.length > 120, `${wrong.length} lists and maps`)
 })
 
-void test('so does a strategic patch of it: one that says the same, one that deletes each element, one that orders them', async () => {
+void test('the cost of a strategic patch is linear: an identical one, one that deletes each element, one that orders them', async () => {
   const wrong: (string | null)[] = []
   for (const [place, filling, make] of filledPlaces()) {
     if (place.schema.type !== 'list' || place.schema.patchStrategy === undefined || filling !== 'distinct')
@@ -167,7 +167,7 @@ function deleted(item: Json, key: string): Json {
   return isJsonObject(item) ? { $patch: 'delete', [key]: memberOf(item, key) ?? null } : item
 }
 
-/** Only what leads to the list, and what is said instead of it. */
+/** The path to the list, with the given value instead of it. */
 function patchOf(
   object: JsonObject,
   [step, ...rest]: Place['steps'],
@@ -176,7 +176,6 @@ function patchOf(
   const value = memberOf(object, String(step)) ?? null
   if (rest.length === 0) return make(isJsonList(value) ? value : [])
   if (isJsonObject(value)) return { [String(step)]: patchOf(value, rest, make) }
-  // Elements of lists on the way are said as they are: those with a merge key are merged, others
-  // replaced.
+  // Elements of lists on the path are kept: those with a merge key are merged, others are replaced.
   return { [String(step)]: value }
 }

@@ -5,7 +5,7 @@ import type { AnyObject } from '../../../../../src/registry/kinds/definition.ts'
 import { causes, refused } from '../../registry/fixture.ts'
 import type { Call, Fixture } from '../../registry/fixture.ts'
 
-/** What is changed (as a merge patch), what is refused then, and a part of what is said. */
+/** The change (a merge patch), the expected causes, and a part of the message. */
 export type BrokenRule = readonly [change: JsonObject, causes: readonly string[], words?: string]
 
 /** Each rule is broken once, in a new object that is well but for that. */

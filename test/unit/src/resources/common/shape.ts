@@ -10,11 +10,11 @@ export type Shaped = {
   readonly value: JsonObject
   /** `FieldValueRequired at.path`, each. */
   readonly causes: readonly string[]
-  /** What was said of each. */
+  /** The message of each cause. */
   readonly words: readonly string[]
 }
 
-/** What the server makes of a struct that stands at `at`, and what it refuses of it. */
+/** Decodes, defaults and validates a struct with the path `at`. */
 export function shaped(schema: ObjectSchema, at: string, value: JsonObject): Shaped {
   const whole = struct('test.v1.Whole', 'Holds what is tested.', { [at]: listOf(1, schema, 'One.') })
   const held = applyDefaults(whole, conform(whole, { [at]: [value] }).value)

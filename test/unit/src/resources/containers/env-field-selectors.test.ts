@@ -1,8 +1,7 @@
 /*
  * Goal: each kind can be selected by the fields that the facts of the 1.24 API list for it, and by
  * no others.
- * Method: the table of the facts against all kinds of both domains; fields that no member says on
- * objects.
+ * Method: the table of the facts against all kinds of both domains; fields that objects do not set.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -48,7 +47,7 @@ const fieldsOf: { readonly [kind: string]: readonly string[] } = {
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`${domain}: the fields that a kind can be selected by are those of the facts`, () => {
+  void test(`${domain}: each kind can be selected by the fields that the facts list`, () => {
     const names = namesOf(domain)
     const seen = new Set<string>()
     for (const definition of definitionsFor(names)) {
@@ -62,7 +61,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
   })
 }
 
-void test('name is another word for metadata.name where a kind has it', async (t) => {
+void test('name is an alias of metadata.name for kinds that have it', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] }

@@ -1,8 +1,8 @@
 /*
- * Goal: objects of a kind that a definition makes live as those of the server's own kinds: what is
- * dropped, filled in, counted and refused, in each version, under an older schema too; their lists,
- * tables, status and scale.
- * Method: the shipped verbs on the machine in memory; a definition in the store, whose names are
+ * Goal: objects of a custom kind behave like those of built-in kinds: pruning, defaults, generation
+ * and validation, in each version, under an older schema too; their lists, tables, status and
+ * scale.
+ * Method: the shipped verbs on the machine in memory; a definition in the store with its names
  * accepted by hand.
  */
 import assert from 'node:assert/strict'
@@ -93,14 +93,14 @@ const gadget = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
 })
 const withStatus = { subresources: { status: {} } }
 
-void test('before its names are accepted a definition makes no kinds', async (t) => {
+void test('a definition creates no kinds before its names are accepted', async (t) => {
   const { api } = await start(t)
   const { object } = await api.get({ kind: definitionKind, name })
   const fresh = { ...object, status: { conditions: [{ type: 'Established', status: 'False' }] } }
   assert.deepEqual(customKinds(fresh as unknown as AnyObject, api.names), [])
 })
 
-void test('a kind is called what was accepted, and its lists are too', async (t) => {
+void test('a kind and its lists have the accepted names', async (t) => {
   const { api, kinds } = await start(t)
   const [only] = kinds()
   assert.ok(only !== undefined)
@@ -114,7 +114,7 @@ void test('a kind is called what was accepted, and its lists are too', async (t)
   assert.deepEqual([list.kind, list.apiVersion, list.items.length], ['GadgetsTogether', 'test.example/v1', 1])
 })
 
-void test('what no schema describes is told and dropped, defaults are filled in, zeros stay', async (t) => {
+void test('unknown members are reported and dropped, defaults are filled in, zeros stay', async (t) => {
   const { api } = await start(t)
   const body = gadget({ count: 0, note: null, nonsense: 1 }, { extra: {} })
   const strict = await refused(api.create({ kind, body, query: { fieldValidation: 'Strict' } }))
@@ -136,7 +136,7 @@ void test('what no schema describes is told and dropped, defaults are filled in,
   assert.deepEqual(causes(named), ['FieldValueInvalid metadata.name'])
 })
 
-void test('without a status path status is a member like others, and counts', async (t) => {
+void test('without a status subresource, status is an ordinary member and counts as a change of the spec', async (t) => {
   const { api } = await start(t)
   const made = await api.create({ kind, body: gadget({ count: 1 }, { status: { count: 1 } }) })
   assert.deepEqual([made.object['status'], made.object.metadata.generation], [{ count: 1 }, 1])
@@ -148,7 +148,7 @@ void test('without a status path status is a member like others, and counts', as
   assert.equal(seen.code, 404)
 })
 
-void test('with one, either path leaves the other alone', async (t) => {
+void test('with a status subresource, either path ignores the members of the other', async (t) => {
   const { api } = await start(t, { version: withStatus })
   const made = await api.create({ kind, body: gadget({ count: 1 }, { status: { count: 1 } }) })
   assert.equal(made.object['status'], undefined)
@@ -174,7 +174,7 @@ void test('with one, either path leaves the other alone', async (t) => {
   assert.equal(cleared.object['status'], undefined)
 })
 
-void test('patches that merge or that list steps; nobody says how lists merge, so no strategic ones', async (t) => {
+void test('merge patches and JSON patches are supported, and strategic ones are not, for lack of merge keys', async (t) => {
   const { api } = await start(t)
   await api.create({ kind, body: gadget({ count: 1 }) })
   const contentType = 'application/json-patch+json'
@@ -199,7 +199,7 @@ void test('a deletion is answered with a Status', async (t) => {
   assert.deepEqual([gone.code, gone.object.kind, gone.object['status']], [200, 'Status', 'Success'])
 })
 
-void test('what was stored under another schema is shown by the one in force, and not written back', async (t) => {
+void test('an object that was stored under another schema is read under the current one, and not written back', async (t) => {
   const { api } = await start(t)
   await api.create({ kind, body: gadget({ count: 1, note: 'x' }) })
   const before = await api.get({ kind, name: 'a' })
@@ -246,7 +246,7 @@ const wider = {
 }
 const v2 = { name: 'v2', served: true, storage: false, schema: { openAPIV3Schema: wider } }
 
-void test('spec 9.5: who writes in one version is read in the other, which drops what it lacks', async (t) => {
+void test('spec 9.5: an object written in one version is read in the other, which drops unknown members', async (t) => {
   const { api, kinds } = await start(t, { versions: [v1, v2] })
   assert.deepEqual(
     kinds().map(({ version }) => version),
@@ -301,7 +301,7 @@ void test('spec 9.5: who writes in one version is read in the other, which drops
   assert.deepEqual(still.object['spec'], { count: 1, color: 'red' })
 })
 
-void test('spec 9.6: who uses a deprecated version is warned, in the words of its definition or with a better one', async (t) => {
+void test('spec 9.6: requests in a deprecated version get the warning of its definition, or one that names a better version', async (t) => {
   const alpha = { ...v2, name: 'v1alpha1', deprecated: true }
   const said = { ...v2, name: 'v1beta1', deprecated: true, deprecationWarning: 'mind the gap' }
   const { kinds } = await start(t, { versions: [v1, alpha, said] })
@@ -315,7 +315,7 @@ void test('spec 9.6: who uses a deprecated version is warned, in the words of it
   )
 })
 
-void test('tables have the columns that the definition says, else the age', async (t) => {
+void test('tables have the columns of the definition, by default the age', async (t) => {
   const column = (type: string, jsonPath: string): JsonObject => ({ name: jsonPath, type, jsonPath })
   const additionalPrinterColumns = [
     column('integer', '.spec.count'),
@@ -356,7 +356,7 @@ void test('tables have the columns that the definition says, else the age', asyn
   )
 })
 
-void test('all columns of a row together look at no more than they may', async (t) => {
+void test('all columns of a row together visit at most the allowed number of values', async (t) => {
   let looked = 0
   const counting = (inside: JsonObject): JsonObject =>
     new Proxy(inside, {
@@ -390,7 +390,7 @@ const scale = {
 
 const having = (object: JsonObject, members: JsonObject): JsonObject => ({ ...object, ...members })
 
-void test('scale shows and sets how many, and nothing else', async (t) => {
+void test('scale reads and writes the replica count, and nothing else', async (t) => {
   const { api } = await start(t, { version: { subresources: { status: {}, scale } } })
   await api.create({ kind, body: gadget({ count: 2 }) })
   await api.patch({ kind, name: 'a', subresource: 'status', body: { status: { count: 1, selector: 'a=b' } } })
@@ -429,7 +429,7 @@ void test('scale shows and sets how many, and nothing else', async (t) => {
   assert.deepEqual((await api.get(of)).object['spec'], { replicas: 6 })
 })
 
-void test('what says nothing of how many can be told, but not asked', async (t) => {
+void test('scale can be set but not read while the object has no replica count', async (t) => {
   const paths = { specReplicasPath: '.spec.inner.count', statusReplicasPath: '.status.count' }
   const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
   const { api } = await start(t, {
@@ -448,7 +448,7 @@ void test('what says nothing of how many can be told, but not asked', async (t) 
   assert.deepEqual((await api.get({ kind, name: 'a' })).object['spec'], { inner: { count: 3 } })
 })
 
-void test('a JSON patch builds nothing that is deeper or larger than a body may be', async (t) => {
+void test('a JSON patch cannot build a value that is deeper or larger than a body may be', async (t) => {
   const open = { type: 'object', 'x-orch-preserve-unknown-fields': true } as const
   const { api } = await start(t, { shape: { type: 'object', properties: { spec: open } } })
   await api.create({ kind, body: gadget({}) })
@@ -491,7 +491,7 @@ const webhook = {
   },
 }
 
-void test('where a webhook converts, other versions than the stored one are refused with a typed error', async (t) => {
+void test('with webhook conversion, other versions than the stored one are refused with a typed error', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const { api } = await start(t, { domain, versions: twoVersions('v1') })
     await redefine(api, webhook)
@@ -523,7 +523,7 @@ void test('where a webhook converts, other versions than the stored one are refu
   }
 })
 
-void test('where a webhook converts, an object that was stored in another version is not shown as that version', async (t) => {
+void test('with webhook conversion, an object is not served as another version than the stored one', async (t) => {
   const { api } = await start(t, { versions: twoVersions('v1') })
   const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
   await api.create({ kind: v1, body: gadget({ count: 1 }) })
@@ -545,7 +545,7 @@ void test('where a webhook converts, an object that was stored in another versio
   }
 })
 
-void test('where a webhook converts, a long list with an object of another version is refused before its first byte', async (t) => {
+void test('with webhook conversion, a long list with an object of another version is refused before its first byte', async (t) => {
   const { api } = await start(t, { versions: twoVersions('v1') })
   const [v1, v2] = ['v1', 'v2'].map((version) => `test.example/${version}/Gadget`) as [string, string]
   await api.create({ kind: v1, body: { ...gadget({ count: 1 }), metadata: { name: 'z' } } })

@@ -1,6 +1,6 @@
 /*
- * Goal: definitions of kinds are what upstream has them: every rule of one, in both domains, what
- * is filled in, what the server says of them, and that none goes before its objects.
+ * Goal: definitions behave as upstream's: every rule, in both domains, defaults, the status that
+ * the server sets, and deletion only after that of all objects.
  * Method: the shipped verbs on the machine in memory; each rule broken once.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +20,7 @@ async function open(t: TestContext, domain: ApiDomain = 'orch.io'): Promise<Fixt
   return api
 }
 
-/** A definition whose one version says that too. */
+/** A definition with one version that has these members. */
 const version = (more: JsonObject): JsonObject => {
   const [only = {}] = versions
   return { spec: { versions: [{ ...only, ...more }] } }
@@ -28,7 +28,7 @@ const version = (more: JsonObject): JsonObject => {
 const versions = definitionBody().spec.versions
 const at = 'spec.versions[0]'
 
-void test('what follows is filled in, and the server says what became of it', async (t) => {
+void test('defaults are filled in, and the server sets the status', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await open(t, domain)
     const { code, object } = await api.create({
@@ -58,7 +58,7 @@ function byWebhook(webhook: JsonObject): JsonObject {
   return { spec: { conversion: { strategy: 'Webhook', webhook: { ...valid, ...webhook } } } }
 }
 
-void test('each rule of a definition', async (t) => {
+void test('each rule of a definition is enforced', async (t) => {
   const api = await open(t)
   await refusesNew(api, { kind, body: definitionBody() }, [
     [
@@ -156,7 +156,7 @@ void test('each rule of a definition', async (t) => {
   ])
 })
 
-void test('each rule of the versions of a definition', async (t) => {
+void test('each rule of the versions of a definition is enforced', async (t) => {
   const api = await open(t)
   const other = { name: 'v2', served: true, storage: false, schema: { openAPIV3Schema: { type: 'object' } } }
   const schema = `${at}.schema.openAPIV3Schema`
@@ -261,7 +261,7 @@ void test('each rule of the versions of a definition', async (t) => {
   ])
 })
 
-void test('groups of the platform say where they were approved, in the names of the domain', async (t) => {
+void test('definitions in groups of the platform need the approval annotation of the domain', async (t) => {
   for (const [domain, group, key] of [
     ['orch.io', 'x.orch.io', 'api-approved.orch.io'],
     ['k8s.io', 'x.k8s.io', 'api-approved.kubernetes.io'],
@@ -289,7 +289,7 @@ void test('groups of the platform say where they were approved, in the names of 
   }
 })
 
-void test('what stays when a definition changes, and which versions are stored', async (t) => {
+void test('immutable fields of a definition, and the versions that are listed as stored', async (t) => {
   const api = await open(t)
   await api.create({ kind, body: definitionBody() })
   await refusesChange(api, { kind, name }, [
@@ -347,7 +347,7 @@ void test('what stays when a definition changes, and which versions are stored',
   assert.deepEqual(last.object['status']?.['storedVersions' as never], ['v2'])
 })
 
-void test('a status write changes the status alone, a PUT needs the version it replaces', async (t) => {
+void test('a status write changes the status only, and a PUT needs the version that it replaces', async (t) => {
   const api = await open(t)
   const { object } = await api.create({ kind, body: definitionBody() })
   const metadata = { ...object.metadata, labels: { a: 'b' } }
@@ -368,7 +368,7 @@ void test('a status write changes the status alone, a PUT needs the version it r
   assert.deepEqual([seen.code, causes(seen)], [422, ['FieldValueInvalid metadata.resourceVersion']])
 })
 
-void test('fields that a schema does not have are reported and dropped, however deep', async (t) => {
+void test('unknown keywords of a schema are reported and dropped at any depth', async (t) => {
   const api = await open(t, 'k8s.io')
   const inner = { type: 'object', maxlength: 3, properties: { a: { type: 'string', nonsense: 1 } } }
   const openAPIV3Schema = {
@@ -408,7 +408,7 @@ void test('fields that a schema does not have are reported and dropped, however 
   assert.deepEqual(stored?.['schema'], { openAPIV3Schema: kept })
 })
 
-void test('parts that are not enforced yet are stored as they were sent, with a warning for each, in both domains', async (t) => {
+void test('parts that are not enforced yet are stored unchanged, with a warning for each, in both domains', async (t) => {
   for (const [domain, prefix] of [
     ['k8s.io', 'x-kubernetes-'],
     ['orch.io', 'x-orch-'],
@@ -462,7 +462,7 @@ void test('parts that are not enforced yet are stored as they were sent, with a 
   }
 })
 
-void test('a definition that is deleted waits for its objects, and says so', async (t) => {
+void test('a definition that is being deleted waits for its objects, with a condition', async (t) => {
   for (const domain of ['orch.io', 'k8s.io'] as const) {
     const api = await open(t, domain)
     await api.create({ kind, body: definitionBody() })

@@ -10,7 +10,7 @@ type Sample = JsonObject & {
 type Options = { readonly group?: string; readonly schema?: JsonObject; readonly version?: JsonObject }
 
 /**
- * A definition of gadgets that says no more than it has to.
+ * A minimal definition of gadgets.
  *
  * @param schema of their one version, v1
  */

@@ -9,7 +9,7 @@ import { nodeSelectorSchema } from '../../../../../src/resources/nodes/node-sele
 import { selectorSchema } from '../../../../../src/resources/common/selector.ts'
 import { shaped } from '../common/shape.ts'
 
-void test('spec 2.7: a node selector has terms, and their rules fit their operators', () => {
+void test('spec 2.7: a node selector has terms, and their values fit their operators', () => {
   const causes = (...nodeSelectorTerms: readonly JsonObject[]) =>
     shaped(nodeSelectorSchema, 's', { nodeSelectorTerms }).causes
   const label = (rule: JsonObject) => causes({ matchExpressions: [{ key: 'a/b', ...rule }] })
@@ -35,7 +35,7 @@ void test('spec 2.7: a node selector has terms, and their rules fit their operat
   assert.deepEqual(key, [`FieldValueInvalid ${named}.key`])
 })
 
-void test('a label selector is checked where it stands', () => {
+void test('errors of a label selector are reported with its path', () => {
   const causes = (selector: JsonObject) => shaped(selectorSchema, 's', selector).causes
   assert.deepEqual(causes({ matchLabels: { a: 'b' } }), [])
   assert.deepEqual(causes({ matchLabels: { a: 'b c' } }), ['FieldValueInvalid s.matchLabels'])

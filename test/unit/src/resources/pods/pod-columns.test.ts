@@ -1,5 +1,5 @@
 /*
- * Goal: the columns of Pods say what people know from `kubectl get pods`.
+ * Goal: the columns of Pods show what users know from `kubectl get pods`.
  * Method: a table of statuses; cells by the shipped columns, ages by the shipped rows.
  */
 import assert from 'node:assert/strict'
@@ -32,7 +32,7 @@ const waiting = (reason: string): JsonObject => ({ state: { waiting: { reason } 
 const ended = (terminated: JsonObject): JsonObject => ({ state: { terminated } })
 const done = ended({ exitCode: 0, reason: 'Completed' })
 
-void test('the columns of 1.24, the last four only where all is asked for', () => {
+void test('Pods have the columns of 1.24, the last four only in wide output', () => {
   const heads = (definition.columns ?? []).map(
     ({ name, type, priority = 0 }) => `${name} ${type} ${priority}`,
   )
@@ -42,7 +42,7 @@ void test('the columns of 1.24, the last four only where all is asked for', () =
   ])
 })
 
-void test('Status and Ready say how far its containers are', () => {
+void test('Status and Ready summarize the states of the containers', () => {
   const rows: readonly (readonly [status: JsonObject, ready: string, shown: string, deleted?: boolean])[] = [
     [{ phase: 'Pending' }, '0/2', 'Pending'],
     [{ phase: 'Failed', reason: 'Evicted' }, '0/2', 'Evicted'],
@@ -93,7 +93,7 @@ void test('Status and Ready say how far its containers are', () => {
   }
 })
 
-void test('Restarts says how many and when the last one ended', () => {
+void test('Restarts shows the count and the time of the last one', () => {
   const before = (finishedAt: string): JsonObject => ({
     lastState: { terminated: { exitCode: 1, finishedAt } },
   })
@@ -113,7 +113,7 @@ void test('Restarts says how many and when the last one ended', () => {
   ])
 })
 
-void test('where it is, and how many of its own conditions hold', () => {
+void test('wide columns show IP, nodes and readiness gates', () => {
   assert.deepEqual(cells({}).slice(5), ['<none>', '<none>', '<none>', '<none>'])
   const spec = { nodeName: 'n', readinessGates: [{ conditionType: 'x' }, { conditionType: 'y' }] }
   const conditions = [

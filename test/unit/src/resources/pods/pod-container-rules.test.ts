@@ -1,8 +1,7 @@
 /*
- * Goal: each rule of a container is broken once, and is told as upstream tells it: reason, field
- * and words.
- * Method: tables of what is wrong with the smallest Pod; a dry run of creating it through the
- * shipped verbs.
+ * Goal: each rule of a container is broken once, and reported as by upstream: reason, field and
+ * message.
+ * Method: tables of errors in a minimal Pod; a dry run of creating it through the shipped verbs.
  */
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '../../../../../src/api/json.ts'
@@ -22,7 +21,7 @@ function having(members: JsonObject): JsonObject {
 const first = 'spec.containers[0]'
 const label = 'a lowercase RFC 1123 label must consist of'
 
-void test('containers have different names, images and nothing they cannot have', async () => {
+void test('containers have distinct names, images and no unsupported fields', async () => {
   await refuseEach(api, [
     [{ containers: [] }, 'FieldValueRequired spec.containers'],
     [having({ name: '' }), `FieldValueRequired ${first}.name`],
@@ -55,7 +54,7 @@ void test('containers have different names, images and nothing they cannot have'
   ])
 })
 
-void test('ports are numbers that ports can have, and taken once', async () => {
+void test('ports are valid port numbers, and host ports are distinct', async () => {
   const port = (...ports: readonly JsonObject[]): JsonObject => having({ ports })
   const at = `${first}.ports[0]`
   const range = 'must be between 1 and 65535, inclusive'
@@ -91,7 +90,7 @@ void test('ports are numbers that ports can have, and taken once', async () => {
   ])
 })
 
-void test('variables have names, and one value each', async () => {
+void test('environment variables have valid names, and one value each', async () => {
   const env = (variable: JsonObject): JsonObject => having({ env: [variable] })
   const from = (valueFrom: JsonObject): JsonObject => env({ name: 'A', valueFrom })
   const at = `${first}.env[0]`
@@ -153,7 +152,7 @@ void test('variables have names, and one value each', async () => {
   ])
 })
 
-void test('a handler is one of its types, with what that needs', async () => {
+void test('a handler has exactly one type, with its required fields', async () => {
   const probe = (members: JsonObject): JsonObject => having({ livenessProbe: members })
   const at = `${first}.livenessProbe`
   const exec = { command: ['true'] }
@@ -200,7 +199,7 @@ void test('a handler is one of its types, with what that needs', async () => {
   ])
 })
 
-void test('mounts and devices are of volumes that are there, each at a place of its own', async () => {
+void test('mounts and devices refer to existing volumes, each at a path of its own', async () => {
   const volumes = [{ name: 'v', emptyDir: {} }]
   const mount = (...volumeMounts: readonly JsonObject[]): JsonObject => ({
     ...having({ volumeMounts }),
@@ -263,7 +262,7 @@ void test('mounts and devices are of volumes that are there, each at a place of 
   ])
 })
 
-void test('nobody asks for more than they are allowed, and only for what there is', async () => {
+void test('requests do not exceed limits, and only name known resources', async () => {
   const asking = (limits: JsonObject, requests: JsonObject = {}): JsonObject =>
     having({ resources: { limits, requests } })
   const at = `${first}.resources`
@@ -298,7 +297,7 @@ void test('nobody asks for more than they are allowed, and only for what there i
   ])
 })
 
-void test('what processes run as and may do holds together', async () => {
+void test('fields of the security context do not contradict each other', async () => {
   const secured = (securityContext: JsonObject): JsonObject => having({ securityContext })
   const at = `${first}.securityContext`
   await refuseEach(api, [

@@ -4,10 +4,10 @@ import { causes, details, refused } from '../../registry/fixture.ts'
 import type { Fixture } from '../../registry/fixture.ts'
 import { podBody } from './pod-samples.ts'
 
-/** What of the spec is wrong, the cause, and a part of its words. */
+/** The invalid spec, the expected cause, and a part of its message. */
 export type Row = readonly [spec: JsonObject, cause: string, words?: string]
 
-/** None of these Pods is taken, and each is told why. A dry run: nothing is left behind. */
+/** Checks that each of these Pods is rejected with its cause. A dry run: nothing is stored. */
 export async function refuseEach(api: Fixture, rows: readonly Row[]): Promise<void> {
   for (const [spec, cause, words = ''] of rows) {
     const call = { kind: 'Pod', query: { dryRun: 'All' }, body: podBody(spec) }
@@ -16,6 +16,6 @@ export async function refuseEach(api: Fixture, rows: readonly Row[]): Promise<vo
     const index = causes(seen).indexOf(cause)
     assert.ok(index >= 0, `${JSON.stringify(spec)}: ${cause} is not among ${JSON.stringify(causes(seen))}`)
     const told = (details(seen)['causes'] as readonly { readonly message: string }[])[index]
-    assert.ok(told?.message.includes(words), `${told?.message} does not say ${words}`)
+    assert.ok(told?.message.includes(words), `${told?.message} does not contain ${words}`)
   }
 }

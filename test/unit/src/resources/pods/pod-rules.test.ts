@@ -1,7 +1,7 @@
 /*
- * Goal: each rule of a Pod that is no container's is broken once, and is told as upstream tells it.
- * Method: tables of what is wrong with the smallest Pod; a dry run of creating it through the
- * shipped verbs.
+ * Goal: each rule of a Pod, except those of containers, is broken once, and reported as by
+ * upstream.
+ * Method: tables of errors in a minimal Pod; a dry run of creating it through the shipped verbs.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -17,7 +17,7 @@ after(() => api.close())
 const label = 'a lowercase RFC 1123 label must consist of'
 const subdomain = 'a lowercase RFC 1123 subdomain must consist of'
 
-void test('where it may be placed is said in labels, weights and places', async () => {
+void test('node selectors, affinity, tolerations and topology spread are validated', async () => {
   const need = 'requiredDuringSchedulingIgnoredDuringExecution'
   const like = 'preferredDuringSchedulingIgnoredDuringExecution'
   const pods = (affinity: JsonObject): JsonObject => ({ affinity: { podAntiAffinity: affinity } })
@@ -91,7 +91,7 @@ void test('where it may be placed is said in labels, weights and places', async 
   ])
 })
 
-void test('names, times and lookups of the Pod are such', async () => {
+void test('names, durations and DNS settings of a Pod are validated', async () => {
   await refuseEach(api, [
     [
       { restartPolicy: 'Once' },
@@ -151,7 +151,7 @@ void test('names, times and lookups of the Pod are such', async () => {
   ])
 })
 
-void test('what stands there twice or not at all is told once each, for every container', async () => {
+void test('errors in several containers and in the Pod are reported together', async () => {
   const seen = await refused(
     api.create({ kind: 'Pod', body: podBody({ containers: [{}, { name: 'B' }], restartPolicy: 'x' }) }),
   )
@@ -164,7 +164,7 @@ void test('what stands there twice or not at all is told once each, for every co
   ])
 })
 
-void test('annotations for the node of a Pod need one, and stay, in both domains', async (t) => {
+void test('annotations for the node of a Pod need a node, and are immutable, in both domains', async (t) => {
   for (const [domain, prefix] of [
     ['orch.io', 'orch.io'],
     ['k8s.io', 'kubernetes.io'],
@@ -186,7 +186,7 @@ void test('annotations for the node of a Pod need one, and stay, in both domains
   }
 })
 
-void test('annotations name profiles that there can be, of containers that there are, in both domains', async (t) => {
+void test('profile annotations name valid profiles and existing containers, in both domains', async (t) => {
   for (const [domain, prefix] of [
     ['orch.io', 'orch.io'],
     ['k8s.io', 'kubernetes.io'],
@@ -208,7 +208,7 @@ void test('annotations name profiles that there can be, of containers that there
     for (const [key, profile, field, words] of rows) {
       const metadata = { annotations: { [key]: profile } }
       const pod = await refused(own.create({ kind: 'Pod', body: podBody({}, metadata) }))
-      // What is filled in from an annotation is told of, too.
+      // The annotation that is copied from the field is validated too.
       assert.equal(causes(pod).at(-1), `FieldValueInvalid metadata.annotations${field}`, profile)
       assert.ok(pod.message.includes(words), pod.message)
       const body = { metadata: { name: 'a' }, template: { metadata, spec } }

@@ -1,7 +1,7 @@
 /*
- * Goal: a new Pod says in its fields and in its annotations which system calls it may make,
- * whichever of them was sent.
- * Method: the shipped verbs on the machine in memory, in both domains; each word of either side,
+ * Goal: a new Pod has its seccomp profile in its fields and in its annotations, whichever of them
+ * was sent.
+ * Method: the shipped verbs on the machine in memory, in both domains; each profile on either side,
  * and both at once.
  */
 import assert from 'node:assert/strict'
@@ -44,7 +44,7 @@ function named(at: number): JsonObject {
 }
 
 for (const [domain, podKey, prefix] of domains) {
-  void test(`${domain}: what only annotations say is in the fields of a new Pod`, async (t) => {
+  void test(`${domain}: a profile in annotations is copied to the fields of a new Pod`, async (t) => {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
     const spec = {
@@ -65,7 +65,7 @@ for (const [domain, podKey, prefix] of domains) {
     assert.deepEqual(profilesOf(old), [{ type: 'RuntimeDefault' }, undefined])
   })
 
-  void test(`${domain}: what only fields say is in the annotations of a new Pod`, async (t) => {
+  void test(`${domain}: a profile in fields is copied to the annotations of a new Pod`, async (t) => {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
     for (const [at, [annotation, seccompProfile]] of words.entries()) {
@@ -82,7 +82,7 @@ for (const [domain, podKey, prefix] of domains) {
     }
   })
 
-  void test(`${domain}: what both say alike stays, and later words change neither`, async (t) => {
+  void test(`${domain}: equal profiles stay, and later annotations change neither`, async (t) => {
     const api = await Fixture.open({ domain })
     t.after(() => api.close())
     const seccompProfile = { type: 'Unconfined' }
@@ -95,7 +95,7 @@ for (const [domain, podKey, prefix] of domains) {
   })
 }
 
-void test('a Pod that says nothing gets no words, and a template keeps its own', async (t) => {
+void test('a Pod without profiles gets none, and a template keeps its own', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const got = await createPod(api)

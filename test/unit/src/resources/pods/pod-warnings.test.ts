@@ -1,8 +1,8 @@
 /*
- * Goal: who makes Pods and templates is told what in them does nothing any more, as upstream tells
- * it; and told no more than that, once, and only of what is valid.
- * Method: a table over both domains of what to say and what is told; a large object; the shipped
- * verbs, and a server's call.
+ * Goal: a valid Pod or template gets upstream's warnings about fields without effect, once each,
+ * and no others.
+ * Method: a table over both domains of inputs and warnings; a large object; the shipped verbs, and
+ * a call of the server.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -144,7 +144,7 @@ function rowsOf(of: { readonly label: (prefix: string, key: string) => string })
 }
 
 for (const domain of ['orch.io', 'k8s.io'] as const) {
-  void test(`what does nothing any more is told in upstream's words (${domain})`, () => {
+  void test(`fields without effect get upstream's warnings (${domain})`, () => {
     const stem = domain === 'orch.io' ? 'orch.io' : 'kubernetes.io'
     const label = (prefix: string, key: string): string =>
       `${prefix === '' ? '' : `${prefix}.`}${stem}/${key}`
@@ -164,7 +164,7 @@ function told(spec: JsonObject, annotations: Annotations, at: string, domain: Ap
   return [...podWarnings({ spec, annotations, at, names: namesOf(domain) })]
 }
 
-void test('Pods are looked at when they are made and valid, templates also when they change', async (t) => {
+void test('Pods are inspected when they are created and valid, templates also when they change', async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const spec = { nodeSelector: { 'beta.kubernetes.io/os': 'x' } }
@@ -201,7 +201,7 @@ void test('Pods are looked at when they are made and valid, templates also when 
   ])
 })
 
-void test('however much there is to tell, the first of it is made and told', async (t) => {
+void test('only the first warnings are created and sent, however many there are', async (t) => {
   const api = await Fixture.open()
   t.after(() => api.close())
   const hostAliases = Array.from({ length: 15_000 }, () => ({ ip: '1.1.1.1', hostnames: ['a'] }))
@@ -211,7 +211,7 @@ void test('however much there is to tell, the first of it is made and told', asy
   assert.equal(api.warnings[0], 'spec.hostAliases[1].ip: duplicate ip "1.1.1.1"')
 })
 
-void test('what a Pod costs to delete is a number of 32 bits as upstream writes them', async (t) => {
+void test("the deletion cost of a Pod is a 32-bit integer in upstream's syntax", async (t) => {
   const api = await Fixture.open({ domain: 'k8s.io' })
   t.after(() => api.close())
   const key = 'controller.kubernetes.io/pod-deletion-cost'

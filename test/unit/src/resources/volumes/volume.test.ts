@@ -1,7 +1,7 @@
 /*
- * Goal: volumes of a Pod as the table of spec 2.5 has them: which sources there are, what each must
- * say, what is filled in, and what is refused.
- * Method: the table again, row by row, against the declared shape.
+ * Goal: volumes of a Pod follow the table of spec 2.5: sources, required fields, defaults and
+ * rules.
+ * Method: the table again, row by row, against the declared schema.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -18,7 +18,7 @@ import {
 import { shaped } from '../common/shape.ts'
 
 type Row = {
-  /** All that the source must say, and no more. */
+  /** The required fields of the source, and no others. */
   readonly least: JsonObject
   /** Members that must not be missing. */
   readonly needs: readonly string[]
@@ -97,7 +97,7 @@ void describe('spec 2.5: sources of volumes', () => {
     assert.deepEqual(Object.keys(volumeSchema.properties).sort(), [...volumeSources, 'name'].sort())
   })
 
-  void test('spec 2.5: iscsi.lun has to be said, also where it is 0', () => {
+  void test('spec 2.5: iscsi.lun is required, even if it is 0', () => {
     const iscsi = { iqn: 'iqn.2001-04.com.example:a', targetPortal: '10.0.0.1' }
     assert.deepEqual(causes({ iscsi }), ['FieldValueRequired v.iscsi.lun'])
     const { value, causes: none } = see({ iscsi: { ...iscsi, lun: 0 } })
@@ -106,7 +106,7 @@ void describe('spec 2.5: sources of volumes', () => {
   })
 
   for (const [source, { least, needs, defaults = {} }] of Object.entries(table)) {
-    void test(`spec 2.5: ${source} says what is required, and defaults are filled in`, () => {
+    void test(`spec 2.5: ${source} has its required fields and defaults`, () => {
       const { value, causes: none } = see({ [source]: least })
       assert.deepEqual(none, [])
       const got = value[source] as JsonObject
@@ -118,7 +118,7 @@ void describe('spec 2.5: sources of volumes', () => {
     })
   }
 
-  void test('spec 2.5: one source and no more', () => {
+  void test('spec 2.5: a volume has exactly one source', () => {
     assert.deepEqual(causes({}), ['FieldValueRequired v'])
     assert.match(see({}).words[0] ?? '', /must specify a volume type/)
     const two = see({ nfs: table['nfs']?.least ?? {}, emptyDir: {} })
@@ -129,7 +129,7 @@ void describe('spec 2.5: sources of volumes', () => {
     assert.equal(withVolumeSource(nfs), nfs)
   })
 
-  void test('spec 2.5: the name of a volume is a label', () => {
+  void test('spec 2.5: the name of a volume is a DNS label', () => {
     assert.deepEqual(shaped(volumeSchema, 'v', { emptyDir: {} }).causes, ['FieldValueRequired v.name'])
     assert.deepEqual(causes({ name: 'a.b', emptyDir: {} }), ['FieldValueInvalid v.name'])
     assert.deepEqual(causes({ name: 'a'.repeat(64), emptyDir: {} }), ['FieldValueInvalid v.name'])
@@ -233,7 +233,7 @@ const refusals: readonly (readonly [JsonObject, string, RegExp])[] = [
   ],
 ]
 
-void test('what a source refuses is told with its place', () => {
+void test('an invalid source is reported with its path', () => {
   for (const [volume, cause, words] of refusals) {
     const seen = see(volume)
     assert.deepEqual(seen.causes, [cause])
@@ -241,7 +241,7 @@ void test('what a source refuses is told with its place', () => {
   }
 })
 
-void describe('spec 2.5: files that volumes show', () => {
+void describe('spec 2.5: files in volumes', () => {
   const item = (more: JsonObject) => ({ configMap: { name: 'm', items: [{ key: 'k', path: 'p', ...more }] } })
   const at = 'v.configMap.items[0]'
   const file = (more: JsonObject) => ({ downwardAPI: { items: [{ path: 'p', ...more }] } })
@@ -287,7 +287,7 @@ void describe('spec 2.5: files that volumes show', () => {
       ['FieldValueNotSupported v.downwardAPI.items[0].resourceFieldRef.resource'],
     ],
   ]
-  void test('spec 2.5: KeyToPath and DownwardAPIVolumeFile say what, where and with which mode', () => {
+  void test('spec 2.5: KeyToPath and DownwardAPIVolumeFile need a source and a relative path, and a valid mode', () => {
     for (const [what, volume, wanted] of rows) assert.deepEqual(causes(volume), wanted, what)
   })
 
@@ -295,7 +295,7 @@ void describe('spec 2.5: files that volumes show', () => {
   const token = (more: JsonObject) => source({ serviceAccountToken: { path: 't', ...more } })
   const tokenAt = 'v.projected.sources[0].serviceAccountToken'
 
-  void test('spec 2.5: a token of a projected volume lives an hour, ten minutes at least', () => {
+  void test('spec 2.5: a token of a projected volume expires in an hour by default, ten minutes at least', () => {
     const { value } = see(token({}))
     const projected = value['projected'] as JsonObject
     assert.deepEqual(projected['sources'], [{ serviceAccountToken: { path: 't', expirationSeconds: 3600 } }])
@@ -308,7 +308,7 @@ void describe('spec 2.5: files that volumes show', () => {
     assert.deepEqual(causes(token({ path: '/t' })), [`FieldValueInvalid ${tokenAt}.path`])
   })
 
-  void test('spec 2.5: projected sources name their objects, one each, and show no path twice', () => {
+  void test('spec 2.5: projected sources name one object each, and no path twice', () => {
     const both = causes(source({ secret: { name: 's' }, configMap: { name: 'm' } }))
     assert.deepEqual(both, ['FieldValueForbidden v.projected.sources[0].configMap'])
     for (const kind of ['secret', 'configMap']) {
@@ -344,7 +344,7 @@ void describe('spec 2.5: an ephemeral volume', () => {
     assert.deepEqual(causes(template({ metadata: { labels: { a: 'b' } } })), empty)
   })
 
-  void test('spec 2.5: the claim has labels and annotations of its own, and no other metadata', () => {
+  void test('spec 2.5: the template of the claim has labels and annotations, and no other metadata', () => {
     const metadata = { labels: { a: 'b' }, annotations: { c: 'd' }, creationTimestamp: null }
     assert.deepEqual(causes(template({ metadata, spec: claimSpec })), [])
     const named = causes(template({ metadata: { name: 'x' }, spec: claimSpec }))
@@ -356,7 +356,7 @@ void describe('spec 2.5: an ephemeral volume', () => {
     ])
   })
 
-  void test('spec 2.5: Pod and volume together name the claim', () => {
+  void test('spec 2.5: the name of the claim is made of the names of Pod and volume', () => {
     const names = namesOf('orch.io')
     const volumes = [{ name: 'v', ...template({ spec: claimSpec }) }]
     assert.deepEqual(volumeCauses(volumes, 'spec.volumes', { names, podName: 'p' }), [])
@@ -367,7 +367,7 @@ void describe('spec 2.5: an ephemeral volume', () => {
   })
 })
 
-void test('spec 2.5: volumes of a Pod have different names', () => {
+void test('spec 2.5: volumes of a Pod have distinct names', () => {
   const volumes = ['a', 'b', 'a'].map((name) => ({ name, emptyDir: {} }))
   const seen = volumeCauses(volumes, 'spec.volumes', { names: namesOf('orch.io'), podName: 'p' })
   assert.deepEqual(
@@ -376,7 +376,7 @@ void test('spec 2.5: volumes of a Pod have different names', () => {
   )
 })
 
-void test("options under the domain's own names are not for drivers", () => {
+void test("options under the domain's own names are reserved", () => {
   for (const [domain, refusedKey] of [
     ['orch.io', 'x.orch.io/a'],
     ['k8s.io', 'Kubernetes.io/a'],
