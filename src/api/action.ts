@@ -6,7 +6,7 @@ export type Action = ResourceAction | PathAction
 
 export type ResourceAction = {
   readonly kind: 'resource'
-  /** Empty for a method no resource knows; only rules for every verb cover it. */
+  /** Empty for a method without a matching verb; only rules for every verb cover it. */
   readonly verb: string
   /** Empty: the core group. */
   readonly group: string

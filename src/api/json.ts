@@ -27,30 +27,29 @@ export function memberOf(object: JsonObject, name: string): Json | undefined {
 }
 
 /**
- * Sets an own member, also one named `__proto__`, which plain assignment would take for something
- * else.
+ * Sets an own member, even one named `__proto__`, which an assignment would treat as the prototype.
  */
 export function setMember(draft: JsonObjectDraft, name: string, value: Json): void {
   if (name !== '__proto__') draft[name] = value
   else Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** The member as text. @returns '' when absent or no string */
+/** Returns a string member. @returns '' if absent or not a string */
 export function textMember(object: JsonObject, name: string): string {
   const value = memberOf(object, name)
   return typeof value === 'string' ? value : ''
 }
 
-/** The member as a struct or map. @returns `{}` when absent or something else */
+/** Returns a struct or map member. @returns `{}` if absent or another type */
 export function objectMember(object: JsonObject, name: string): JsonObject {
   const value = memberOf(object, name)
   return isJsonObject(value) ? value : {}
 }
 
 /**
- * The member as a list of structs.
+ * Returns a member that is a list of structs.
  *
- * @returns empty when absent; elements that are no objects are passed over
+ * @returns empty if absent; elements that are not objects are skipped
  */
 export function objectsMember(object: JsonObject, name: string): readonly JsonObject[] {
   const value = memberOf(object, name)
@@ -58,9 +57,9 @@ export function objectsMember(object: JsonObject, name: string): readonly JsonOb
 }
 
 /**
- * The member as a list of texts.
+ * Returns a member that is a list of strings.
  *
- * @returns empty when absent; elements that are no texts are passed over
+ * @returns empty if absent; elements that are not strings are skipped
  */
 export function textsMember(object: JsonObject, name: string): readonly string[] {
   const value = memberOf(object, name)
@@ -68,9 +67,9 @@ export function textsMember(object: JsonObject, name: string): readonly string[]
 }
 
 /**
- * The member as a number, to count with: rounded beyond 2^53.
+ * Returns a number member for arithmetic: rounded beyond 2^53.
  *
- * @returns null when absent or no number
+ * @returns null if absent or not a number
  */
 export function numberMember(object: JsonObject, name: string): number | null {
   const value = integerMember(object, name)
@@ -87,7 +86,7 @@ export function integerMember(object: JsonObject, name: string): number | bigint
   return typeof value === 'number' || typeof value === 'bigint' ? value : null
 }
 
-/** Equal as JSON: order of members does not count. */
+/** Compares values as JSON: the order of members is ignored. */
 export function equalJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true
   if (isJsonList(a)) {

@@ -24,13 +24,13 @@ export const bodyLimits = Object.freeze({
    */
   valuesMax: 65_536,
   /**
-   * The same of an object as it is stored, where defaults have added to what was sent. When more:
-   * 413. What is stored already, as by defaults that its kind got later, can be written again.
+   * The limit on members and elements of a stored object, which includes defaults. When more: 413.
+   * An object that is stored already, such as one whose kind got more defaults, can still be
+   * updated.
    */
   storedValuesMax: 98_304,
   /**
-   * Values that a write may add to an object that has more than it could be sent with, such as a
-   * label or a finalizer.
+   * Values that an update may add to an object above the limits, such as a label or a finalizer.
    */
   valuesAddedMax: 256,
 })
@@ -44,7 +44,7 @@ export const errorLimits = Object.freeze({
   causesBytesMax: 32 * 1024,
   /** For the field or the message of one cause. */
   causeBytesMax: 12 * 1024,
-  /** Its reason, the names of its members and what separates them, indented. */
+  /** The reason, member names, separators and indentation of a cause. */
   causeOverheadBytes: 128,
   /** Characters of a cause's detail, without path and value. */
   detailLengthMax: 4096,

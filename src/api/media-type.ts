@@ -12,10 +12,10 @@ export type MediaType = {
   readonly quality: number
 }
 
-/** An answer that this server can make. */
+/** A representation that this server can send. */
 export type Served = {
   readonly type: string
-  /** Values a parameter may have; one that is not named here must not be asked for. */
+  /** Allowed values of parameters; a parameter that is not listed here must not be requested. */
   readonly parameters?: { readonly [name: string]: readonly string[] }
   /** Only served to clients whose Accept header names all these parameters with the same values. */
   readonly required?: { readonly [name: string]: string }
@@ -25,12 +25,12 @@ const HEADER_LENGTH_MAX = 8 * 1024
 const ENTRIES_MAX = 64
 
 /**
- * The first of `served` that the client likes best. Entries are taken by quality, then as the
- * client ordered them; those we do not serve are passed over, which is how clients name fallbacks.
+ * Returns the entry of `served` that the client prefers. Entries are ordered by quality, then by
+ * the header; unsupported ones are skipped, which is how clients name fallbacks.
  *
  * @param accept header value; empty: anything
- * @param served in our order of preference, which `*` gets
- * @throws ApiError NotAcceptable; BadRequest: a header beyond the bounds
+ * @param served in the server's order of preference, which applies to `*`
+ * @throws ApiError NotAcceptable; BadRequest: a header beyond the limits
  * @source RFC 9110 section 12.5.1; spec 4.7
  */
 export function negotiate<T extends Served>(accept: string, served: readonly T[]): T {
@@ -43,7 +43,7 @@ export function negotiate<T extends Served>(accept: string, served: readonly T[]
   throw notAcceptable([...new Set(served.map((one) => one.type))])
 }
 
-/** @returns by quality, highest first, equals in order; an absent header accepts anything */
+/** @returns by descending quality, equal ones in order; an absent header accepts anything */
 export function parseAccept(accept: string): readonly MediaType[] {
   if (accept.length > HEADER_LENGTH_MAX) throw badRequest('the Accept header is too long')
   const entries = splitOutsideQuotes(accept, ',')
@@ -88,10 +88,10 @@ export const ENCODINGS_SERVED: readonly (Served & { readonly encoding: Encoding 
 export const JSON_SERVED = ENCODINGS_SERVED.filter(({ encoding }) => encoding === 'json')
 
 /**
- * How the body of a create, update or delete is written.
+ * Returns the encoding of the body of a create, update or delete.
  *
  * @param contentType header value; empty means JSON, as upstream takes it
- * @param known what is read of the kind
+ * @param known encodings that the kind supports
  * @throws ApiError UnsupportedMediaType
  */
 export function bodyFormatOf(contentType: string, known: readonly Encoding[]): Encoding {
@@ -113,7 +113,7 @@ const PATCH_FORMATS = Object.freeze({
 }) satisfies Record<PatchFormat, string>
 
 /**
- * @param known formats that the kind takes
+ * @param known formats that the kind supports
  * @throws ApiError UnsupportedMediaType
  * @source spec 4.3
  */
@@ -149,7 +149,7 @@ function accepts(entry: MediaType, served: Served): boolean {
  */
 const CHOOSING: ReadonlySet<string> = new Set(['as', 'g', 'v', 'stream'])
 
-/** A type named with quality 0 is not sent, even where a wildcard would take it. */
+/** A type with quality 0 is not sent, even if a wildcard matches it. */
 function refused(wanted: readonly MediaType[], served: Served): boolean {
   if (served.required !== undefined) return false
   const exact = wanted.filter((entry) => entry.type === served.type && entry.parameters.size === 0)

@@ -16,7 +16,7 @@ export const WATCH_EVENT_PREFIXES = Object.freeze({
 
 export const WATCH_EVENT_SUFFIX = '}\n'
 
-/** Set on the bookmark that ends the first state of a watch asked with `sendInitialEvents`. */
+/** Annotation of the bookmark that ends the initial events of a watch with `sendInitialEvents`. */
 export const INITIAL_EVENTS_END = 'initial-events-end'
 
 /**
@@ -46,7 +46,7 @@ export function bookmarkMetadata(
   }
 }
 
-/** Ends a watch with its reason. */
+/** The last event of a watch, with its reason. */
 export function errorEvent(error: ApiError): string {
   return `${WATCH_EVENT_PREFIXES.ERROR}${JSON.stringify(statusOf(error))}${WATCH_EVENT_SUFFIX}`
 }

@@ -16,14 +16,14 @@ export class Work {
     return this.#stepsMax - this.#left
   }
 
-  /** @throws TooMuchWork when that was too much */
+  /** @throws TooMuchWork if the budget is exceeded */
   spend(steps: number, at: Path | null): void {
     this.#left -= steps
     if (this.#left < 0) throw new TooMuchWork(this.#stepsMax, at)
   }
 }
 
-/** Ends a check from its depth; the caller that began it adds `finding` to what was found. */
+/** Ends a check from any depth; its caller adds `finding` to the others. */
 export class TooMuchWork extends Error {
   readonly finding: Finding
 

@@ -23,7 +23,7 @@ const bindingSchema = struct(
 )
 
 /**
- * `pods/binding`: places a Pod, once.
+ * `pods/binding`: schedules a Pod, once.
  *
  * @source core `pkg/registry/core/pod/storage/storage.go`, BindingREST
  */
@@ -37,7 +37,7 @@ export const binding: OperationSubresource = {
   }),
 }
 
-/** The same where the path names no Pod, as schedulers asked for it in the first releases. */
+/** The same operation with a path that does not name the Pod, as used by early schedulers. */
 export const bindingDefinition: DefinitionFor = () =>
   Object.freeze({
     group: '',
@@ -50,7 +50,7 @@ export const bindingDefinition: DefinitionFor = () =>
     scope: 'Namespaced',
     verbs: ['create'],
     schema: bindingSchema,
-    // It is that of a Pod.
+    // The name is that of a Pod.
     validateName: () => [],
     deleteReturnsObject: false,
     hooks: {},
@@ -67,7 +67,7 @@ function checkTarget(body: JsonObject, at: Path | null, found: Findings): void {
   if (textMember(target, 'name') === '') found.add(required(path('name')))
 }
 
-/** @throws ApiError `Conflict` for one that has a node, or ends */
+/** @throws ApiError `Conflict` if the Pod has a node or is being deleted */
 function placed(pod: AnyObject, body: AnyObject, writing: WriteContext): AnyObject {
   const { name = '', deletionTimestamp } = pod.metadata
   const spec = objectMember(pod, 'spec')

@@ -20,7 +20,7 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { checkImmutable } from './common/immutable.ts'
 import { textColumn } from './common/text-column.ts'
 
-/** How the cluster has to deal with a storage driver. @source spec 2.10 */
+/** The properties of a storage driver that the cluster needs. @source spec 2.10 */
 export function csiDriverDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('storage'),
@@ -44,7 +44,7 @@ export function csiDriverDefinition(names: Names): ResourceDefinition {
 }
 
 const NAME_LENGTH_MAX = 63
-/** The shortest and the longest life of a token that can be asked for, in seconds. */
+/** The range of token lifetimes, in seconds. */
 const TOKEN_SECONDS_MIN = 10 * 60
 const TOKEN_SECONDS_MAX = 2 ** 32
 const LIFECYCLE_MODES = ['Ephemeral', 'Persistent']
@@ -138,7 +138,7 @@ function flagColumn(name: string, description: string, field: string): Column {
   return { name, type: 'boolean', description, cell }
 }
 
-/** The name by which the driver calls itself. */
+/** Checks the name of the driver. */
 function validateName(name: string): readonly string[] {
   const isLong = name.length > NAME_LENGTH_MAX
   const wrong = isLong ? [`must be no more than ${NAME_LENGTH_MAX} characters`] : []

@@ -12,7 +12,7 @@ import { ageColumn, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { checkDriverName } from './volumes/volume-csi.ts'
 
-/** Which storage drivers a node has; named as the node. */
+/** The storage drivers of a node; it has the name of the node. */
 export function csiNodeDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('storage'),
@@ -34,7 +34,7 @@ export function csiNodeDefinition(names: Names): ResourceDefinition {
   } satisfies ResourceDefinition)
 }
 
-/** Also beyond the 128 of the first drivers. */
+/** Upstream's current limit; the CSI specification began with 128. */
 const NODE_ID_LENGTH_MAX = 192
 
 const resourcesSchema = struct('storage.v1.VolumeNodeResources', 'Volume limits of a node.', {
@@ -83,7 +83,7 @@ function driversOf(object: AnyObject): readonly JsonObject[] {
   return objectsMember(objectMember(object, 'spec'), 'drivers')
 }
 
-/** A node without drivers has an empty list or none. */
+/** A missing list of drivers becomes an empty one. */
 function fillDefaults(object: AnyObject): AnyObject {
   const spec = objectMember(object, 'spec')
   return Object.hasOwn(spec, 'drivers') ? object : { ...object, spec: { ...spec, drivers: [] } }
@@ -114,7 +114,7 @@ function checkDistinct(spec: JsonObject, at: Path | null, found: Findings): void
   }
 }
 
-/** Drivers come and go; one that stays is as it was. */
+/** Drivers may be added and removed; an existing one is immutable. */
 function checkUpdate(object: AnyObject, current: AnyObject, found: Findings): void {
   const before = new Map(driversOf(current).map((driver) => [textMember(driver, 'name'), driver]))
   for (const [index, driver] of [...driversOf(object).entries()]) {

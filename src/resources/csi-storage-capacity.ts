@@ -13,7 +13,7 @@ import { checkImmutable } from './common/immutable.ts'
 import { selectorSchema } from './common/selector.ts'
 import { textColumn } from './common/text-column.ts'
 
-/** How much storage of a class there is where. */
+/** The available storage of a class in a part of the cluster. */
 export function csiStorageCapacityDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('storage'),

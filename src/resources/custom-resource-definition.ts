@@ -17,7 +17,7 @@ import { checkChangedDefinition, checkNewDefinition, checkStatus } from './crd/d
 import { definitionWarnings } from './crd/definition-warnings.ts'
 import { statusSubresource } from './common/status-subresource.ts'
 
-/** Describes a kind that is served from then on. @source spec 1.1, 9; apiextensions/v1 */
+/** Declares a custom kind. @source spec 1.1, 9; apiextensions/v1 */
 export function customResourceDefinitionDefinition(names: Names): ResourceDefinition {
   const definition = {
     group: names.group('apiextensions'),
@@ -34,7 +34,7 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
     deleteReturnsObject: false,
     updateNeedsVersion: true,
     allowsUnqualifiedFinalizers: true,
-    // Programs that know no custom kinds would not find what is left in a namespace.
+    // Releases without custom kinds would not find their objects in a namespace that is deleted.
     sinceFeatureLevel: customKindsLevel,
     tracksGeneration: true,
     hooks: {
@@ -43,7 +43,8 @@ export function customResourceDefinitionDefinition(names: Names): ResourceDefini
       prepareForUpdate,
       prepareForDelete: (object) => prepareForDelete(object, names),
       contains: placeOfObjects,
-      // Its first deletion marks it, whatever finalizers it has; see `prepareForDelete`.
+      // The first deletion only marks a definition, whatever finalizers it has; see
+      // `prepareForDelete`.
       blocksDeletion: ({ metadata }) => typeof metadata.deletionTimestamp !== 'string',
       validateNew: (object, found) => checkNewDefinition(object, names, found),
       validateUpdate: (object, current, found) => checkChangedDefinition(object, current, names, found),

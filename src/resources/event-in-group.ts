@@ -7,8 +7,8 @@ import { betaEventSchema, groupedEventSchema } from './events/event-schema.ts'
 import { eventDefinition, referenceMembers } from './event.ts'
 
 /**
- * Events as programs write them today, in a group of their own. They are the core group's, stored
- * as those; `v1` is stricter with what is new, `v1beta1` follows the rules of the core group.
+ * Events in the newer group of their own. They are stored as events of the core group; `v1` is
+ * stricter for new events, `v1beta1` follows the rules of the core group.
  */
 export function groupedEventDefinition(names: Names, version: 'v1' | 'v1beta1'): ResourceDefinition {
   const core = eventDefinition(names)

@@ -18,7 +18,7 @@ export function eventDefinition(names: Names): ResourceDefinition {
     scope: 'Namespaced',
     verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
     schema: eventSchema,
-    // Whatever can stand in a path, which all names are held to.
+    // Any valid path segment, which is checked for all names.
     validateName: () => [],
     deleteReturnsObject: false,
     putCreates: true,

@@ -36,9 +36,7 @@ import { tokenReviewDefinition } from './token-review.ts'
 import { volumeAttachmentDefinition } from './volume-attachment.ts'
 import { validatingWebhookConfigurationDefinition } from './validating-webhook-configuration.ts'
 
-/**
- * All kinds of the server, in the order in which discovery lists them, as one domain names them.
- */
+/** Returns all built-in kinds with the names of a domain, in the order of discovery. */
 export function definitionsFor(names: Names): readonly ResourceDefinition[] {
   return [
     bindingDefinition(names),

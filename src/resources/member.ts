@@ -10,7 +10,7 @@ import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import { memberColumns } from './members/member-columns.ts'
 import { memberSchema } from './members/member-schema.ts'
 
-/** Announced and not there yet. Each goes after a day, so more than these are a mistake. */
+/** Limit on pending members. Each is removed after a day, so more are most likely a mistake. */
 const pendingMax = 8
 
 /**
@@ -105,7 +105,7 @@ function follow(object: AnyObject | null, current: AnyObject): readonly Membersh
   return changes
 }
 
-/** It has joined: consensus knows it. */
+/** Returns whether the member has joined: it is in the Raft configuration. */
 function isReal(object: AnyObject): boolean {
   return textMember(part(object, 'status'), 'id') !== ''
 }

@@ -12,8 +12,8 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { selectableName } from './common/selectable-name.ts'
 
 /**
- * A space for names. Deleting one marks it; its finalizer goes when everything in it is gone, and
- * with the finalizer the namespace itself.
+ * A scope of names. Deleting a namespace marks it; its finalizer is removed when it is empty, and
+ * the namespace with its finalizer.
  */
 export function namespaceDefinition(names: Names): ResourceDefinition {
   const labelled = (object: AnyObject) => withNameLabel(object, names)
@@ -133,7 +133,7 @@ const namespaceSchema: ObjectSchema = {
   protobuf: { spec: 2, status: 3 },
 }
 
-/** Selectors of namespaces can name one by this label, so it cannot be anything but the name. */
+/** Selectors identify a namespace by this label, so its value must be the name. */
 function withNameLabel(object: AnyObject, names: Names): AnyObject {
   const key = names.label('metadata.name')
   const { name, labels } = object.metadata
@@ -148,8 +148,8 @@ function withFinalizer(object: AnyObject, names: Names): AnyObject {
 }
 
 /**
- * Unlike other held objects, a namespace that goes shows none upstream: it is deleted by code of
- * its own.
+ * Unlike for other objects with finalizers, upstream sets no grace period on a namespace that is
+ * being deleted.
  */
 function withoutGracePeriod(object: AnyObject): AnyObject {
   const metadata: { -readonly [name in keyof ObjectMeta]: ObjectMeta[name] } = { ...object.metadata }
@@ -161,7 +161,7 @@ function withStatus(object: AnyObject, status: JsonObject): AnyObject {
   return { ...object, status }
 }
 
-/** The member as `current` has it. */
+/** Returns the object with the member of `current`. */
 function withMember(object: AnyObject, member: 'spec' | 'status', current: AnyObject): AnyObject {
   const kept = memberOf(current, member)
   return kept === undefined ? object : { ...object, [member]: kept }
@@ -190,7 +190,7 @@ function checkFinalizers(object: AnyObject, names: Names, found: Findings): void
   }
 }
 
-/** While a namespace goes, its holders may only become fewer. */
+/** While a namespace is being deleted, finalizers can only be removed. */
 function checkNothingAdded(object: AnyObject, current: AnyObject, found: Findings): void {
   if (typeof current.metadata.deletionTimestamp !== 'string') return
   const before = new Set(finalizersOf(current))

@@ -76,8 +76,8 @@ function withoutOldSettings(object: AnyObject): AnyObject {
 }
 
 /**
- * @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings; what else it warns of is
- * not kept here
+ * @source upstream `pkg/registry/core/node`: fieldIsDeprecatedWarnings; the server does not store
+ * the other deprecated fields
  */
 function warnings(object: AnyObject): readonly string[] {
   if (textMember(objectMember(object, 'spec'), 'externalID') === '') return []

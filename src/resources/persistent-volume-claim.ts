@@ -24,7 +24,7 @@ import {
 } from './volumes/volume-cells.ts'
 import { accessModes } from './volumes/volume-modes.ts'
 
-/** Asks for a volume, and is bound to one. @source spec 2.6 */
+/** A request for a volume, which it is bound to. @source spec 2.6 */
 export function persistentVolumeClaimDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: '',

@@ -24,7 +24,8 @@ import {
 import { checkFlexOptions } from './volumes/volume.ts'
 
 /**
- * Storage of the cluster, made by hand or by a provisioner, that a claim can be bound to.
+ * A storage volume of the cluster, created by an administrator or by a provisioner, that a claim
+ * can be bound to.
  *
  * @source spec 2.7
  */

@@ -13,7 +13,7 @@ import {
 } from './pods/pod-template-spec.ts'
 import { textColumn } from './common/text-column.ts'
 
-/** A template that is kept for itself; nothing is made of it by the server. */
+/** A stored Pod template; the server creates nothing from it. */
 export function podTemplateDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: '',

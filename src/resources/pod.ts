@@ -61,7 +61,7 @@ export function podDefinition(names: Names): ResourceDefinition {
       validateUpdate: (object, current, found) => {
         checkPodUpdate(specOf(object), specOf(current), found)
         checkPodAnnotationsKept(object, current, names, found)
-        // One that was stored with another stays changeable.
+        // A Pod that is stored with an invalid cost can still be changed.
         if (causesOf((before) => checkPodCost(current, names, before)).length === 0)
           checkPodCost(object, names, found)
       },
@@ -119,7 +119,7 @@ function fillPod(object: AnyObject): AnyObject {
   return filled === spec && addressed === status ? object : { ...object, spec: filled, status: addressed }
 }
 
-/** `podIP` repeats the first of `podIPs`. */
+/** `podIP` equals the first of `podIPs`. */
 function withBothAddresses(status: JsonObject): JsonObject {
   const first = textMember(objectsMember(status, 'podIPs')[0] ?? {}, 'ip')
   const ip = textMember(status, 'podIP')

@@ -142,7 +142,8 @@ function checkContent(object: AnyObject, data: JsonObject, names: Names, found: 
         found.add(required(keyPath('data', key)))
       return
     case types.bootstrapToken:
-      // The other domain's clients expect such a Secret to be taken and ignored at use.
+      // Clients of the other domain expect an invalid Secret to be accepted, and to be ignored at
+      // use.
       if (names.domain === 'orch.io') checkBootstrapToken(object, data, names, found)
       return
     default:

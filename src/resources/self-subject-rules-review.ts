@@ -6,7 +6,7 @@ import { flag, listOf, part, struct, text, texts } from '../api/schema/build.ts'
 import type { AnyObject, ReviewContext, ResourceDefinition } from '../registry/kinds/definition.ts'
 import { reviewBasics } from './reviews/review-basics.ts'
 
-/** Lists what the caller may do in a namespace. @source spec 2.12 */
+/** Lists the permissions of the caller in a namespace. @source spec 2.12 */
 export function selfSubjectRulesReviewDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     ...reviewBasics,

@@ -7,7 +7,7 @@ import type { AnyObject, Column, DefinitionFor, ResourceDefinition } from '../re
 import { localObjectReferenceSchema } from './common/local-object-reference.ts'
 import { objectReferenceSchema } from './common/object-reference.ts'
 
-/** Identity of programs in pods. @source spec 5.6 */
+/** An identity of programs in pods. @source spec 5.6 */
 export const serviceAccountDefinition: DefinitionFor = () =>
   Object.freeze({
     group: '',
@@ -49,9 +49,7 @@ const secretsColumn: Column = {
   cell: (object) => objectsMember(object, 'secrets').length,
 }
 
-/**
- * An account names Secrets of its own namespace, so nothing but the name of a reference is kept.
- */
+/** The Secrets of an account are in its own namespace, so only the name of a reference is kept. */
 function namesOfSecrets(object: AnyObject): AnyObject {
   if (!Object.hasOwn(object, 'secrets')) return object
   const secrets = objectsMember(object, 'secrets').map((secret): JsonObject => {

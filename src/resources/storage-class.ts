@@ -13,7 +13,7 @@ import type { AnyObject, Column, ResourceDefinition } from '../registry/kinds/de
 import { checkImmutable, isChanged } from './common/immutable.ts'
 import { textColumn } from './common/text-column.ts'
 
-/** How volumes are made for claims that ask for this class. @source spec 2.8 */
+/** The parameters for provisioning volumes for claims of this class. @source spec 2.8 */
 export function storageClassDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('storage'),
@@ -35,7 +35,7 @@ export function storageClassDefinition(names: Names): ResourceDefinition {
 }
 
 const PARAMETERS_MAX = 512
-/** Keys and values together. */
+/** Limit on keys and values together, in bytes. */
 const PARAMETERS_BYTES_MAX = 256 * 1024
 
 const requirementSchema = struct(

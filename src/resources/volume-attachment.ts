@@ -17,7 +17,7 @@ import { textColumn } from './common/text-column.ts'
 import { checkDriverName } from './volumes/volume-csi.ts'
 import { checkFlexOptions } from './volumes/volume.ts'
 
-/** A volume that shall be attached to a node. @source spec 2.9 */
+/** A request to attach a volume to a node. @source spec 2.9 */
 export function volumeAttachmentDefinition(names: Names): ResourceDefinition {
   return Object.freeze({
     group: names.group('storage'),
@@ -46,7 +46,7 @@ export function volumeAttachmentDefinition(names: Names): ResourceDefinition {
 }
 
 const ERROR_BYTES_MAX = 1024
-/** Keys and values together. */
+/** Limit on keys and values together, in bytes. */
 const METADATA_BYTES_MAX = 256 * 1024
 
 const sourceSchema = struct(

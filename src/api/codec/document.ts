@@ -6,7 +6,7 @@ import { jsonText } from './json-text.ts'
 import { encodeProtobuf } from './protobuf-envelope.ts'
 import { yamlText } from './yaml-writer.ts'
 
-/** How an object is written down. */
+/** Encodings of objects. */
 export type Encoding = 'json' | 'yaml' | 'protobuf'
 
 /**

@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. */
+/** The place of a syntax error in a JSON text. */
 export type SyntaxPlace = {
   /** From 1. */
   readonly line: number
@@ -9,9 +9,9 @@ export type SyntaxPlace = {
 }
 
 /**
- * Returns where a text that `JSON.parse` refused stops being JSON; the end of the text where
- * something is missing. The messages of the language's own parser quote the text around the
- * mistake, which may be a password.
+ * Returns the place of the syntax error in a text that `JSON.parse` refused; the end of the text if
+ * it is truncated. The messages of `JSON.parse` quote the text around the error, which may be a
+ * password.
  *
  * @source RFC 8259
  */
@@ -36,8 +36,8 @@ export function placeWords({ line, column, offset }: SyntaxPlace): string {
 type Expected = 'value' | 'first element' | 'first name' | 'name' | 'colon' | 'separator' | 'end'
 
 /**
- * Reads token by token, without recursion; `#at` is where the next one begins, or where the mistake
- * is.
+ * Reads token by token, without recursion; `#at` is the position of the next token, or of the
+ * error.
  */
 class JsonScanner {
   readonly #text: string
@@ -57,7 +57,7 @@ class JsonScanner {
     }
   }
 
-  /** @returns false: what stands here cannot */
+  /** @returns false: the character is not valid here */
   #step(char: string): boolean {
     switch (this.#expected) {
       case 'value':
@@ -115,7 +115,7 @@ class JsonScanner {
     return true
   }
 
-  /** Goes behind a string, or to the first character that cannot stand in one. */
+  /** Moves to the end of a string, or to its first invalid character. */
   #string(): boolean {
     this.#at++
     for (; this.#at < this.#text.length; this.#at++) {

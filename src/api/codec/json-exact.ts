@@ -83,7 +83,7 @@ const SHOWN_MAX = 64
 const NUMBER = /-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const WHOLE = /^-?[0-9]+$/
 
-/** Goes through a text that is known to be well-formed. */
+/** Parses a text that is known to be well-formed. */
 class ExactReader {
   readonly #text: string
   readonly #notesFractions: boolean
@@ -179,14 +179,17 @@ class ExactReader {
     return WHOLE.test(spelled) ? BigInt(spelled) : exactNumber(value)
   }
 
-  /** Goes to what is no white space. @returns it */
+  /** Skips white space. @returns the next character */
   #next(): string {
     while (' \t\n\r'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at++
     return this.#text.charAt(this.#at)
   }
 }
 
-/** @param start of a string in JSON, its quote. @returns the place after the closing quote */
+/**
+ * @param start position of the opening quote
+ * @returns the position after the closing quote
+ */
 export function endOfString(text: string, start: number): number {
   let at = start + 1
   for (;;) {

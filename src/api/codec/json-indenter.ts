@@ -1,18 +1,17 @@
 /**
- * Lays JSON out over lines for people, two spaces per level, piece by piece as it passes. What
- * stands in the JSON is not looked at, so it must be well-formed; only white space between its
- * parts changes.
+ * Indents JSON for humans, two spaces per level, in a streaming fashion. It does not validate, so
+ * the JSON must be well-formed; only white space between tokens changes.
  */
 export class JsonIndenter {
   #depth = 0
-  /** Right behind an opening bracket: an empty pair stays on its line. */
+  /** After an opening bracket: an empty pair stays on its line. */
   #opened = false
   #inString = false
   #escaped = false
   #out = new Uint8Array(0)
   #length = 0
 
-  /** @returns what `piece` became; a copy */
+  /** @returns the indented form of `piece`, as a copy */
   write(piece: Uint8Array): Uint8Array {
     this.#out = new Uint8Array(piece.length * 2 + 64)
     this.#length = 0
@@ -71,7 +70,10 @@ export class JsonIndenter {
   }
 }
 
-/** Deeper levels are indented no further: many small values far down would grow a hundredfold. */
+/**
+ * Deeper levels are indented no further: many small values at a great depth would grow a
+ * hundredfold.
+ */
 const LEVELS_MAX = 16
 
 const NEW_LINE = 0x0a

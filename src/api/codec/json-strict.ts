@@ -8,10 +8,10 @@ import { JSON_DEPTH_MAX } from './json.ts'
 export const DUPLICATES_MAX = 64
 
 /**
- * Paths of members that a JSON text names twice, which `JSON.parse` passes over in silence. For
+ * Returns the paths of duplicate members in a JSON text, which `JSON.parse` ignores silently. For
  * `fieldValidation` other than `Ignore`.
  *
- * @param text that `parseJson` took: well-formed and not too deep
+ * @param text accepted by `JSON.parse`, and not too deep
  * @returns such as `data.a` or `spec.parts[0].name`, in order; at most 64
  */
 export function duplicateFields(text: string): readonly string[] {
@@ -45,13 +45,13 @@ const [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, COMMA] = Arr
   sign.charCodeAt(0),
 )
 
-/** Names without escapes are what stands between the quotes; the parser takes ten times as long. */
+/** Names without escapes are taken from the text; `JSON.parse` takes ten times as long. */
 function nameAt(text: string, at: number, end: number): string {
   const name = text.slice(at + 1, end - 1)
   return name.includes('\\') ? wellFormed(JSON.parse(text.slice(at, end)) as string) : name
 }
 
-/** The words for one of them, as `unknownFieldWords` has them for the other finding. */
+/** The message for a duplicate member; `unknownFieldWords` has that for an unknown one. */
 export function duplicateFieldWords(path: string): string {
   return `duplicate field "${path}"`
 }
@@ -60,14 +60,14 @@ type Frame =
   | {
       readonly kind: 'object'
       readonly path: Path | null
-      /** Each name, and whether it was found twice. */
+      /** Each name, and whether it is a duplicate. */
       readonly names: Map<string, boolean>
       name: string
       expectsName: boolean
     }
   | { readonly kind: 'list'; readonly path: Path | null; index: number }
 
-/** Spells the path of a name once, however often the name is repeated. */
+/** Formats the path of a name once, however often the name is repeated. */
 function enterMember(frame: Extract<Frame, { kind: 'object' }>, name: string, found: Set<string>): void {
   frame.name = name
   frame.expectsName = false
@@ -76,7 +76,7 @@ function enterMember(frame: Extract<Frame, { kind: 'object' }>, name: string, fo
   frame.names.set(name, isReported !== undefined)
 }
 
-/** Returns where a value is that begins in a container. */
+/** Returns the path of a value that begins in a container. */
 function pathWithin(frame: Frame | undefined): Path | null {
   if (frame === undefined) return null
   return frame.kind === 'list' ? listIndex(frame.path, frame.index) : member(frame.path, frame.name)

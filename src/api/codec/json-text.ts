@@ -2,8 +2,8 @@ import { isJsonList, isJsonObject } from '../json.ts'
 import type { Json } from '../json.ts'
 
 /**
- * A value as JSON text: what `JSON.stringify` makes of it, and whole numbers beyond 2^53 with all
- * their digits. Costs what that does, as trees without such numbers never come further.
+ * Returns a value as JSON text like `JSON.stringify`, with all digits of integers beyond 2^53. As
+ * fast as `JSON.stringify` for trees without such integers.
  */
 export function jsonText(value: Json): string {
   try {

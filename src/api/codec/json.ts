@@ -8,12 +8,12 @@ import { mayHaveFractions, NO_FRACTIONS, parseExactly, parseSpelled } from './js
 import type { Spelled } from './json-exact.ts'
 import { tooManyValues } from './value-count.ts'
 
-/** Deep enough for any schema, shallow enough for every recursive walk here. */
+/** Deep enough for any schema, shallow enough for every recursive function of the server. */
 export const JSON_DEPTH_MAX = 200
 
 /**
- * Parses a request body. The caller has bounded its length. Whole numbers keep all their digits;
- * half a pair of surrogates becomes U+FFFD.
+ * Parses a request body. The caller has limited its length. Integers keep all digits; a lone
+ * surrogate becomes U+FFFD.
  *
  * @throws ApiError BadRequest: not JSON, too deep, or a number beyond what a double can hold
  */
@@ -21,7 +21,7 @@ export function parseJson(text: string): Json {
   return parsedBody(text, parseChecked)
 }
 
-/** As `parseJsonObject`, with the numbers in it that are spelled as fractions. */
+/** Like `parseJsonObject`, and also returns the numbers that are spelled as fractions. */
 export function parseSpelledObject(text: string): Spelled & { readonly value: JsonObject } {
   const { value, fractions } = parsedBody(text, checkedSpelling)
   return { value: requireObject(value), fractions }
@@ -30,7 +30,7 @@ export function parseSpelledObject(text: string): Spelled & { readonly value: Js
 function checkedSpelling(text: string): Spelled {
   const value: unknown = JSON.parse(text)
   const isExact = checkTree(value, 1) && !SURROGATE.test(text)
-  // One pass for both: it takes longer than the parser.
+  // One pass for both, because it takes longer than `JSON.parse`.
   if (mayHaveFractions(text)) return parseSpelled(text)
   return { value: isExact ? (value as Json) : parseExactly(text), fractions: NO_FRACTIONS }
 }
@@ -40,22 +40,26 @@ function parsedBody<T>(text: string, parse: (text: string) => T): T {
     return parse(text)
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
-    // Not its own words: they quote the text around the mistake, which may be a password.
+    // The message of `JSON.parse` is not used: it quotes the text around the error, which may be a
+    // password.
     throw badRequest(`couldn't parse the body as JSON: syntax error at ${placeWords(jsonErrorPlace(text))}`)
   }
 }
 
-/** As `parseJson`, but throws SyntaxError for what is no JSON. */
+/** Like `parseJson`, but throws SyntaxError for invalid JSON. */
 export function parseChecked(text: string): Json {
   const value: unknown = JSON.parse(text)
   const isExact = checkTree(value, 1)
   return isExact && !SURROGATE.test(text) ? (value as Json) : parseExactly(text)
 }
 
-/** Only escaped ones stand in text that was UTF-8. Most are halves of proper pairs, which stay. */
+/**
+ * In text that was UTF-8, lone surrogates can only be escapes. Most escapes are parts of proper
+ * pairs, which stay.
+ */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
-/** Parses what this server wrote itself, such as stored objects; nothing is checked. */
+/** Parses text that this server wrote, such as stored objects, without checks. */
 export function parseOwnJson(text: string): Json {
   return mayLoseDigits(text) ? parseExactly(text) : (JSON.parse(text) as Json)
 }
@@ -76,7 +80,7 @@ export function mayLoseDigits(text: string): boolean {
   return false
 }
 
-/** 2^53 has sixteen. */
+/** 2^53 has sixteen digits. */
 const DIGITS_MIN = 16
 
 function isDigit(text: string, at: number): boolean {
@@ -94,7 +98,7 @@ function requireObject(value: Json): JsonObject {
   return value
 }
 
-/** `array`, `string`, … as messages name them. */
+/** Returns the type name for messages: `array`, `string`, ... */
 export function nameOfType(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -150,7 +154,7 @@ function addBuilt(value: Json, built: Built): void {
   }
 }
 
-/** Quotes, a colon and a comma. */
+/** Two quotes, a colon and a comma. */
 const NAME_SIGNS = 4
 /** Above the limit of the store, which counts bytes and names the limit in its error. */
 const BUILT_LENGTH_MAX = 4 * 1024 * 1024

@@ -5,7 +5,7 @@ import type { ApiObject } from '../metadata/object.ts'
 import { utf8Length } from '../utf8.ts'
 import { jsonText } from './json-text.ts'
 
-/** An object as it is stored: JSON text and where the machine cuts and splices it. */
+/** An object as stored: JSON text, and the offsets where the state machine inserts and cuts. */
 export type ObjectText = {
   readonly text: string
   /** Bytes (UTF-8) before the closing quote of `"resourceVersion":""`: the digits go here. */
@@ -36,7 +36,7 @@ export function encodeObject(object: ApiObject & JsonObject): ObjectText {
   for (const name of Object.keys(object)) if (!HEAD.has(name)) setMember(rest, name, object[name] as Json)
   const tail = jsonText(rest)
   const text = tail === '{}' ? `${head}}` : `${head},${tail.slice(1)}`
-  // Only scalars stand before it, and inside of a string its quotes would be escaped.
+  // Only scalars precede it, and inside of a string its quotes would be escaped.
   const revisionAt = text.indexOf(EMPTY_REVISION, prefix.length) + EMPTY_REVISION.length - 1
   assert(revisionAt > prefix.length, 'metadata has a resourceVersion')
   return { text, revisionOffset: utf8Length(text, revisionAt), itemOffset: utf8Length(prefix) }

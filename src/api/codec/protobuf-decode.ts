@@ -70,8 +70,8 @@ function readMember(draft: JsonObjectDraft, { name, schema, keepsZero }: Member,
   const isContainer = schema.type === 'object' || schema.type === 'list' || schema.type === 'map'
   if (isContainer) place.reader.countValues(1)
   const value = readOnto(before, schema, place)
-  // A list or map that went on: to see that it is not empty would cost as much as it holds, for
-  // each element.
+  // A list or map that was continued was counted already: checking whether it is empty would be
+  // linear in its size for each element.
   if (value === before && schema.type !== 'object') return
   if (value === null || (!keepsZero && isZero(schema, value))) delete draft[name]
   else {
@@ -120,7 +120,7 @@ function readStruct(draft: JsonObjectDraft, schema: ObjectSchema, { reader, wire
   reader.leave(outer)
 }
 
-/** A list that lies in a message, as its field 1. */
+/** Reads a list that is wrapped in a message, as its field 1. */
 function readWrapped(list: Json[], schema: ListSchema, { reader, wire, depth }: Place): void {
   const outer = reader.enter(wire)
   while (reader.more) {
@@ -132,7 +132,7 @@ function readWrapped(list: Json[], schema: ListSchema, { reader, wire, depth }: 
   reader.leave(outer)
 }
 
-/** One item, or several numbers that are packed. */
+/** Reads one item, or several packed numbers. */
 function readItem(list: Json[], items: Schema, { reader, wire, depth }: Place): void {
   try {
     const own = ownWire(items)
@@ -151,13 +151,13 @@ function readItem(list: Json[], items: Schema, { reader, wire, depth }: Place): 
   }
 }
 
-/** @returns null: of what cannot be packed */
+/** @returns null for types that cannot be packed */
 function ownWire(items: Schema): number | null {
   if (items.type === 'integer' || items.type === 'boolean') return WIRE_VARINT
   return items.type === 'number' ? WIRE_BIT64 : null
 }
 
-/** A message of key 1 and value 2; either may be left out when empty. */
+/** Reads a map entry: a message of key 1 and value 2. Either may be omitted if empty. */
 function readEntry(map: JsonObjectDraft, { values }: MapSchema, { reader, wire, depth }: Place): void {
   const outer = reader.enter(wire)
   let key = ''
@@ -225,7 +225,7 @@ function readString({ format }: StringSchema, reader: ProtobufReader, wire: numb
   }
 }
 
-/** The text that is field 1 of a message. */
+/** Returns the text in field 1 of a message. */
 function textOf(reader: ProtobufReader, wire: number): string {
   const outer = reader.enter(wire)
   let text = ''

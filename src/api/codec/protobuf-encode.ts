@@ -10,12 +10,12 @@ import type { FieldPlan } from './protobuf-plan.ts'
 import { BackwardWriter, WIRE_BIT64, WIRE_VARINT } from './protobuf-writer.ts'
 
 /**
- * An object as the message that its schema numbers, byte for byte as upstream's encoder writes it:
- * fields by number, entries of maps by key. Members that are no list, map or bytes are always
- * there, with the zero of their type when they are absent, unless the zero matters. Members that
- * the schema does not have are left out.
+ * Encodes an object as a message with the field numbers of its schema, byte for byte as upstream's
+ * encoder: fields by number, map entries by key. Members other than lists, maps and bytes are
+ * always written, with the zero of their type if they are absent, unless the zero matters. Unknown
+ * members are omitted.
  *
- * @param object of the schema's types, as `conform` leaves it
+ * @param object has the types of the schema, as `conform` leaves it
  * @source spec 4.7; the encoding of proto2 and of apimachinery's Time, Quantity, IntOrString and
  * RawExtension
  */
@@ -81,7 +81,7 @@ function writeEntries(writer: BackwardWriter, number: number, schema: MapSchema,
   }
 }
 
-/** By bytes of the UTF-8 form; only surrogates stand elsewhere in the language's own order. */
+/** Compares the UTF-8 bytes; the order of JavaScript strings differs for surrogates only. */
 function compareUtf8(a: string, b: string): number {
   const end = Math.min(a.length, b.length)
   for (let at = 0; at < end; at++) {
@@ -189,7 +189,7 @@ function writeString(writer: BackwardWriter, { format }: StringSchema, value: st
   }
 }
 
-/** 0001-01-01T00:00:00Z, which upstream takes for no time. */
+/** 0001-01-01T00:00:00Z, the zero time of upstream. */
 const NO_TIME_SECONDS = -62_135_596_800
 
 function writeTime(writer: BackwardWriter, time: Instant | null, nanosOf: (nanos: number) => number): void {

@@ -8,7 +8,7 @@ import { BackwardWriter, WIRE_BYTES } from './protobuf-writer.ts'
 /** The type of the object in a protobuf body; the message itself does not contain it. */
 export type TypeMeta = { readonly apiVersion: string; readonly kind: string }
 
-/** The four bytes that every body in this form begins with. */
+/** The four bytes at the beginning of every protobuf body. */
 export const PROTOBUF_MAGIC: Readonly<Uint8Array> = Uint8Array.of(0x6b, 0x38, 0x73, 0x00)
 
 /** The end of the envelope, after the message: no content encoding, no content type. */
@@ -25,7 +25,7 @@ export function encodeProtobuf(schema: ObjectSchema, object: JsonObject): Uint8A
   return protobufEnvelope(type, encodeProtobufMessage(schema, object))
 }
 
-/** @param raw a message, as `encodeProtobufMessage` makes it */
+/** @param raw the message from `encodeProtobufMessage` */
 export function protobufEnvelope(type: TypeMeta, raw: Uint8Array): Uint8Array<ArrayBuffer> {
   const writer = new BackwardWriter()
   writer.raw(PROTOBUF_TAIL)
@@ -46,7 +46,7 @@ export type ListHead = TypeMeta & {
 }
 
 /**
- * A list piece by piece: this, then for each item `protobufListItemHead` and its message, then
+ * Encodes a list in pieces: this, then for each item `protobufListItemHead` and its message, then
  * `PROTOBUF_TAIL`.
  *
  * @source spec 4.7; lists have their metadata as field 1 and their items as field 2
@@ -59,7 +59,7 @@ export function protobufListHead({ metadata, itemsBytes, ...type }: ListHead): U
   return writer.finish()
 }
 
-/** @param bytes of the item's message */
+/** @param bytes size of the item's message */
 export function protobufListItemHead(bytes: number): Uint8Array<ArrayBuffer> {
   const writer = new BackwardWriter()
   writer.varint(bytes)
@@ -67,14 +67,14 @@ export function protobufListItemHead(bytes: number): Uint8Array<ArrayBuffer> {
   return writer.finish()
 }
 
-/** An item with its head. @param bytes of the item's message */
+/** Returns the size of an item with its head. @param bytes size of the item's message */
 export function protobufListItemBytes(bytes: number): number {
   let size = 2 + bytes
   for (let rest = bytes; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++
   return size
 }
 
-/** @param rawBytes of the message that follows */
+/** @param rawBytes size of the message that follows */
 function writeHead(writer: BackwardWriter, { apiVersion, kind }: TypeMeta, rawBytes: number): void {
   writer.varint(rawBytes)
   writer.tag(2, WIRE_BYTES)

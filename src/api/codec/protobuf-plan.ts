@@ -1,7 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import type { ObjectSchema, Schema } from '../schema/schema.ts'
 
-/** One field of a message, as the schema's struct has it. */
+/** One field of a message. */
 export type FieldPlan =
   | {
       readonly kind: 'member'
@@ -9,24 +9,24 @@ export type FieldPlan =
       /** Name of the member in JSON. */
       readonly name: string
       readonly schema: Schema
-      /** A zero in a message is a value of this member, and not the same as absent. */
+      /** A zero in a message is a value of this member, and differs from absent. */
       readonly keepsZero: boolean
     }
   /** A message whose members are inlined into the struct in JSON. */
   | { readonly kind: 'inline'; readonly number: number; readonly schema: ObjectSchema }
 
-/** How a struct is written as a message, and read from one. */
+/** The protobuf encoding of a struct. */
 export type MessagePlan = {
-  /** Highest number first. */
+  /** By descending number. */
   readonly descending: readonly FieldPlan[]
   readonly byNumber: ReadonlyMap<number, FieldPlan>
 }
 
-/** Made once for each struct, as long as that lives. */
+/** A plan is computed once for each struct, and released with it. */
 const plans = new WeakMap<ObjectSchema, MessagePlan>()
 
 /**
- * Members without a number (kind and apiVersion, which the envelope has) are no part of the
+ * Members without a number (kind and apiVersion, which are in the envelope) are not part of the
  * message.
  */
 export function planOf(schema: ObjectSchema): MessagePlan {

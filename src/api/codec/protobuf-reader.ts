@@ -8,10 +8,10 @@ import { tooManyValues } from './value-count.ts'
  * of members.
  */
 export class Malformed extends Error {
-  /** Empty: in no member. */
+  /** Empty: outside of any member. */
   path = ''
 
-  /** @param step what the place lies in: a member, `[3]` of a list or `[key]` of a map */
+  /** @param step the enclosing member, `[3]` of a list or `[key]` of a map */
   within(step: string): this {
     this.path = this.path === '' || this.path.startsWith('[') ? step + this.path : `${step}.${this.path}`
     return this
@@ -23,18 +23,17 @@ const TAG_MAX = 2 ** 32 - 1
 const BITS_28 = 2 ** 28
 
 /**
- * Reads a message field by field, and what is nested between `enter` and `leave`, without copying
- * either.
+ * Reads a message field by field, and nested messages between `enter` and `leave`, without copying
+ * either. Every method throws `Malformed` if the bytes have another type.
  *
- * Every method throws `Malformed` where the bytes are not what it is asked for.
- *
- * @source protobuf encoding; groups, which API objects do not have, are refused
+ * @source protobuf encoding; groups, which API objects do not have, are rejected
  */
 export class ProtobufReader {
   readonly #bytes: Buffer
   #at = 0
   #end: number
-  // The last number read, in 28, 28 and 8 bits, the lowest first: all of it is exact.
+  // The last number read, as parts of 28, 28 and 8 bits, the lowest first, so that all of it is
+  // exact.
   #low = 0
   #middle = 0
   #high = 0
@@ -55,7 +54,7 @@ export class ProtobufReader {
     return this.#at < this.#end
   }
 
-  /** Counts values that are made of the message. @throws ApiError RequestEntityTooLarge */
+  /** Counts decoded values. @throws ApiError RequestEntityTooLarge */
   countValues(more: number): void {
     this.#values += more
     if (this.#values > this.#valuesMax) throw tooManyValues('body', this.#valuesMax)
@@ -68,7 +67,7 @@ export class ProtobufReader {
     return tag
   }
 
-  /** Passes over the value of a field. */
+  /** Skips the value of a field. */
   skip(wire: number): void {
     if (wire === WIRE_VARINT) this.#varint()
     else if (wire === WIRE_BYTES) this.#take(this.#unsigned())
@@ -77,7 +76,7 @@ export class ProtobufReader {
     else throw new Malformed(`wire type ${wire} is not supported`)
   }
 
-  /** Goes into the message that is the value of a field. @returns for `leave` */
+  /** Enters the message that is the value of a field. @returns the argument for `leave` */
   enter(wire: number): number {
     expect(wire, WIRE_BYTES)
     const length = this.#unsigned()
@@ -87,13 +86,13 @@ export class ProtobufReader {
     return outer
   }
 
-  /** Goes out of it, behind its end. */
+  /** Leaves a nested message; the position is then after its end. */
   leave(outer: number): void {
     this.#at = this.#end
     this.#end = outer
   }
 
-  /** Not copied. */
+  /** Returns a view, not a copy. */
   bytes(wire: number): Buffer {
     expect(wire, WIRE_BYTES)
     const start = this.#take(this.#unsigned())
@@ -112,7 +111,7 @@ export class ProtobufReader {
     return this.#low !== 0 || this.#middle !== 0 || this.#high !== 0
   }
 
-  /** The lower 32 bits, which is what all readers of this form take. */
+  /** Returns the lower 32 bits, like other protobuf decoders. */
   int32(wire: number): number {
     expect(wire, WIRE_VARINT)
     this.#varint()
@@ -170,13 +169,15 @@ export class ProtobufReader {
     return value
   }
 
-  /** For tags and lengths; what is too large for either stays so. */
+  /**
+   * For tags and lengths. Values that are too large for either are not exact, but stay too large.
+   */
   #unsigned(): number {
     this.#varint()
     return join(this.#low, this.#middle, this.#high)
   }
 
-  /** @returns where what was passed began */
+  /** @returns the position before the skipped bytes */
   #take(length: number): number {
     const start = this.#at
     if (length > this.#end - start) throw new Malformed('it is cut short')

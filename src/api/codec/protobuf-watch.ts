@@ -3,8 +3,8 @@ import type { WatchEventType } from '../watch-event.ts'
 import { BackwardWriter } from './protobuf-writer.ts'
 
 /**
- * One event of a watch in protobuf: four bytes of length, big-endian, and a `WatchEvent` without an
- * envelope, in which the object lies in its own.
+ * Frames one watch event in protobuf: four bytes of length, big-endian, and a `WatchEvent` without
+ * an envelope that contains the object in its own envelope.
  *
  * @param body the object in its envelope
  * @source spec 4.7, 6.1; apimachinery `pkg/util/framer`: at most 2^32 - 1 bytes

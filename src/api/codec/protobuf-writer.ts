@@ -6,7 +6,7 @@ export const WIRE_VARINT = 0
 export const WIRE_BIT64 = 1
 export const WIRE_BYTES = 2
 
-/** Texts up to here are looked at byte by byte, which is faster than a call out of the language. */
+/** Texts up to this length are written byte by byte, which is faster than a native call. */
 const SHORT_TEXT_MAX = 40
 const CAPACITY_FIRST = 1024
 
@@ -19,7 +19,7 @@ const CAPACITY_FIRST = 1024
  */
 export class BackwardWriter {
   #bytes: Buffer = Buffer.allocUnsafe(CAPACITY_FIRST)
-  /** Where the first written byte is. */
+  /** Position of the first written byte. */
   #at = CAPACITY_FIRST
 
   /** Bytes written so far. */
@@ -27,7 +27,7 @@ export class BackwardWriter {
     return this.#bytes.length - this.#at
   }
 
-  /** A copy of its own. The writer is not to be used any more. */
+  /** Returns a copy. The writer must not be used afterwards. */
   finish(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes.subarray(this.#at))
   }
@@ -37,7 +37,7 @@ export class BackwardWriter {
     this.varint(number * 8 + wire)
   }
 
-  /** Makes what was written since the writer was `before` long the value of a field. */
+  /** Turns everything written since the length was `before` into the value of a field. */
   nested(number: number, before: number): void {
     this.varint(this.length - before)
     this.tag(number, WIRE_BYTES)
@@ -69,7 +69,7 @@ export class BackwardWriter {
     this.#bytes.set(bytes, this.#at)
   }
 
-  /** UTF-8, without its length. */
+  /** Writes UTF-8, without its length. */
   text(value: string): void {
     if (value.length <= SHORT_TEXT_MAX && this.#shortText(value)) return
     const size = Buffer.byteLength(value)
@@ -90,7 +90,7 @@ export class BackwardWriter {
     this.#bytes.write(value, this.#at, size, 'base64')
   }
 
-  /** @returns false when it is not plain ASCII, and then nothing is written */
+  /** @returns false if the text is not plain ASCII; then nothing is written */
   #shortText(value: string): boolean {
     this.#grow(value.length)
     const start = this.#at - value.length

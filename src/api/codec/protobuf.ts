@@ -8,10 +8,9 @@ import { PROTOBUF_MAGIC } from './protobuf-envelope.ts'
 import { Malformed, ProtobufReader } from './protobuf-reader.ts'
 
 /**
- * An object from its protobuf form: the envelope of spec 4.7 around the message that the schema
- * numbers.
+ * Decodes an object from its protobuf form: a message in the envelope of spec 4.7.
  *
- * @throws ApiError BadRequest that names the member: not that form, or cut short
+ * @throws ApiError BadRequest that names the member: another format, or truncated
  * @source spec 4.7; apimachinery `pkg/runtime/serializer/protobuf`
  */
 export function decodeProtobuf(

@@ -14,10 +14,10 @@ export type JsonShape = {
 }
 
 /**
- * Counts in one pass over the bytes. A large body is counted once, both for the memory that it will
- * take and for the limit of values; small ones cost less than to remember them.
+ * Counts in one pass over the bytes. The count of a large body is cached, because it is needed for
+ * the memory estimate and for the limit on values; small bodies are cheaper to count again.
  *
- * @param body JSON; of anything else the result means nothing
+ * @param body JSON; for anything else the result has no meaning
  */
 export function jsonShape(body: Uint8Array): JsonShape {
   if (body.byteLength <= SMALL_BYTES_MAX) return countJson(body)
@@ -50,13 +50,13 @@ function countJson(body: Uint8Array): JsonShape {
 const [QUOTE, BACKSLASH, BRACE, BRACKET, COMMA] = Array.from('"\\{[,', (sign) => sign.charCodeAt(0))
 
 /**
- * With fewer bytes nothing has too many values: each but the first of its container takes a comma
- * and a sign of its own.
+ * A smaller body cannot have too many values: each value after the first of its container takes a
+ * comma and a character.
  */
 const SMALL_BYTES_MAX = bodyLimits.valuesMax
 
 /**
- * Refuses a body that has too many values, before it is parsed.
+ * Rejects a body that has too many values, before it is parsed.
  *
  * @param body JSON
  * @throws ApiError RequestEntityTooLarge
@@ -75,7 +75,7 @@ export function jsonValues(body: Uint8Array): number {
   return containers + commas
 }
 
-/** @param what holds them */
+/** @param what the container of the values, for the message */
 export function tooManyValues(
   what: 'body' | 'result of the patch' | 'object with its defaults',
   valuesMax: number = bodyLimits.valuesMax,

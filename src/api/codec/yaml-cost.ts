@@ -16,7 +16,7 @@ const LINE_COST = 8
 export const YAML_ANCHORS_MAX = 250
 
 /**
- * Looks only at tokens, before anything is made of them.
+ * Checks the tokens, before the text is parsed.
  *
  * @throws ApiError RequestEntityTooLarge
  */
@@ -40,11 +40,11 @@ export function checkYamlCost(text: string): void {
 }
 
 /**
- * Above, the digits of a whole number take more than linear time. No number that a double can hold
- * needs as many.
+ * The digits of longer integers take more than linear time. No number that a double can hold needs
+ * as many.
  */
 const NUMBER_LENGTH_MAX = 1024
-/** As the core schema of YAML 1.1 has it, decimal, octal, hexadecimal and binary. */
+/** Decimal, octal, hexadecimal and binary integers of the YAML 1.1 core schema. */
 const WHOLE_NUMBER = /^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)$/
 
 function linesOf(token: string): number {
@@ -53,7 +53,7 @@ function linesOf(token: string): number {
   return lines
 }
 
-/** Stands in front of a plain value or a block of lines. */
+/** The token before a plain scalar or a block scalar. */
 const SCALAR = '\u001f'
 
 function refuseAbove(cost: number): void {

@@ -3,19 +3,18 @@ import { wellFormed } from '../utf8.ts'
 import { jsonText } from './json-text.ts'
 
 /**
- * A value that holds no others; also an empty list or map. Text of several lines becomes a block of
- * lines.
+ * Formats a scalar, or an empty list or map. Multi-line text becomes a block scalar.
  *
- * @param level how far in such lines are
+ * @param level indentation level of its lines
  */
 export function yamlScalar(value: Json, level: number): string {
   if (typeof value === 'string') return yamlTextOf(value, level)
   const written = jsonText(value)
-  // Readers of YAML 1.1 take a number without a point for text when it has an exponent.
+  // YAML 1.1 parsers read an exponent without a decimal point as text.
   return typeof value === 'number' ? written.replace(/^(-?[0-9]+)e/, '$1.0e') : written
 }
 
-/** The name of a member. */
+/** Formats the name of a member. */
 export function yamlName(name: string): string {
   return isPlain(name) ? name : yamlQuoted(name)
 }
@@ -33,9 +32,7 @@ function yamlTextOf(text: string, level: number): string {
   return block(text, level) ?? yamlQuoted(text)
 }
 
-/**
- * @returns null when it is no such text, or would grow too much by what is in front of its lines
- */
+/** @returns null if the text cannot be a block scalar, or would grow too much by its indentation */
 function block(text: string, level: number): string | null {
   if (!text.includes('\n') || /^\s/.test(text) || UNPRINTABLE.test(text)) return null
   const lines = text.split('\n')
@@ -47,7 +44,7 @@ function block(text: string, level: number): string | null {
   return [chomping, ...lines.map((line) => (line === '' ? '' : margin + line))].join('\n')
 }
 
-/** Characters; of so short a text nothing grows far. */
+/** Characters; texts up to this length cannot grow much. */
 const SHORT = 4096
 
 /**
@@ -60,20 +57,17 @@ function isPlain(text: string): boolean {
 
 const PLAIN = /^\.?[\p{L}0-9_/](?:[\p{L}0-9_./@+=()%~$*<>;-]|:(?=[^\s:])| (?=[^\s#]))*$/u
 
-/** @source yaml.org/type of YAML 1.1: bool, null, float; some readers know only some of them */
+/** @source yaml.org/type of YAML 1.1: bool, null, float; some parsers support only some of them */
 const WORDS_OF_OTHER_TYPES = /^(?:y|yes|n|no|on|off|true|false|null|\.inf|\.nan)$/i
 
 /**
- * Whole, octal, hexadecimal, binary, with a point or exponent, base 60, and days.
+ * Integers, octal, hexadecimal, binary, with a decimal point or exponent, base 60, and dates.
  *
  * @source yaml.org/type of YAML 1.1
  */
 const NUMBERS_AND_DATES =
   /^\.?[0-9][0-9_]*(?:\.[0-9_.]*)?(?:e[-+]?[0-9]+)?$|^0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)$|^[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?$|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}/i
 
-/**
- * Control characters but tab and newline, what readers take for a line's end, and what is no
- * character.
- */
+/** Control characters except tab and newline, line separators, and noncharacters. */
 const UNPRINTABLE = /[^\P{Cc}\t\n]|[\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/u
 const UNPRINTABLE_EACH = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g

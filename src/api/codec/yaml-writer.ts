@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../json.ts'
 import { yamlName, yamlQuoted, yamlScalar } from './yaml-scalar.ts'
 
 /**
- * A value as one YAML document, laid out as existing tools do: members by name, the items of a list
- * no further in than the member that holds it.
+ * Formats a value as one YAML document, with the layout of existing tools: members by name, list
+ * items not indented further than the member of the list.
  *
  * @param value of any depth
  * @returns ends with a newline; no line of it is `---`
@@ -16,8 +16,7 @@ export function yamlText(value: Json): string {
 }
 
 /**
- * The value as an item of the list that is the last member of a map, such as one of a list of
- * objects.
+ * Formats a value as an item of the list that is the last member of a map, such as an object list.
  */
 export function yamlItem(value: Json): string {
   const writer = new YamlWriter()
@@ -32,7 +31,8 @@ export function yamlItem(value: Json): string {
 const LEVELS_MAX = 16
 
 /**
- * Readers look only so far for the end of a name; longer ones are marked.
+ * Parsers search the end of a name only up to this length; longer names need an explicit key
+ * marker.
  *
  * @source YAML 1.1 and 1.2: 1024 characters
  */
@@ -92,7 +92,8 @@ class YamlWriter {
 }
 
 /**
- * On one line, in brackets. Without recursion: objects that were stored before may be of any depth.
+ * Writes flow style on one line. Without recursion: objects that were stored before may have any
+ * depth.
  */
 function flow(value: Json): string {
   const open: Level[] = []
@@ -122,10 +123,10 @@ function flow(value: Json): string {
   return text
 }
 
-/** null instead of a name: an element of a list. */
+/** The name is null for an element of a list. */
 type Entry = readonly [name: string | null, value: Json]
 
-/** A list or map of which not all is written. */
+/** A list or map that is not completely written yet. */
 type Level = { readonly left: Iterator<Entry, void>; readonly close: ']' | '}'; isFirst: boolean }
 
 function* entriesOf(value: JsonObject | readonly Json[]): Generator<Entry, void> {

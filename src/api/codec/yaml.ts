@@ -15,22 +15,22 @@ import { JSON_DEPTH_MAX, nameOfType, parseChecked, tooDeep } from './json.ts'
 import { checkJsonValues, tooManyValues } from './value-count.ts'
 import { checkYamlCost, withoutTraces } from './yaml-cost.ts'
 
-/** Characters of the same as JSON, where every alias stands for a copy. */
+/** Characters of the equivalent JSON, with every alias expanded. */
 const EXPANDED_LENGTH_MAX = 3 * 1024 * 1024
 const ALIASES_MAX = 100
 
 export type YamlBody = {
   readonly value: JsonObject
-  /** In words: keys that stand there twice, of which the last one counts; at most 64. */
+  /** Messages about duplicate keys, of which the last one counts; at most 64. */
   readonly doubled: readonly string[]
 }
 
 /**
- * Parses a YAML body of one document, with the meaning that existing clients rely on: 1.1 as
- * sigs.k8s.io/yaml reads it (`yes` is true, `0777` is octal), but no times of day and no tags
- * beyond JSON's types.
+ * Parses a YAML body of one document, with the semantics that existing clients rely on: YAML 1.1 as
+ * sigs.k8s.io/yaml reads it (`yes` is true, `0777` is octal), but without sexagesimal times and
+ * tags beyond the types of JSON.
  *
- * @throws ApiError BadRequest: not YAML, several documents, no object, too deep;
+ * @throws ApiError BadRequest: not YAML, several documents, not an object, too deep;
  * RequestEntityTooLarge
  */
 export function parseYamlObject(text: string, valuesMax: number = bodyLimits.valuesMax): YamlBody {
@@ -46,7 +46,11 @@ export function parseYamlObject(text: string, valuesMax: number = bodyLimits.val
   return { value: exactObject(value, null), doubled }
 }
 
-/** As `parseExactly` has it. @param value with every whole number as bigint */
+/**
+ * Returns what `parseExactly` would for the same JSON.
+ *
+ * @param value with every integer as bigint
+ */
 function exact(value: Json, path: Path | null): Json {
   if (typeof value === 'string') return wellFormed(value)
   if (typeof value === 'number' || typeof value === 'bigint') {
@@ -66,7 +70,7 @@ function exactObject(value: JsonObject, path: Path | null): JsonObject {
   return draft
 }
 
-/** @returns null when it is no JSON, which does not mean it is no YAML */
+/** @returns null if it is not JSON; it may still be YAML */
 function tryJson(text: string): JsonObject | null {
   try {
     const value = parseChecked(text)
@@ -80,8 +84,7 @@ function tryJson(text: string): JsonObject | null {
 type Parsed = { readonly value: unknown; readonly doubled: readonly string[] }
 
 /**
- * Whole numbers as bigint, so that none loses digits: to read all of it once more would cost as
- * much again.
+ * Parses all integers as bigint, so that none loses digits: a second pass would double the cost.
  */
 function parse(text: string): Parsed {
   const lines = new LineCounter()
@@ -102,7 +105,8 @@ function parse(text: string): Parsed {
     const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX })
     return { value, doubled: doubledKeys(document, lines) }
   } catch (cause) {
-    // Beyond its own error this library throws ReferenceError for aliases and RangeError for depth.
+    // Besides its own errors this library throws ReferenceError for aliases and RangeError for
+    // depth.
     if (cause instanceof ReferenceError || cause instanceof RangeError) {
       throw unreadable('too many aliases or too deep')
     }
@@ -114,7 +118,10 @@ function unreadable(why: string): ApiError {
   return badRequest(`couldn't parse the body as YAML: ${why}`)
 }
 
-/** Not the library's own words: they quote tags, aliases and values, which may be passwords. */
+/**
+ * The message of the library is not used: it quotes tags, aliases and values, which may be
+ * passwords.
+ */
 function wordsOf({ code, pos }: YAMLError, lines: LineCounter): string {
   switch (code) {
     case 'MULTIPLE_DOCS':
@@ -129,7 +136,7 @@ function wordsOf({ code, pos }: YAMLError, lines: LineCounter): string {
   }
 }
 
-/** The library's own check compares every key with every other, and takes them for an error. */
+/** The library's own check is quadratic, and reports duplicates as errors. */
 function doubledKeys(document: Document, lines: LineCounter): readonly string[] {
   const found: { readonly line: number; readonly key: string }[] = []
   visit(document, {
@@ -152,8 +159,8 @@ function doubledKeys(document: Document, lines: LineCounter): readonly string[] 
 }
 
 /**
- * Types that JSON lacks, and `1:30` as a number of seconds, which upstream's reader does not know
- * either.
+ * Removes types that JSON lacks, and `1:30` as a number of seconds, which upstream's parser does
+ * not support either.
  */
 function customTags(tags: Tags): Tags {
   return tags.filter((tag) => {
@@ -166,7 +173,11 @@ function customTags(tags: Tags): Tags {
 
 type Expanded = { length: number; values: number; readonly valuesMax: number }
 
-/** Aliases are walked each time, so the walk ends as soon as a bound is passed. @throws ApiError */
+/**
+ * Aliases are visited each time, so the walk ends as soon as a limit is exceeded.
+ *
+ * @throws ApiError
+ */
 function checkExpanded(value: Json, depth: number, seen: Expanded): void {
   seen.length += typeof value === 'string' ? value.length + 1 : 1
   if (seen.length > EXPANDED_LENGTH_MAX) throw tooLarge('the aliases of the YAML body expand too far')

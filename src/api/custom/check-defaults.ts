@@ -9,7 +9,7 @@ import type { Structural } from './structural.ts'
 import { validateValue } from './validate-custom.ts'
 import { checkEmbedded } from './value-shapes.ts'
 
-/** An object around a value that stands in its metadata, kind or apiVersion. */
+/** Wraps a value of metadata, kind or apiVersion in an object. */
 type Surround = (value: Json) => JsonObject
 
 /**

@@ -10,12 +10,12 @@ import { childrenOf } from './schema-children.ts'
 import type { SchemaChild } from './schema-children.ts'
 import type { MarkerNames } from './structural.ts'
 
-/** Where a schema stands. */
+/** The position of a schema. */
 export type KeywordContext = {
   readonly isRoot: boolean
-  /** In metadata, kind or apiVersion of an object. */
+  /** Inside of metadata, kind or apiVersion of an object. */
   readonly insideMeta: boolean
-  /** Why defaults may not be here; null: they may. */
+  /** Why defaults are not allowed here; null: they are. */
   readonly noDefaults: string | null
 }
 

@@ -51,7 +51,7 @@ function checkKind(
   if (!known.includes(said)) findings.add(notSupported(fieldAt(at, marker), said, known))
 }
 
-/** Elements of a set are compared as wholes, so they have to be ones. */
+/** Elements of a set are compared as a whole, so lists and maps inside must be atomic. */
 function checkSetItems(items: JsonObject, at: Path, markers: MarkerNames, findings: Findings): void {
   const type = textMember(items, 'type')
   const words = `must be atomic as item of a list with ${markers.listType}=set`

@@ -21,7 +21,7 @@ export type CheckOptions = {
   readonly budget?: CheckBudget
 }
 
-/** Every rule that a definition's schema has to follow; see `checkStructural`. */
+/** Checks all rules for the schema of a definition; see `checkStructural`. */
 export function checkSchema(
   json: JsonObject,
   at: Path,
@@ -30,7 +30,7 @@ export function checkSchema(
   found: Findings,
 ): void {
   const findings = new Findings()
-  // Nothing goes through a schema that is too large.
+  // A schema that is too large is not processed further.
   if (checkSize(json, at, budget, findings))
     checkRules(json, at, { markers, statusSubresource, budget, findings })
   found.merge(findings)

@@ -37,7 +37,7 @@ function textOf(value: Json): string {
   return typeof value === 'string' ? value : jsonText(value)
 }
 
-/** With all of its digits: beyond 2^53 it is a bigint. */
+/** Keeps all digits: beyond 2^53 the number is a bigint. */
 function wholeOf(value: number | bigint): number | bigint {
   return typeof value === 'bigint' ? value : Math.trunc(value)
 }

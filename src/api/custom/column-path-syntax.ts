@@ -1,6 +1,6 @@
 import { customLimits } from './limits.ts'
 
-/** One step of a path: from a value to those it leads to. */
+/** One step of a path: it selects values from a value. */
 export type Step =
   | { readonly kind: 'member'; readonly name: string }
   /** Every element of a list, or value of an object. */
@@ -9,10 +9,10 @@ export type Step =
   | { readonly kind: 'slice'; readonly from: number; readonly to: number | null; readonly by: number }
   | { readonly kind: 'filter'; readonly condition: Comparison }
   | { readonly kind: 'union'; readonly steps: readonly Step[] }
-  /** The value and everything inside of it. */
+  /** The value and all its descendants. */
   | { readonly kind: 'below' }
 
-/** @param right null: the left side only has to be there */
+/** @param right null: tests that the left side exists */
 export type Comparison = {
   readonly left: Operand
   readonly right: { readonly operator: Operator; readonly operand: Operand } | null
@@ -25,7 +25,7 @@ export type Operand =
 const OPERATORS = ['==', '!=', '<=', '>=', '<', '>'] as const
 type Operator = (typeof OPERATORS)[number]
 
-/** @returns in words what is wrong with it */
+/** @returns the steps, or the error text */
 export function readColumnPath(path: string): readonly Step[] | string {
   if (path === '') return 'must not be empty'
   if (path.length > customLimits.columnPathCharactersMax) {
@@ -61,7 +61,7 @@ class Reader {
         steps.push({ kind: 'below' })
         if (this.#text.charAt(this.#at) !== '[') steps.push(this.#member())
       } else if (this.#take('.')) {
-        // The value itself is no step.
+        // The value itself is not a step.
         const isMember = this.#at < this.#text.length && this.#text.charAt(this.#at) !== '['
         if (isMember) steps.push(this.#member())
       } else if (this.#take('[')) steps.push(bracketed(this.#bracket()))
@@ -84,7 +84,7 @@ class Reader {
     return text === '*' ? { kind: 'all' } : { kind: 'member', name: text.replace(/\\(.)/gs, '$1') }
   }
 
-  /** @returns what stands up to the bracket that closes, which quotes may hold too */
+  /** @returns the text up to the closing bracket; quoted parts may contain brackets */
   #bracket(): string {
     const begin = this.#at
     let depth = 1
@@ -102,7 +102,7 @@ class Reader {
   }
 }
 
-/** Up to what ends a name and is not escaped. */
+/** Up to an unescaped character that ends a name. */
 const MEMBER = /(?:\\.|[^\s.,[\]$@{}\\])*/sy
 
 function bracketed(text: string): Step {

@@ -23,10 +23,10 @@ export function compileColumnPath(
   return (object) => follow(steps, [object], { left: looksMax })[0] ?? null
 }
 
-/** How many values may still be looked at. */
+/** How many more values may be visited. */
 type Looks = { left: number }
 
-/** @returns at most `columnValuesMax`; none when there are no looks left */
+/** @returns at most `columnValuesMax` values; empty if none may be visited any more */
 function follow(steps: readonly Step[], from: readonly Json[], looks: Looks): readonly Json[] {
   let values = from
   for (const step of steps) {

@@ -58,7 +58,7 @@ export function prunedDefault(node: Structural): Json {
 }
 
 /**
- * Paths of what would be pruned from a value that stands somewhere in an object; at most
+ * Returns the paths of members that would be pruned from a value inside of an object; at most
  * `UNKNOWN_MAX`.
  */
 export function unknownIn(node: Structural, value: Json, at: Path): readonly string[] {
@@ -68,10 +68,10 @@ export function unknownIn(node: Structural, value: Json, at: Path): readonly str
 }
 
 type Walk = { readonly unknown: string[] }
-/** `keeps`: members that the schema lacks stay here. */
+/** `keeps`: members that the schema lacks are preserved here. */
 type Mode = Walk & { readonly keeps: boolean }
 
-/** @param node null: nothing is known here, and so nothing may be in objects */
+/** @param node null: there is no schema, so objects may have no members */
 function prune(node: Structural | null, value: Json, path: Path, walk: Walk): Json {
   return pruneIn(node, value, path, { unknown: walk.unknown, keeps: node?.preserveUnknown === true })
 }
@@ -85,7 +85,7 @@ function pruneIn(node: Structural | null, value: Json, path: Path, mode: Mode): 
   for (let at = 0; at < value.length; at++) {
     const item = value[at] as Json
     const place = listIndex(path, at)
-    // A list that keeps what is unknown keeps it in its items.
+    // A list that preserves unknown members preserves them in its items.
     const next = mode.keeps ? pruneIn(items, item, place, mode) : prune(items, item, place, mode)
     if (next === item) continue
     draft ??= [...value]
@@ -110,7 +110,7 @@ function pruneObject(node: Structural | null, object: JsonObject, path: Path | n
   return draft ?? object
 }
 
-/** @returns undefined: it goes */
+/** @returns undefined: the member is removed */
 function pruneMember(
   node: Structural | null,
   { name, value }: { readonly name: string; readonly value: Json },

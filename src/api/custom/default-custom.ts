@@ -9,11 +9,11 @@ import { customLimits } from './limits.ts'
 import type { Structural } from './structural.ts'
 
 /**
- * Fills in members that are absent, or null where they may not be, and have a default; inside of
- * what is there, never around it.
+ * Adds defaults for members that are absent, or null where that is not allowed; also inside of
+ * structs that are present, but absent structs are not created.
  *
  * @param object as `conformCustom` leaves it
- * @returns the very object when nothing was missing
+ * @returns the identical object if nothing was missing
  * @throws ApiError RequestEntityTooLarge: a short object and many defaults
  * @source apiextensions `pkg/apiserver/schema/defaulting/algorithm.go`
  */
@@ -65,7 +65,7 @@ function fillObject(node: Structural, object: JsonObject, room: Room): JsonObjec
   return draft ?? object
 }
 
-/** @param absent the member is not there, which is more than null */
+/** @param absent the member is not present, as opposed to null */
 function orDefault(node: Structural, value: Json, room: Room, absent = false): Json {
   room.charactersLeft--
   if (value !== null || (node.nullable && !absent)) return value
@@ -77,7 +77,7 @@ function orDefault(node: Structural, value: Json, room: Room, absent = false): J
 
 type Default = { readonly value: Json; readonly characters: number }
 
-/** Each is looked at once. */
+/** Each default is pruned once. */
 const defaults = new WeakMap<Structural, Default>()
 const NONE: Default = { value: null, characters: 0 }
 

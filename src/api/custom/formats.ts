@@ -15,7 +15,9 @@ export function isOfFormat(format: string, text: string): boolean {
 
 type Format = (text: string) => boolean
 
-/** Linear in the text: what could go back and forth in it looks at its length first. */
+/**
+ * All checks are linear in the text: where backtracking is possible, the length is checked first.
+ */
 const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['bsonobjectid', matching(/^[0-9a-fA-F]{24}$/)],
   ['byte', (text) => text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)],
@@ -47,7 +49,10 @@ function matching(expression: RegExp): Format {
   return (text) => expression.test(text)
 }
 
-/** @param version its first digit. @param variant the first digit of the part behind */
+/**
+ * @param version its first digit
+ * @param variant the first digit of the group after it
+ */
 function uuid(version: string, variant: string): Format {
   const parts = [
     '[0-9a-f]{8}',
@@ -59,7 +64,7 @@ function uuid(version: string, variant: string): Format {
   return matching(new RegExp(`^${parts.join('-?')}$`, 'i'))
 }
 
-/** Without a zone, which is no matter of the address. */
+/** An IP address without a zone, which is not part of the address. */
 function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%')
 }
@@ -90,7 +95,7 @@ function isDateTime(text: string): boolean {
   return Number(hour) <= 23 && Number(minute) <= 59 && Number(second) <= 59
 }
 
-/** As Go reads them, or in words: `3 days`. */
+/** A duration in the syntax of Go, or in words: `3 days`. */
 function isDuration(text: string): boolean {
   if (text.length > 1024) return false
   if (/^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return true
@@ -101,7 +106,7 @@ function isDuration(text: string): boolean {
 
 const UNIT = /^(?:ns|us|µs|ms|s|m|h|hr|d|w|wk|nano.*|micro.*|milli.*|sec.*|min.*|hour.*|day.*|week.*)$/i
 
-/** An address as RFC 5322 has it, with or without a name in front. */
+/** An address of RFC 5322, with or without a display name. */
 function isEmail(text: string): boolean {
   if (text.length > 1024) return false
   const named = /^[^<>]*<([^<>]*)>\s*$/.exec(text)
@@ -127,7 +132,7 @@ function isHostname(text: string): boolean {
   return text.split('.').every((label) => utf8Length(label) <= 63)
 }
 
-/** Absolute, or a path from the root. @source Go's net/url ParseRequestURI */
+/** An absolute URI, or a path from the root. @source Go's net/url ParseRequestURI */
 function isRequestUri(text: string): boolean {
   if (!/^(?:\/|[A-Za-z][A-Za-z0-9+.-]*:)/.test(text) || /\p{Cc}/u.test(text)) return false
   if (/%(?![0-9a-fA-F]{2})/.test(text)) return false

@@ -3,16 +3,15 @@
  * the limit.
  */
 export const customLimits = Object.freeze({
-  /** Schemas inside each other. Deeper: the definition is refused. */
+  /** Nesting depth of schemas. Deeper: the definition is rejected. */
   schemaDepthMax: 64,
-  /** Schemas in one version of a definition, junctors included. More: the definition is refused. */
-  schemaNodesMax: 50_000,
-  /** Characters of one regular expression. Longer: the definition is refused. */
-  patternCharactersMax: 4096,
   /**
-   * Instructions that one regular expression stands for, as estimated. More: the definition is
-   * refused.
+   * Schemas in one version of a definition, junctors included. More: the definition is rejected.
    */
+  schemaNodesMax: 50_000,
+  /** Characters of one regular expression. Longer: the definition is rejected. */
+  patternCharactersMax: 4096,
+  /** Estimated instructions of one regular expression. More: the definition is rejected. */
   patternSizeMax: 10_000,
   /**
    * Size of all regular expressions of a version together, and of all new versions together. More:
@@ -28,27 +27,33 @@ export const customLimits = Object.freeze({
    */
   validationStepsMax: 2_000_000,
   /**
-   * Characters of JSON by which defaults may make one object longer, and a step for each place.
+   * Characters of JSON by which defaults may make one object longer, and a step for each value.
    * When more: 413.
    */
   defaultsCharactersMax: 4 * 1024 * 1024,
   /**
    * Versions of one definition, and printer columns of one version. More: the definition is
-   * refused.
+   * rejected.
    */
   versionsMax: 64,
   columnsMax: 64,
-  /** Characters of a column's path, its steps, and the characters of a cell. More: refused; cut. */
+  /**
+   * Characters of a column's path, its steps (more: rejected), and the characters of a cell (more:
+   * cut).
+   */
   columnPathCharactersMax: 1024,
   columnPathStepsMax: 64,
   cellCharactersMax: 4096,
-  /** Values that one step of a column's path may lead to. More: the rest is passed over. */
+  /** Values that one step of a column's path may select. More: the rest is skipped. */
   columnValuesMax: 1024,
   /**
-   * Values that one cell may look at, over and over where conditions stand inside of others. More:
-   * the cell is empty.
+   * Values that one cell may visit, counted each time, as for nested conditions. More: the cell is
+   * empty.
    */
   columnLooksMax: 50_000,
-  /** The same of all cells of a row, shared out evenly among its columns. Takes about 50 ms. */
+  /**
+   * The limit on visited values for all cells of a row, divided evenly among its columns. Takes
+   * about 50 ms.
+   */
   rowLooksMax: 200_000,
 })

@@ -2,19 +2,19 @@ import { RE2JS } from 're2js'
 import { customLimits } from './limits.ts'
 
 /**
- * A regular expression as Go's `regexp` has them: without what would need backtracking, so that
- * matching takes time in proportion to the text.
+ * A regular expression of Go's `regexp`: without features that need backtracking, so that matching
+ * takes linear time.
  *
  * @source github.com/google/re2/wiki/Syntax
  */
 export type Pattern = {
-  /** Somewhere in the text. */
+  /** Returns whether the expression matches anywhere in the text. */
   readonly matches: (text: string) => boolean
   /** Number of instructions; matching takes about as many steps per character. */
   readonly size: number
 }
 
-/** @returns in words what is wrong with it */
+/** @returns the pattern, or the error text */
 export function compilePattern(source: string): Pattern | string {
   const size = source.length > customLimits.patternCharactersMax ? Infinity : estimatedSize(source)
   if (size > customLimits.patternSizeMax) {
@@ -57,6 +57,6 @@ export function estimatedSize(source: string): number {
   return open.reduce((total, outer) => total + outer, sum)
 }
 
-/** A group's ends, a repetition with a count, a class, an escape, or one character. */
+/** The start or end of a group, a counted repetition, a class, an escape, or one character. */
 const TOKEN =
   /[()]|\{([0-9]{1,6})(?:,([0-9]{1,6})?)?\}|\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]|\\[pP]\{[^}]*\}|\\.|./gsu

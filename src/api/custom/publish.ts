@@ -59,7 +59,7 @@ function published(name: string, value: Json, markers: MarkerNames): Json {
   return draft
 }
 
-/** Clients would ask for a value where null is one. */
+/** Clients would ask for a value of a member that may be null. */
 function withoutNullableRequired(draft: JsonObjectDraft, json: JsonObject): JsonObject {
   const required = textsMember(draft, 'required')
   if (required.length === 0) return draft

@@ -3,7 +3,7 @@ import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import type { Path } from '../schema/path.ts'
 import { listIndex, mapKey, member } from '../schema/path.ts'
 
-/** A schema inside of another one, as a definition spells it. */
+/** A schema that is nested in another one, as JSON. */
 export type SchemaChild = {
   readonly relation: 'property' | 'additionalProperties' | 'items' | Junctor
   /** Name of the property; empty for other relations. */
@@ -33,8 +33,8 @@ export function* childrenOf(json: JsonObject, at: Path): Iterable<SchemaChild> {
 }
 
 /**
- * The schema with each one directly inside of it changed, all else as it was written; itself where
- * none changes.
+ * Returns the schema with each direct child changed and all else as it was written; the identical
+ * one if no child changes.
  */
 export function withChildren(json: JsonObject, change: (child: JsonObject) => JsonObject): JsonObject {
   const one = (of: Json): Json => (isJsonObject(of) ? change(of) : of)

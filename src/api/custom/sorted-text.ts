@@ -2,7 +2,7 @@ import { jsonText } from '../codec/json-text.ts'
 import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 
-/** A value as JSON text, the same for all that are equal: members in order of their names. */
+/** Returns a value as JSON text with sorted members: equal values have equal texts. */
 export function sortedText(value: Json): string {
   if (isJsonList(value)) return `[${value.map(sortedText).join(',')}]`
   if (!isJsonObject(value)) return jsonText(value)

@@ -25,9 +25,9 @@ export type CompiledSchema = {
   readonly schema: ObjectSchema
   /** Used instead of `conform`: prunes. @throws ApiError BadRequest: its metadata is invalid */
   readonly conform: (object: JsonObject) => Conformed
-  /** Instead of `applyDefaults`. @throws ApiError RequestEntityTooLarge */
+  /** Used instead of `applyDefaults`. @throws ApiError RequestEntityTooLarge */
   readonly applyDefaults: (object: JsonObject) => JsonObject
-  /** Instead of `validateSchema`. */
+  /** Used instead of `validateSchema`. */
   readonly validate: (object: JsonObject, found: Findings) => void
   /**
    * The schema for OpenAPI 3.0: as the author wrote it, with apiVersion, kind and metadata, where

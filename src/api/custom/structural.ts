@@ -13,8 +13,8 @@ import type { Json, JsonObject } from '../json.ts'
 export type StructuralType = '' | 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string'
 
 /**
- * One node of the schema that a definition of a custom kind gives a version, read once. Junctors
- * (`allOf` and the like) hold nodes too, of which only the rules count.
+ * One node of the schema that a definition gives for a version. Junctors (`allOf` and the like)
+ * contain nodes too, of which only the rules count.
  *
  * @source apiextensions `pkg/apiserver/schema/structural.go`
  */
@@ -31,12 +31,12 @@ export type Structural = {
    */
   readonly additional: Structural | boolean | null
   readonly items: Structural | null
-  /** Of `properties` those that have a default, or hold some. */
+  /** The `properties` that have a default, or contain some. */
   readonly defaulted: ReadonlyMap<string, Structural>
-  /** Something below has a default. */
+  /** A descendant has a default. */
   readonly holdsDefaults: boolean
   readonly preserveUnknown: boolean
-  /** An object in itself, with kind, apiVersion and metadata. */
+  /** An embedded object, with kind, apiVersion and metadata. */
   readonly embedded: boolean
   readonly intOrString: boolean
   readonly listType: 'atomic' | 'set' | 'map' | null
@@ -68,9 +68,7 @@ export type ValueRules = {
 
 export type Bound = { readonly value: number | bigint; readonly exclusive: boolean }
 
-/**
- * Members of a schema that are markers, as one domain spells them: `x-orch-list-type` and the like.
- */
+/** Names of the extension markers in one domain: `x-orch-list-type` and the like. */
 export type MarkerNames = {
   readonly preserveUnknown: string
   readonly embedded: string
@@ -182,7 +180,7 @@ function amount(json: JsonObject, name: string): number | bigint | null {
   return typeof value === 'number' || typeof value === 'bigint' ? value : null
 }
 
-/** Beyond 2^53 it is as good as any other such number. */
+/** A number beyond 2^53 is rounded, which makes no difference for a count. */
 function count(json: JsonObject, name: string): number | null {
   const value = amount(json, name)
   return value === null ? null : Number(value)

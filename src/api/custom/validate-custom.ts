@@ -121,7 +121,7 @@ function checkObject(
   }
 }
 
-/** Looking a member's schema up costs less than checking its value. */
+/** Members per step: looking up a member's schema costs less than checking its value. */
 const MEMBERS_A_STEP = 4
 
 function checkJunctors(
@@ -137,7 +137,7 @@ function checkJunctors(
     return found
   }
   const say = (words: string): void => {
-    // A schema is not the field's, but which field it is about is what helps.
+    // The error is about the schema, but the path of the field helps more.
     findings.add(invalid(at, '', (field) => `${JSON.stringify(field)} ${words}`))
   }
   const { allOf, anyOf, oneOf, not } = rules

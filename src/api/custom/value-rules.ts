@@ -12,10 +12,10 @@ import type { Pattern } from './pattern.ts'
 import type { Bound, ValueRules } from './structural.ts'
 
 /**
- * The rules that a schema has for one value beyond its type, each a cause or null where it holds.
- * Rules for other types than the value's do not count.
+ * Checks one value against the rules of its schema beyond its type, and yields a cause or null for
+ * each. Rules for other types are ignored.
  *
- * @source kube-openapi `pkg/validation/validate`, for what is asked and in which words
+ * @source kube-openapi `pkg/validation/validate`, for the rules and messages
  */
 
 export function checkEnum(
@@ -51,7 +51,7 @@ export function* checkText(
   if (format !== '' && !isOfFormat(format, value)) yield wrongType(at, format, value)
 }
 
-/** Counting characters, or looking whether they are of a format. */
+/** Characters per step, for counting them or checking a format. */
 const CHARACTERS_A_STEP = 64
 
 function checkLength({ lengthMin, lengthMax }: ValueRules, value: string, at: Path | null): Finding | null {
@@ -79,7 +79,7 @@ function codePoints(text: string): number {
   return count
 }
 
-/** Compiled when it is first needed, and as long as its schema lives. */
+/** Patterns are compiled at first use, and released with their schema. */
 const compiled = new WeakMap<ValueRules, Pattern | string>()
 
 function checkPattern(rules: ValueRules, value: string, at: Path | null, work: Work): Finding | null {
@@ -88,7 +88,7 @@ function checkPattern(rules: ValueRules, value: string, at: Path | null, work: W
     pattern = compilePattern(rules.pattern)
     compiled.set(rules, pattern)
   }
-  // The definition was checked; only limits that were lowered since could lead here.
+  // The definition was validated; this is only reachable if limits were lowered since.
   if (typeof pattern === 'string') return wrong(at, value, `cannot be matched, as ${pattern}`)
   work.spend(Math.ceil((value.length * (pattern.size + OVERHEAD)) / 64), at)
   return pattern.matches(value) ? null : wrong(at, value, `should match '${rules.pattern}'`)
@@ -128,7 +128,7 @@ function checkMinimum(
   return wrong(at, value, `should be greater than ${exclusive ? '' : 'or equal to '}${bound}`)
 }
 
-/** @param factor more than 0, or nothing is a multiple of it */
+/** @param factor above 0; for others nothing is a multiple */
 function isMultiple(value: number | bigint, factor: number | bigint): boolean {
   if (factor <= 0) return false
   if (isWhole(value) && isWhole(factor)) return BigInt(value) % BigInt(factor) === 0n
@@ -140,7 +140,7 @@ function isMultiple(value: number | bigint, factor: number | bigint): boolean {
 }
 
 /**
- * Such as 0.3 is three times 0.1 but for the last bits.
+ * The tolerance for rounding: 0.3 counts as three times 0.1.
  *
  * @source go-openapi `swag` IsFloat64AJSONInteger
  */

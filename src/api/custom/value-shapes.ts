@@ -61,7 +61,7 @@ function checkSet(keys: readonly Json[], at: Path | null, { findings, work }: Ch
     work.spend(Math.ceil(text.length / 64), at)
     const times = seen.get(text) ?? 0
     seen.set(text, times + 1)
-    // Once for all that are like it.
+    // A value is reported once, however often it is repeated.
     if (times === 1) findings.add(duplicate(listIndex(at, index), key))
   })
 }

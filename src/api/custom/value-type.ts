@@ -2,7 +2,7 @@ import type { Json } from '../json.ts'
 import { isJsonList } from '../json.ts'
 import type { Structural } from './structural.ts'
 
-/** What JSON a value is, as schemas name types. Whole numbers beyond 64 bits are no integers. */
+/** The type of a JSON value in terms of schemas. Integers beyond 64 bits are numbers. */
 export type ValueType = 'null' | 'boolean' | 'string' | 'integer' | 'number' | 'array' | 'object'
 
 export function typeOfValue(value: Json): ValueType {
@@ -14,7 +14,7 @@ export function typeOfValue(value: Json): ValueType {
   return isJsonList(value) ? 'array' : 'object'
 }
 
-/** @returns empty: all are allowed */
+/** @returns empty: all types are allowed */
 export function allowedTypes({
   type,
   intOrString,

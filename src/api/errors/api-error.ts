@@ -4,8 +4,8 @@ import { errorLimits } from '../limits.ts'
 import { shortText } from './short-text.ts'
 
 /**
- * The `reason` of a `Status`, and so the closed list of what an API call can fail with. Names are
- * upstream's; `status.ts` gives each its HTTP code.
+ * The `reason` of a `Status`, and so the closed list of errors of API calls. Names are upstream's;
+ * `status.ts` gives each its HTTP code.
  */
 export type ApiErrorReason =
   | 'BadRequest'
@@ -24,7 +24,7 @@ export type ApiErrorReason =
   | 'NotAcceptable'
   | 'RequestEntityTooLarge'
   | 'UnsupportedMediaType'
-  /** These three are not upstream's, which answers them with plain text. */
+  /** Upstream answers these three with plain text instead of a Status. */
   | 'RequestTimeout'
   | 'ExpectationFailed'
   | 'RequestHeaderFieldsTooLarge'
@@ -32,7 +32,7 @@ export type ApiErrorReason =
   | 'ServiceUnavailable'
   | 'NotImplemented'
 
-/** One wrong thing in one field; `Status.details.causes`. */
+/** One error in one field; `Status.details.causes`. */
 export type ApiErrorCause = {
   /**
    * Upstream's `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`,
@@ -40,7 +40,7 @@ export type ApiErrorCause = {
    */
   readonly reason: string
   readonly message: string
-  /** Path such as `metadata.name` or `data[a b]`; empty when no field is meant. */
+  /** Path such as `metadata.name` or `data[a b]`; empty for the whole object. */
   readonly field: string
 }
 
@@ -54,18 +54,18 @@ export type ApiErrorDetails = {
   readonly kind?: string
   readonly uid?: string
   readonly causes?: readonly ApiErrorCause[]
-  /** A page goes on with this at the newest version; `metadata.continue` of the `Status`. */
+  /** Token to continue a list at the newest version; `metadata.continue` of the `Status`. */
   readonly continueToken?: string
   /** Seconds; also sent as `Retry-After`. Never with an unknown outcome. */
   readonly retryAfterSeconds?: number
-  /** Methods that are allowed; no part of the `Status`, but sent as `Allow`. */
+  /** Allowed methods; sent as `Allow`, and not part of the `Status`. */
   readonly allow?: readonly string[]
 }
 
 /**
- * A call that ends in a `Status`. Thrown anywhere below the server, rendered there once. Whatever
- * it is made of, what it holds is bounded by `errorLimits`, and so is each copy of it in logs and
- * the audit trail.
+ * An error that is returned as a `Status`. Thrown anywhere below the server, and rendered there
+ * once. Its size is limited by `errorLimits`, and so is each copy of it in logs and the audit
+ * trail.
  */
 export class ApiError extends Failure<ApiErrorReason> {
   readonly details: ApiErrorDetails

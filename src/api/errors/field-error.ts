@@ -7,21 +7,21 @@ import { cutStep, spellPath } from '../schema/path.ts'
 import { shortJson, shortText } from './short-text.ts'
 
 /**
- * One rule that does not hold, not formatted yet: most findings of a body full of mistakes are
- * never shown. Paths and values are those of the object.
+ * A violated rule, not formatted yet: most findings of an object full of errors are never shown. It
+ * references paths and values of the object.
  */
 export type Finding = {
   readonly reason: string
   readonly field: FieldPlace
   /** The beginning of the message, such as `Invalid value`. */
   readonly words: string
-  /** Shown after the words. Unset: nothing is. */
+  /** Shown after the words. Unset: no value is shown. */
   readonly value?: { readonly of: Json | undefined }
   /** Empty: no detail. @param field the formatted path */
   readonly detail: string | ((field: string) => string)
 }
 
-/** A field that is spelled already, or its path; null: the whole object. */
+/** A formatted path, or a path to format; null: the whole object. */
 export type FieldPlace = string | Path | null
 
 /**
@@ -61,7 +61,7 @@ export function duplicate(field: FieldPlace, value: Json): Finding {
   }
 }
 
-/** Names something that is not there. */
+/** Reports a reference to something that does not exist. */
 export function fieldNotFound(field: FieldPlace, value: Json): Finding {
   return { reason: 'FieldValueNotFound', field, words: 'Not found', value: { of: value }, detail: '' }
 }
@@ -80,14 +80,14 @@ export function tooMany(field: FieldPlace, count: number, countMax: number): Fin
   return { reason: 'FieldValueTooMany', field, words: `Too many: ${count}`, detail }
 }
 
-/** A member of a map in a path: `data[a b]`. */
+/** Returns the path of a map entry: `data[a b]`. */
 export function keyPath(path: string, key: string): string {
   return `${path}[${cutStep(key)}]`
 }
 
 export type GroupKind = { readonly group: string; readonly kind: string }
 
-/** The 422 that carries what was found. @param found not empty */
+/** Returns the 422 with the findings. @param found not empty */
 export function invalidObject(of: GroupKind, name: string, found: readonly Finding[]): ApiError {
   const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`
   const causes = formatFindings(found)
@@ -129,7 +129,7 @@ function formatFinding(finding: Finding, shown: Map<Json | undefined, string>): 
   return { reason, field, message: parts.filter((part) => part !== '').join(': ') }
 }
 
-/** Returns the field as causes name it, cut where it is too long. */
+/** Returns the formatted path for a cause, cut to its limit. */
 export function spellField(field: FieldPlace): string {
   return typeof field === 'string' ? shortText(field, findingLimits.pathLengthMax) : spellPath(field)
 }

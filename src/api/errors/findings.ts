@@ -6,9 +6,8 @@ import type { Path } from '../schema/path.ts'
 import { TooMuchWork, Work } from '../work.ts'
 
 /**
- * Collects what is wrong with an object, of every kind. Findings are kept as they are given, with
- * paths and values by reference, and formatted only where an error is made of them; those beyond
- * the limit are dropped.
+ * Collects the errors of an object. Findings keep references to paths and values, and are formatted
+ * only when an error is made of them; those beyond the limit are dropped.
  */
 export class Findings {
   readonly #list: Finding[] = []
@@ -28,17 +27,20 @@ export class Findings {
     return this.#list.length
   }
 
-  /** Rules that held, also of schemas inside: which of several alternatives was meant. */
+  /**
+   * Number of satisfied rules, including nested schemas: it shows which of several alternatives was
+   * meant.
+   */
   get held(): number {
     return this.#held
   }
 
-  /** Nothing that is added now is kept: a walk may end here. */
+  /** Further findings are dropped: a walk may end here. */
   get isFull(): boolean {
     return this.#list.length >= findingLimits.findingsMax
   }
 
-  /** @param finding null: the rule held */
+  /** @param finding null: the rule is satisfied */
   add(finding: Finding | null): void {
     if (finding === null) this.#held++
     else if (!this.isFull) this.#list.push(finding)
@@ -55,17 +57,17 @@ export class Findings {
   }
 }
 
-/** A check that adds what it finds. */
+/** A check adds its findings. */
 export type Check = (found: Findings) => void
 
-/** Runs checks on one object. @throws ApiError `Invalid` with what was found */
+/** Runs checks on one object. @throws ApiError `Invalid` with the findings */
 export function requireValid(of: GroupKind, name: string, check: Check): void {
   const found = new Findings()
   const list = findingsOf(check, found)
   if (list.length > 0) throw invalidObject(of, name, list)
 }
 
-/** Returns what checks find, formatted: for callers that make no 422 of it. */
+/** Returns the formatted findings of a check, for callers that do not throw a 422. */
 export function causesOf(check: Check): readonly ApiErrorCause[] {
   return formatFindings(findingsOf(check, new Findings()))
 }

@@ -1,6 +1,10 @@
 import type { Action } from '../action.ts'
 
-/** The end of a 403: what this caller may not do. @source apiserver `responsewriters/errors.go` */
+/**
+ * The end of the message of a 403: the action that the caller may not perform.
+ *
+ * @source apiserver `responsewriters/errors.go`
+ */
 export function refusalText(userName: string, action: Action): string {
   const user = JSON.stringify(userName)
   if (action.kind === 'path') return `User ${user} cannot ${action.verb} path ${JSON.stringify(action.path)}`

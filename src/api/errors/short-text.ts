@@ -2,9 +2,8 @@ import type { Json } from '../json.ts'
 import { isJsonList, isJsonObject } from '../json.ts'
 
 /**
- * Returns the text, or its beginning and `...` where it is longer. What is returned is a copy: V8
- * cuts a string by a reference to the whole, so an error that is kept would keep a body of 3 MiB
- * alive.
+ * Returns the text, or its beginning and `...` if it is longer. The result is a copy: in V8 a
+ * substring references the whole string, so an error would keep a body of 3 MiB alive.
  *
  * @param lengthMax UTF-16 code units, without the dots
  */
@@ -12,15 +11,12 @@ export function shortText(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${copied(text, lengthMax)}...`
 }
 
-/**
- * Returns the beginning of what `jsonText` makes of a value, as `shortText` would cut it. The rest
- * of the value is not looked at.
- */
+/** Returns the result of `shortText` for the JSON text of a value, without formatting all of it. */
 export function shortJson(value: Json | undefined, lengthMax: number): string {
   return shortText(beginning(value ?? null, lengthMax + 1), lengthMax)
 }
 
-/** As much of the JSON text as `enough` characters need, or a little more. */
+/** Formats a value until the text has `enough` characters. */
 function beginning(value: Json, enough: number): string {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value === 'string') {

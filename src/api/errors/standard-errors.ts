@@ -2,21 +2,22 @@ import { ApiError } from './api-error.ts'
 import type { ApiErrorDetails } from './api-error.ts'
 
 /**
- * One constructor per way a call fails, with upstream's messages: clients and scripts match on
- * them.
+ * One constructor per kind of error, with upstream's messages: clients and scripts match on them.
  *
  * @source apimachinery `pkg/api/errors/errors.go`
  */
 
 export type GroupResource = { readonly group: string; readonly resource: string }
 
-/** @param name quoted to 256 characters: no object has a longer one, whatever was asked for */
+/**
+ * @param name quoted up to 256 characters: no object has a longer one, whatever the request names
+ */
 export function notFound(of: GroupResource, name: string): ApiError {
   const quoted = name.length <= 256 ? name : [...name].slice(0, 256).join('')
   return new ApiError('NotFound', `${spell(of)} ${JSON.stringify(quoted)} not found`, about(of, quoted))
 }
 
-/** A path that leads nowhere: no such resource at all. */
+/** The path matches no resource. */
 export function pathNotFound(): ApiError {
   return new ApiError('NotFound', 'the server could not find the requested resource')
 }
@@ -25,7 +26,7 @@ export function alreadyExists(of: GroupResource, name: string): ApiError {
   return new ApiError('AlreadyExists', `${spell(of)} ${JSON.stringify(name)} already exists`, about(of, name))
 }
 
-/** The generated name was taken: trying again gives another. */
+/** The generated name is in use: a retry generates another one. */
 export function generateNameConflict(of: GroupResource, name: string): ApiError {
   const message =
     `${spell(of)} ${JSON.stringify(name)} already exists, ` +
@@ -113,14 +114,12 @@ export function tooLarge(what: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity is too large: ${what}`)
 }
 
-/**
- * The call did not finish in time; what became of it is not known, so no time to retry is named.
- */
+/** The call did not finish in time. Its outcome is unknown, so the error has no time to retry. */
 export function timeout(what: string): ApiError {
   return new ApiError('Timeout', `Timeout: ${what}`)
 }
 
-/** The wanted revision has not been reached here. Reading again is harmless. */
+/** The requested revision has not been reached by this member. The read can be repeated safely. */
 export function tooLargeResourceVersion(wanted: number | bigint, current: number | bigint): ApiError {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`
   return new ApiError('Timeout', message, {
@@ -136,12 +135,12 @@ export function tooManyRequests(
   return new ApiError('TooManyRequests', message, { retryAfterSeconds })
 }
 
-/** @param details a time to retry only where the call certainly did nothing */
+/** @param details a time to retry only if the call certainly had no effect */
 export function serviceUnavailable(message: string, details: ApiErrorDetails = {}): ApiError {
   return new ApiError('ServiceUnavailable', message, details)
 }
 
-/** @param versions the one that was asked for, and the one that the objects are stored in */
+/** @param versions the requested one, and the one that the objects are stored in */
 export function notConvertible(
   of: GroupResource,
   name: string,
@@ -158,12 +157,12 @@ export function gone(message: string): ApiError {
   return new ApiError('Gone', message)
 }
 
-/** The history that was asked for is no longer kept: list again. */
+/** The requested history has been compacted: list again. */
 export function expired(message: string): ApiError {
   return new ApiError('Expired', message)
 }
 
-/** @param instead a token that goes on at the newest version */
+/** @param instead a token that continues at the newest version */
 export function expiredContinueToken(instead: string): ApiError {
   const message =
     'The provided continue parameter is too old to display a consistent list result. ' +
@@ -175,7 +174,7 @@ export function expiredContinueToken(instead: string): ApiError {
   return new ApiError('Expired', message, { continueToken: instead })
 }
 
-/** @param message of what went wrong, safe to show to the caller */
+/** @param message about the failure, safe to show to the caller */
 export function internal(message: string, options?: { readonly cause?: unknown }): ApiError {
   const details: ApiErrorDetails = { causes: [{ reason: '', message, field: '' }] }
   return new ApiError('InternalError', `Internal error occurred: ${message}`, details, options)

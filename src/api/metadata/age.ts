@@ -4,8 +4,8 @@ const DAY = 24 * HOUR
 const YEAR = 365 * DAY
 
 /**
- * How long ago something was, short enough for a column: the two largest units while the smaller
- * one still matters, then one. As command line tools of this kind of server show it.
+ * Formats a duration for a table column, as command line tools do: the two largest units while the
+ * smaller one still matters, then one.
  *
  * @param ms may be negative: clocks differ
  */

@@ -5,13 +5,13 @@ import type { JsonObject } from '../json.ts'
 export type Condition = {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
-  /** CamelCase, for programs. */
+  /** Machine-readable, in CamelCase. */
   readonly reason: string
-  /** For people. */
+  /** Human-readable. */
   readonly message: string
 }
 
-/** @returns undefined: nothing is known of it */
+/** @returns undefined: there is no condition of that type */
 export function findCondition(conditions: readonly JsonObject[], type: string): JsonObject | undefined {
   return conditions.find((condition) => textMember(condition, 'type') === type)
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../../../base/random.ts'
 
-/** No vowels and none of 0, 1, 3, so that no words come out and nothing is misread. */
+/** No vowels, 0, 1 and 3, so that names contain no words and are not misread. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 const SUFFIX_LENGTH = 5
 const BASE_LENGTH_MAX = 63 - SUFFIX_LENGTH

@@ -1,6 +1,6 @@
 export type GroupVersion = { readonly group: string; readonly version: string }
 
-/** `v1` or `storage.orch.io/v1`. @returns null when it is neither */
+/** Parses `v1` or `storage.orch.io/v1`. @returns null if it is neither */
 export function parseGroupVersion(apiVersion: string): GroupVersion | null {
   const slash = apiVersion.indexOf('/')
   if (slash === -1) return apiVersion === '' ? null : { group: '', version: apiVersion }
@@ -15,8 +15,8 @@ export function formatGroupVersion(of: GroupVersion): string {
 }
 
 /**
- * Orders versions of a group as discovery prefers them: stable before beta before alpha, higher
- * numbers first, anything else last by name.
+ * Orders versions of a group by the preference of discovery: stable before beta before alpha,
+ * higher numbers first, anything else last by name.
  *
  * @source apimachinery `pkg/version` CompareKubeAwareVersionStrings
  */

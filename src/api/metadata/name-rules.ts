@@ -1,6 +1,6 @@
 /**
- * Rules for names, keys and values. Each returns what is wrong, in upstream's words because people
- * and scripts know them; an empty list means well-formed.
+ * Rules for names, keys and values. Each returns error texts, those of upstream because users and
+ * scripts know them; an empty list means valid.
  *
  * @source RFC 1123, RFC 1035; apimachinery `pkg/util/validation`, `pkg/api/validation/path`
  */
@@ -28,7 +28,7 @@ const configKeyRegExp = whole(CONFIG_KEY)
 const environmentRegExp = whole(ENVIRONMENT)
 const headerRegExp = whole(HEADER)
 
-/** Namespaces and other names that become one host label: at most 63 characters. */
+/** Namespaces and other names that are one DNS label: at most 63 characters. */
 export function checkDns1123Label(text: string): readonly string[] {
   return check(text, 63, labelRegExp, () =>
     pattern(
@@ -40,7 +40,7 @@ export function checkDns1123Label(text: string): readonly string[] {
   )
 }
 
-/** Most objects' names: at most 253 characters. */
+/** Names of most objects: at most 253 characters. */
 export function checkDns1123Subdomain(text: string): readonly string[] {
   return check(text, 253, subdomainRegExp, () =>
     pattern(
@@ -113,7 +113,7 @@ export function checkConfigKey(text: string): readonly string[] {
   return [...wrong, ...checkNoParent(text)]
 }
 
-/** Neither the directory itself nor anything that begins as the one above. */
+/** A key must not be `.` or begin with `..`. */
 function checkNoParent(text: string): readonly string[] {
   if (text === '.' || text === '..') return [`must not be '${text}'`]
   return text.startsWith('..') ? [`must not start with '..'`] : []
@@ -160,7 +160,7 @@ export function checkPathSegment(text: string): readonly string[] {
   return ['/', '%'].filter((part) => text.includes(part)).map((part) => `may not contain '${part}'`)
 }
 
-/** Checks a `generateName`: its last `-` stands for the letters that follow. */
+/** Checks a `generateName`: its last `-` is followed by generated characters. */
 export function checkNamePrefix(prefix: string, rule: NameRule): readonly string[] {
   return rule(prefix.endsWith('-') ? `${prefix.slice(0, -1)}a` : prefix)
 }

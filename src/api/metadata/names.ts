@@ -2,16 +2,16 @@
 export type ApiDomain = 'orch.io' | 'k8s.io'
 
 /**
- * Every name that carries the maker's domain, and the few behaviours that differ between domains.
+ * Every name that contains the vendor's domain, and the few behaviours that differ between domains.
  */
 export type Names = {
   readonly domain: ApiDomain
   /**
-   * `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`, `batch` and the core's `` stay
-   * as they are.
+   * Returns the name of a group: `storage` gives `storage.orch.io` or `storage.k8s.io`; `apps`,
+   * `batch` and the core group stay as they are.
    */
   readonly group: (stem: string) => string
-  /** The other way round: `storage.orch.io` gives `storage`; a foreign group stays as it is. */
+  /** The inverse of `group`: `storage.orch.io` gives `storage`; a foreign group stays as it is. */
   readonly groupStem: (group: string) => string
   /**
    * `service-account.name` gives `orch.io/service-account.name` or
@@ -23,7 +23,8 @@ export type Names = {
    */
   readonly labelUnder: (prefix: string, key: string) => string
   /**
-   * `core.v1.ConfigMap` gives the name of that shape in OpenAPI; one that begins with `io.` stays.
+   * Returns the OpenAPI name of a definition such as `core.v1.ConfigMap`; one that begins with
+   * `io.` stays.
    */
   readonly definition: (neutral: string) => string
   readonly systemNamespace: string
@@ -31,7 +32,7 @@ export type Names = {
   readonly nodeLeaseNamespace: string
   /** In `spec.finalizers` of namespaces; also the Service of the default namespace. */
   readonly namespaceFinalizer: string
-  /** In `metadata.finalizers` of definitions of kinds that are being deleted. */
+  /** In `metadata.finalizers` of custom resource definitions. */
   readonly definitionFinalizer: string
   readonly rootCaConfigMap: string
   /** The key inside that ConfigMap. */
@@ -65,7 +66,7 @@ export type Names = {
   readonly auditAnnotations: {
     /** Set to `true` on calls of deprecated endpoints. */
     readonly deprecated: string
-    /** The release that no longer serves it, such as `1.27`. */
+    /** The release that removes the API, such as `1.27`. */
     readonly removedRelease: string
     /** Followed by `round_<n>_index_<n>`. */
     readonly mutationWebhookPrefix: string
@@ -76,12 +77,12 @@ export type Names = {
     readonly bootstrappingLabel: string
   }
   /**
-   * A PUT to a missing object creates it, for all kinds and not only those that upstream allows.
+   * A PUT to a missing object creates it for all kinds, not only for those that upstream allows.
    */
   readonly putCreates: boolean
 }
 
-/** The names of a domain. Cheap, but a server makes them once and passes them on. */
+/** Returns the names of a domain. Cheap, but a server creates them once. */
 export function namesOf(domain: ApiDomain): Names {
   return domain === 'orch.io' ? orchNames : upstreamNames
 }
@@ -105,7 +106,7 @@ function stemOf(group: string, domain: ApiDomain): string {
   return group.endsWith(suffix) ? group.slice(0, -suffix.length) : group
 }
 
-/** Where upstream keeps the Go packages of shapes that are not in its main API module. */
+/** The Go packages of upstream's types that are not in its main API module. */
 const UPSTREAM_DEFINITION_HOMES: { readonly [stem: string]: string } = {
   meta: 'io.k8s.apimachinery.pkg.apis.meta',
   runtime: 'io.k8s.apimachinery.pkg.runtime',

@@ -14,10 +14,10 @@ import {
 import type { ObjectMeta } from './object.ts'
 import { utf8Length } from '../utf8.ts'
 
-/** Keys and values of all annotations of an object together, in bytes. */
+/** Limit on keys and values of all annotations of an object together, in bytes. */
 export const ANNOTATIONS_BYTES_MAX = 256 * 1024
 
-/** Deletion goes on to dependents first (foreground) or leaves them behind (orphan). */
+/** A deletion removes dependents first (foreground), or orphans them (orphan). */
 export const FOREGROUND_FINALIZER = 'foregroundDeletion'
 export const ORPHAN_FINALIZER = 'orphan'
 
@@ -43,8 +43,7 @@ export function validateMetaOnCreate(meta: ObjectMeta, rules: MetaRules, found: 
 }
 
 /**
- * Checks metadata of a changed object against the stored one, after the server filled in what stays
- * as it is.
+ * Checks changed metadata against the stored one, after the server restored the immutable parts.
  *
  * @source apimachinery `pkg/api/validation/objectmeta.go` ValidateObjectMetaUpdate
  */
@@ -133,7 +132,7 @@ function checkCommon(meta: ObjectMeta, rules: UpdateRules, found: Findings): voi
   checkManagedFields(meta.managedFields ?? [], found)
 }
 
-/** Keys are qualified names, values label values. @param field path of the map */
+/** Keys must be qualified names, and values label values. @param field path of the map */
 export function validateLabels(
   labels: { readonly [key: string]: string },
   field: string,
@@ -146,7 +145,7 @@ export function validateLabels(
 }
 
 /**
- * Keys are qualified names but for their case; not too much altogether.
+ * Keys must be qualified names, in any case; the total size is limited.
  *
  * @param field path of the map
  */
@@ -193,7 +192,9 @@ function checkOwners(owners: readonly JsonObject[], found: Findings): void {
   }
 }
 
-/** Well-known ones need no prefix; kinds with finalizers of their own check those themselves. */
+/**
+ * Well-known finalizers need no prefix; kinds with finalizers of their own check those themselves.
+ */
 function checkFinalizers(
   finalizers: readonly string[],
   { plainFinalizers = false }: UpdateRules,
@@ -237,7 +238,7 @@ function checkManagedFields(entries: readonly JsonObject[], found: Findings): vo
   })
 }
 
-/** At most 128 printable characters. @param field where it stands, such as `fieldManager` */
+/** At most 128 printable characters. @param field path of the value, such as `fieldManager` */
 export function validateFieldManager(manager: string, field: string, found: Findings): void {
   if (utf8Length(manager) > FIELD_MANAGER_BYTES_MAX) found.add(tooLong(field, FIELD_MANAGER_BYTES_MAX))
   if (/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.test(manager)) {

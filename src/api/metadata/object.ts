@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json.ts'
 
-/** Any API object: what all kinds share, and whatever else it carries. */
+/** Any API object: the members that all kinds share, and all others. */
 export type ApiObject = {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: ObjectMeta
 }
 
-/** Spec 2.1 and the upstream fields it leaves out. Absent and empty mean the same. */
+/** Spec 2.1, and the upstream fields that it omits. Absent and empty are equivalent. */
 export type ObjectMeta = {
   readonly name?: string
   readonly generateName?: string

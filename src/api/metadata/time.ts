@@ -6,12 +6,12 @@
  */
 
 const DAY_SECONDS = 24 * 60 * 60
-/** 9999-12-31T23:59:59Z; four digits end there. */
+/** 9999-12-31T23:59:59Z, the last time with a four-digit year. */
 const SECONDS_MAX = 253_402_300_799
 /** 0001-01-01T00:00:00Z */
 const SECONDS_MIN = -62_135_596_800
 
-/** A moment with what `Date` would lose. */
+/** A time with the precision that `Date` lacks. */
 export type Instant = {
   /** Since 1970 UTC; may be negative. */
   readonly seconds: number
@@ -20,7 +20,7 @@ export type Instant = {
 }
 
 /**
- * Whole seconds, UTC: `2026-01-02T03:04:05Z`.
+ * Formats a time in whole seconds, UTC: `2026-01-02T03:04:05Z`.
  *
  * @param wallMs milliseconds since 1970, year 1 to 9999
  */
@@ -39,7 +39,11 @@ export function formatMicroTime(wallMs: number): string {
   return `${formatSeconds(seconds)}.${digits(micros, 6)}Z`
 }
 
-/** As the two formats of a schema write it. @returns null outside of the years 1 to 9999 */
+/**
+ * Formats a time for one of the two formats of a schema.
+ *
+ * @returns null outside of the years 1 to 9999
+ */
 export function formatInstant(instant: Instant, format: 'date-time' | 'micro-time'): string | null {
   const { seconds, nanos } = instant
   if (seconds < SECONDS_MIN || seconds > SECONDS_MAX || nanos < 0 || nanos > 999_999_999) return null
@@ -47,7 +51,7 @@ export function formatInstant(instant: Instant, format: 'date-time' | 'micro-tim
   return `${formatSeconds(seconds)}.${digits(Math.floor(nanos / 1000), 6)}Z`
 }
 
-/** @returns null when the text is no RFC 3339 time */
+/** @returns null if the text is not an RFC 3339 time */
 export function parseTime(text: string): Instant | null {
   if (text.length > 64) return null
   const match = TIME.exec(text)
@@ -63,19 +67,23 @@ export function parseTime(text: string): Instant | null {
   return { seconds, nanos: Number((match[7] ?? '').slice(1, 10).padEnd(9, '0')) }
 }
 
-/** Milliseconds since 1970, rounded down. @returns null when the text is no RFC 3339 time */
+/**
+ * Returns milliseconds since 1970, rounded down.
+ *
+ * @returns null if the text is not an RFC 3339 time
+ */
 export function parseTimeMs(text: string): number | null {
   const instant = parseTime(text)
   return instant === null ? null : instant.seconds * 1000 + Math.floor(instant.nanos / 1_000_000)
 }
 
-/** The same moment as the server writes it: whole seconds, UTC. @returns null when it is no time */
+/** Returns the canonical form of a time: whole seconds, UTC. @returns null if it is not a time */
 export function canonicalTime(text: string): string | null {
   const instant = parseTime(text)
   return instant === null ? null : formatInstant(instant, 'date-time')
 }
 
-/** The same moment with six digits, UTC. @returns null when it is no time */
+/** Returns the canonical form of a time with six digits, UTC. @returns null if it is not a time */
 export function canonicalMicroTime(text: string): string | null {
   const instant = parseTime(text)
   return instant === null ? null : formatInstant(instant, 'micro-time')
@@ -115,7 +123,9 @@ function daysIn(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** Years begin in March here, so that the leap day is the last of its year. An era is 400 years. */
+/**
+ * Years begin in March here, so that a leap day is the last day of its year. An era is 400 years.
+ */
 function daysFromCivil(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year
   const era = Math.floor(shifted / 400)

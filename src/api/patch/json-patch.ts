@@ -12,17 +12,17 @@ import { malformedPatch, patchDoesNotApply } from './patch-errors.ts'
 export const JSON_PATCH_OPERATIONS_MAX = 10_000
 
 /**
- * Characters that one patch may copy, all its copies together: a few copies would double a document
- * often.
+ * Characters that the copy operations of one patch may copy together: repeated copies could double
+ * a document many times.
  */
 export const JSON_PATCH_COPIED_LENGTH_MAX = 3 * 1024 * 1024
 
 /**
- * Applies all operations in order, or none. Negative list indices count from the end, as in the
- * library that upstream uses.
+ * Applies all operations in order, or none. Negative list indices count from the end, as in
+ * upstream's library.
  *
- * @throws ApiError BadRequest: no patch; RequestEntityTooLarge: too many operations or copies;
- * Invalid: a test failed or a path leads nowhere
+ * @throws ApiError BadRequest: not a patch; RequestEntityTooLarge: too many operations or copies;
+ * Invalid: a test failed or a path does not exist
  * @source RFC 6902, RFC 6901
  */
 export function applyJsonPatch(document: Json, patch: Json): Json {
@@ -32,7 +32,7 @@ export function applyJsonPatch(document: Json, patch: Json): Json {
   for (const operation of operations) {
     if (operation.op === 'copy') {
       const value = draft.read(operation.from)
-      // Moves may have made it deeper than anything below is made for.
+      // Moves may have made the document too deep.
       checkBuilt(value)
       copied += jsonText(value).length
       if (copied > JSON_PATCH_COPIED_LENGTH_MAX) {
@@ -49,7 +49,7 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: Pointer }
   | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer }
 
-/** @throws ApiError BadRequest: no patch; RequestEntityTooLarge: too many operations */
+/** @throws ApiError BadRequest: not a patch; RequestEntityTooLarge: too many operations */
 export function parseJsonPatch(patch: Json): readonly JsonPatchOperation[] {
   if (!isJsonList(patch)) throw malformedPatch('a JSON patch is a list of operations')
   if (patch.length > JSON_PATCH_OPERATIONS_MAX) {
@@ -60,7 +60,7 @@ export function parseJsonPatch(patch: Json): readonly JsonPatchOperation[] {
   return patch.map(parseOperation)
 }
 
-/** Paths of members that no operation has, such as `[0].form`; at most 64. */
+/** Returns the paths of unknown members of operations, such as `[0].form`; at most 64. */
 export function unknownInJsonPatch(patch: Json): readonly string[] {
   const found: string[] = []
   for (const [at, operation] of (isJsonList(patch) ? patch : []).entries()) {
@@ -142,7 +142,7 @@ function move(draft: PatchDraft, from: Pointer, to: Pointer): void {
   draft.add(to, value)
 }
 
-/** A missing last member equals null, as upstream has it. */
+/** A missing last member equals null, as in upstream. */
 function test(draft: PatchDraft, path: Pointer, value: Json): void {
   if (!equalJson(draft.read(path, value === null ? null : undefined), value)) {
     throw patchDoesNotApply(`testing path ${path.text} value failed: test failed`)

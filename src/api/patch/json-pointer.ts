@@ -1,9 +1,9 @@
-/** A place in a document. @source RFC 6901 */
+/** A JSON pointer. @source RFC 6901 */
 export type Pointer = { readonly text: string; readonly steps: readonly string[] }
 
 const LENGTH_MAX = 4096
 
-/** @returns null when the text is no pointer */
+/** @returns null if the text is not a pointer */
 export function parsePointer(text: string): Pointer | null {
   if (text === '') return { text, steps: [] }
   if (!text.startsWith('/') || text.length > LENGTH_MAX || /~(?![01])/.test(text)) return null

@@ -5,14 +5,14 @@ import type { Pointer } from './json-pointer.ts'
 import { patchDoesNotApply } from './patch-errors.ts'
 
 /**
- * Elements that insertions and removals may shift, all together: keeps many operations on a long
- * list short.
+ * Elements that insertions and removals may shift in total: it limits the cost of many operations
+ * on a long list.
  */
 const SHIFTED_MAX = 20_000_000
 
 /**
- * A document that operations change one after the other. What came from outside is never changed: a
- * container is copied the first time something in it changes, and only then belongs to the draft.
+ * A document that is changed by one operation after the other. Input values are never changed: a
+ * container is copied at the first change inside it, and the copy is owned by the draft.
  */
 export class PatchDraft {
   #root: Json
@@ -28,8 +28,8 @@ export class PatchDraft {
   }
 
   /**
-   * @param missing stands for a last member that an object lacks; undefined: that is refused
-   * @throws ApiError Invalid: nothing is there
+   * @param missing the value of a missing last member; undefined: a missing member is an error
+   * @throws ApiError Invalid: the path does not exist
    */
   read(pointer: Pointer, missing?: Json): Json {
     let value = this.#root
@@ -90,7 +90,10 @@ export class PatchDraft {
     }
   }
 
-  /** The container of the last step, made the draft's own with all containers on the way. */
+  /**
+   * Returns the container of the last step, after copying all containers on the path that the draft
+   * does not own.
+   */
   #ownedParent(pointer: Pointer): Json[] | JsonObjectDraft {
     let parent = this.#own(this.#root, pointer)
     this.#root = parent
@@ -107,7 +110,7 @@ export class PatchDraft {
 
   #own(value: Json | undefined, pointer: Pointer): Json[] | JsonObjectDraft {
     if (!isJsonList(value) && !isJsonObject(value)) throw leadsNowhere(pointer)
-    // Owned containers were made below, as drafts.
+    // Owned containers were created below, as drafts.
     if (this.#owned.has(value)) return value as Json[] | JsonObjectDraft
     const copy: Json[] | JsonObjectDraft = isJsonList(value) ? [...value] : { ...value }
     this.#owned.add(copy)
@@ -120,7 +123,7 @@ export class PatchDraft {
   }
 }
 
-/** A copy that shares nothing, for a value that will stand in two places of a draft. */
+/** Returns a deep copy, for a value that occurs twice in a draft. */
 export function deepCopy(value: Json): Json {
   if (isJsonList(value)) return value.map(deepCopy)
   if (!isJsonObject(value)) return value
@@ -129,7 +132,7 @@ export function deepCopy(value: Json): Json {
   return copy
 }
 
-/** An index below `length`; a negative one counts from the end. */
+/** Returns an index below `length`; a negative one counts from the end. */
 function indexOf(step: string, length: number, pointer: Pointer): number {
   if (!/^(?:0|-?[1-9][0-9]{0,9})$/.test(step)) throw leadsNowhere(pointer)
   const index = Number(step) < 0 ? Number(step) + length : Number(step)

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors/api-error.ts'
 import { badRequest } from '../errors/standard-errors.ts'
 
-/** A patch that is no patch: 400. */
+/** The error for an invalid patch: 400. */
 export function malformedPatch(why: string): ApiError {
   return badRequest(why)
 }

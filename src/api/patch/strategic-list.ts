@@ -4,7 +4,7 @@ import { isJsonObject, memberOf } from '../json.ts'
 import type { ListSchema, Schema } from '../schema/schema.ts'
 import { malformedPatch } from './patch-errors.ts'
 
-/** Merges what stands in the list, and counts what is copied on the way. */
+/** Merges list elements, and counts the copied values. */
 export type ListMerging = {
   readonly mergeObject: (schema: Schema | null, original: JsonObject, patch: JsonObject) => JsonObject
   /** @throws ApiError RequestEntityTooLarge */
@@ -13,9 +13,9 @@ export type ListMerging = {
 
 /**
  * Merges a list into another: scalars are united, objects with the same value of the merge key are
- * merged. Elements of the patch stand in its order, others keep theirs.
+ * merged. Elements of the patch are in its order, others keep theirs.
  *
- * @throws ApiError BadRequest: an element lacks the merge key, or its directive means nothing
+ * @throws ApiError BadRequest: an element lacks the merge key, or its directive is invalid
  */
 export function mergeList(
   schema: ListSchema,
@@ -45,15 +45,15 @@ export function mergeList(
   return orderBy(merged, plain, base, key)
 }
 
-/** Takes scalars out of a list. */
+/** Removes scalars from a list. */
 export function deleteScalars(list: readonly Json[], gone: readonly Json[]): readonly Json[] {
   const identities = new Set(gone.map((item) => jsonText(item)))
   return list.filter((item) => !identities.has(jsonText(item)))
 }
 
 /**
- * Puts elements that `order` names into its order; others keep the place that `before` gave them
- * relative to those, and come after them where it gave none.
+ * Sorts the elements that `order` names into its order; others keep their relative position from
+ * `before`, and come after them if they had none.
  *
  * @param key member that identifies an element; null: the element itself does
  */
@@ -87,10 +87,7 @@ export function orderBy(
   return [...result, ...others.slice(next).map(({ item }) => item)]
 }
 
-/**
- * An element, and its places in the order that is wanted and in the list before; null: it is not
- * there.
- */
+/** An element with its index in the wanted order and in the previous list; null: not in it. */
 type Ranked = { readonly item: Json; readonly wanted: number | null; readonly earlier: number | null }
 
 function inOrder(place: number | null): number {
@@ -120,7 +117,7 @@ function mergeByKey(
   return result
 }
 
-/** @param deleted JSON texts of merge keys */
+/** @param deleted merge keys as JSON texts */
 function without(list: readonly Json[], deleted: ReadonlySet<string>, key: string): readonly Json[] {
   if (deleted.size === 0) return list
   return list.filter((item) => {
@@ -148,7 +145,7 @@ function identity(item: Json, key: string | null): string {
   return jsonText(key !== null && isJsonObject(item) ? (memberOf(item, key) ?? null) : item)
 }
 
-/** First place of each element. */
+/** Returns the first index of each element. */
 function ranks(list: readonly Json[], key: string | null): Map<string, number> {
   const places = new Map<string, number>()
   list.forEach((item, at) => {

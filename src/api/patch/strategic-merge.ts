@@ -38,8 +38,8 @@ export function strategicMerge(schema: ObjectSchema, original: JsonObject, patch
 
 /**
  * Members and elements that one patch may copy. Each member of the object and of the patch is
- * copied once, but a patch may name an element of a list over and over, each time with more
- * members. Elements of lists, which are compared too, take a microsecond.
+ * copied once, but a patch may name an element of a list repeatedly, each time with more members.
+ * List elements, which are also compared, take a microsecond each.
  */
 const COPIED_MAX = 4 * bodyLimits.valuesMax
 
@@ -48,7 +48,7 @@ const RETAIN_KEYS = '$retainKeys'
 const SET_ORDER = '$setElementOrder/'
 const DELETE_SCALARS = '$deleteFromPrimitiveList/'
 
-/** @param schema null: nothing is known of this object */
+/** @param schema null: the object has no schema */
 function mergeObject(
   schema: Schema | null,
   original: JsonObject,
@@ -93,7 +93,8 @@ function mergeObject(
 }
 
 /**
- * A patch's value where it meets nothing of its own type: directives inside still work, on nothing.
+ * Returns the value of a patch that replaces a missing value or one of another type; its directives
+ * are applied to an empty value.
  */
 function mergeValue(
   schema: Schema | null,
@@ -125,7 +126,7 @@ function schemaOf(schema: Schema | null, name: string): Schema | null {
   return schema.properties[name] ?? null
 }
 
-/** Takes out what the patch does not list; what it sets must be listed. */
+/** Removes the members that the patch does not list; those that it sets must be listed. */
 function retainKeys(draft: JsonObjectDraft, patch: JsonObject): void {
   const keys = memberOf(patch, RETAIN_KEYS)
   if (keys === undefined) return

@@ -27,7 +27,7 @@ export type Conformed = {
    * mean the same as absent. The identical object if it was canonical already.
    */
   readonly value: JsonObject
-  /** Paths of members the schema does not have, at most `UNKNOWN_MAX`. */
+  /** Paths of unknown members, at most `UNKNOWN_MAX`. */
   readonly unknown: readonly string[]
 }
 
@@ -50,9 +50,9 @@ export function conform(schema: ObjectSchema, object: JsonObject, fractions = NO
 }
 
 /**
- * As `conform`, of an object that stands inside of another.
+ * Like `conform`, for an object inside of another one.
  *
- * @param at where; null: it is the whole
+ * @param at its path; null: the root
  */
 export function conformAt(
   schema: ObjectSchema,
@@ -69,12 +69,16 @@ export function conformAt(
   }
 }
 
-/** The words for what `fieldValidation` reports, for warnings one by one. */
+/** The message of `fieldValidation` for an unknown member; warnings have one each. */
 export function unknownFieldWords(path: string): string {
   return `unknown field "${path}"`
 }
 
-/** `fieldValidation=Strict`. @param findings not empty; in the words of `unknownFieldWords` */
+/**
+ * The error of `fieldValidation=Strict`.
+ *
+ * @param findings not empty; messages of `unknownFieldWords`
+ */
 export function strictDecodingError(object: JsonObject, findings: readonly string[]): ApiError {
   return cannotBeHandled(object, `strict decoding error: ${findings.join(', ')}`)
 }
@@ -88,11 +92,11 @@ function cannotBeHandled(object: JsonObject, why: string): ApiError {
 type Walk = {
   readonly unknown: string[]
   readonly fractions: Fractions
-  /** Those inside of a container, found once for all its members. */
+  /** Fractions inside of a container, looked up once for all its members. */
   readonly fractionsOf: Map<Path, Fractions>
 }
 
-/** Carries the words from the depth of a walk to `conformAt`. */
+/** Thrown from the depth of a walk to `conformAt`. */
 class Mismatch extends Error {}
 
 function conformValue(schema: Schema, value: Json, path: Path, walk: Walk): Json {

@@ -1,9 +1,7 @@
 import { findingLimits } from '../limits.ts'
 import { shortText } from '../errors/short-text.ts'
 
-/**
- * Where in an object a walk is; made per container and spelled only when something is wrong there.
- */
+/** A position in an object; created per container and formatted only for errors. */
 export type Path = {
   readonly parent: Path | null
   /** Member of a struct (`string`), key of a map (`map`), or index of a list. */
@@ -24,8 +22,8 @@ export function listIndex(parent: Path | null, step: number): Path {
 }
 
 /**
- * As causes spell it: `spec.ports[0].name`, `data[a b]`. Long names and keys are cut, and the
- * beginning of a long path.
+ * Formats a path for causes: `spec.ports[0].name`, `data[a b]`. Long names and keys are cut, and so
+ * is the beginning of a long path.
  */
 export function spellPath(path: Path | null): string {
   const steps: string[] = []
@@ -43,12 +41,12 @@ export function spellPath(path: Path | null): string {
   return steps.reverse().join('')
 }
 
-/** One name or key as paths spell it: keys of a request may have megabytes. */
+/** Cuts one name or key of a path: keys in a request may have megabytes. */
 export function cutStep(step: string): string {
   return shortText(step, findingLimits.pathStepLengthMax)
 }
 
-/** The path of what lies below `at`: members by name, elements by index. */
+/** Returns a path below `at`: members by name, elements by index. */
 export function fieldAt(at: Path | null, ...steps: readonly (string | number)[]): string {
   let path = at
   for (const step of steps) path = typeof step === 'number' ? listIndex(path, step) : member(path, step)

@@ -1,6 +1,6 @@
 /**
- * Amounts of resources: `500m`, `1.5Gi`, `12e3`. Kept as whole thousand-millionths, rounded away
- * from zero, which is all that upstream keeps.
+ * Amounts of resources: `500m`, `1.5Gi`, `12e3`. Kept as integers in units of 10^-9, rounded away
+ * from zero, which is the precision of upstream.
  *
  * @source apimachinery `pkg/api/resource/quantity.go`
  */
@@ -13,16 +13,16 @@ export type Quantity = {
 export const QUANTITY_WORDS =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
-/** Digits of a number, and its exponent, beyond this are no amount of anything. */
+/** Limit on the digits of a number and on its exponent. */
 const LENGTH_MAX = 64
 const EXPONENT_MAX = 40
 const NANO = 10n ** 9n
-/** 2^63 - 1 whole units: upstream caps there. */
+/** 2^63 - 1 units, the maximum of upstream. */
 const NANOS_MAX = (2n ** 63n - 1n) * NANO
 
 const NUMBER = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[KMGTPE]i)|(?:[numkMGTPE])|(?:[eE][+-]?[0-9]{1,3}))?$/
 
-/** @returns null when the text is no quantity */
+/** @returns null if the text is not a quantity */
 export function parseQuantity(text: string): Quantity | null {
   if (text.length > LENGTH_MAX) return null
   const match = NUMBER.exec(text)
@@ -43,9 +43,9 @@ export function parseQuantity(text: string): Quantity | null {
 }
 
 /**
- * The one way to write an amount: `1000m` is `1`, `1024Mi` is `1Gi`.
+ * Returns the canonical form of a quantity: `1000m` is `1`, `1024Mi` is `1Gi`.
  *
- * @returns null when it is no quantity
+ * @returns null if it is not a quantity
  */
 export function canonicalQuantity(text: string): string | null {
   const quantity = parseQuantity(text)
@@ -58,7 +58,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
   return formatDecimal(nanos, format === 'exponent' ? EXPONENT_SUFFIXES : DECIMAL_SUFFIXES)
 }
 
-/** Negative, zero or positive, as `a` is below, equal to or above `b`. */
+/** Returns a negative number, zero or a positive number for `a` below, equal to or above `b`. */
 export function compareQuantities(a: Quantity, b: Quantity): number {
   return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0
 }
@@ -98,7 +98,7 @@ function formatDecimal(nanos: bigint, suffixes: readonly string[]): string {
   return `${value}${suffixes[at] ?? ''}`
 }
 
-/** @returns null below 1024 or with a fraction: those are written as decimals */
+/** @returns null below 1024 or with a fraction: those use the decimal form */
 function formatBinary(nanos: bigint): string | null {
   if (nanos % NANO !== 0n) return null
   let value = nanos / NANO

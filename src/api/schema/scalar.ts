@@ -21,7 +21,7 @@ export type ScalarCheck =
   | { readonly kind: 'ok'; readonly value: Json }
   /** Another JSON type, or a number outside the type's range. */
   | { readonly kind: 'mismatch'; readonly wanted: string }
-  /** The right JSON type with content that cannot be read. */
+  /** The right JSON type with invalid content. */
   | { readonly kind: 'malformed'; readonly words: string }
 
 /** @param value not null */
@@ -93,14 +93,14 @@ function isInteger(value: Json, format: 'int32' | 'int64'): boolean {
   return format === 'int64' || (value >= -(2 ** 31) && value < 2 ** 31)
 }
 
-/** Standard alphabet with padding; line breaks do not count. @returns null when it is not that */
+/** Standard alphabet with padding; line breaks are ignored. @returns null if it is invalid */
 function canonicalBase64(text: string): string | null {
   const joined = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, '') : text
   if (joined.length % 4 !== 0) return null
   return /^[A-Za-z0-9+/]*={0,2}$/.test(joined) ? joined : null
 }
 
-/** Bytes that a checked base64 text stands for. */
+/** Returns the number of bytes that a valid base64 text encodes. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   return (text.length / 4) * 3 - padding

@@ -22,14 +22,14 @@ export type Schema =
   | AnySchema
 
 type Common = {
-  /** In our own words; OpenAPI and explain show it. */
+  /** In the project's own words; shown by OpenAPI and `kubectl explain`. */
   readonly description?: string
   /**
    * The description of a member whose struct has a shared definition; `description` is that of the
    * definition.
    */
   readonly memberDescription?: string
-  /** Filled in where the member is absent. */
+  /** Used if the member is absent. */
   readonly default?: Json
   /**
    * `false`, `0`, empty text and an empty struct differ from absent. For other members, except
@@ -41,14 +41,14 @@ type Common = {
    * optional members are `null`.
    */
   readonly always?: true
-  /** Empty text, lists and maps are as good as absent: `FieldValueRequired`. */
+  /** Empty text, lists and maps count as absent: `FieldValueRequired`. */
   readonly nonEmpty?: true
 }
 
 export type StringSchema = Common & {
   readonly type: 'string'
   readonly format?: 'bytes' | 'date-time' | 'micro-time'
-  /** Closed list; another value but the empty one is `FieldValueNotSupported`. */
+  /** Allowed values; others, except the empty one, are `FieldValueNotSupported`. */
   readonly enum?: readonly string[]
   /** Documented values, shown in OpenAPI. Other values are valid too, or are checked elsewhere. */
   readonly known?: readonly string[]
@@ -72,8 +72,8 @@ export type NumberSchema = Common & { readonly type: 'number' }
 export type ObjectSchema = Common & {
   readonly type: 'object'
   /**
-   * Name in OpenAPI definitions, for shapes that have one: neutral as `core.v1.ConfigMap` or
-   * `meta.v1.ObjectMeta`, which `names.definition` spells for the domain. A kind's own shape is
+   * Name in OpenAPI definitions, for schemas that have one: neutral as `core.v1.ConfigMap` or
+   * `meta.v1.ObjectMeta`, which `names.definition` converts for the domain. The schema of a kind is
    * named by its group, version and kind.
    */
   readonly definition?: string
@@ -82,7 +82,7 @@ export type ObjectSchema = Common & {
   readonly required?: readonly string[]
   /** Numbers of the protobuf message, by member. */
   readonly protobuf?: { readonly [name: string]: number }
-  /** Members that are this struct's own in JSON and lie in messages of their own in protobuf. */
+  /** Structs whose members are inlined in JSON and are messages of their own in protobuf. */
   readonly inline?: readonly InlinePart[]
   /** Checks the relations between members; called for every such struct, after its members. */
   readonly check?: ShapeCheck
@@ -93,7 +93,7 @@ export type ObjectSchema = Common & {
    * protobuf message, and OpenAPI does not describe its members.
    */
   readonly instead?: readonly (BooleanSchema | ListSchema)[]
-  /** Server-side apply: replaced as a whole. */
+  /** Server-side apply: the struct is replaced as a whole. */
   readonly mapType?: 'atomic'
   /**
    * Strategic merge patch: the struct is replaced as a whole, or clients list the members to keep.
@@ -115,10 +115,10 @@ export type UnionShape = {
 export type InlinePart = { readonly number: number; readonly schema: ObjectSchema }
 
 /**
- * Pure, and bounded by the size of the value.
+ * Pure, and linear in the size of the value.
  *
- * @param value of the schema's types
- * @param at where it stands, for `fieldAt`; null: it is the whole object
+ * @param value has the types of the schema
+ * @param at its path, for `fieldAt`; null: the root
  */
 export type ShapeCheck = (value: JsonObject, at: Path | null, found: Findings) => void
 
@@ -134,20 +134,24 @@ export type ListSchema = Common & {
   /** Server-side apply; unset is atomic. */
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listMapKeys?: readonly string[]
-  /** Strategic merge patch: elements with equal member are merged, or scalars united. */
+  /**
+   * Strategic merge patch: elements with the same value of this member are merged, or scalars
+   * united.
+   */
   readonly patchMergeKey?: string
   readonly patchStrategy?: 'merge' | 'replace' | 'retainKeys' | 'merge,retainKeys'
   readonly itemsMax?: number
   /**
-   * In protobuf it is a message that has the items as field 1; as it always is in a map or a list.
+   * In protobuf the list is wrapped in a message with the items as field 1; inside of a map or a
+   * list it always is.
    */
   readonly inMessage?: true
 }
 
-/** `500m`, `1Gi`: a string or a number. */
+/** `500m`, `1Gi`: a string or a number in JSON. */
 export type QuantitySchema = Common & { readonly type: 'quantity' }
 export type IntOrStringSchema = Common & { readonly type: 'int-or-string' }
-/** Anything, kept as it came (RawExtension, FieldsV1). */
+/** Any JSON, kept as it was sent (RawExtension, FieldsV1). */
 export type AnySchema = Common & {
   readonly type: 'any'
   /**

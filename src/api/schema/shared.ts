@@ -1,6 +1,6 @@
 import type { ListSchema, MapSchema, ObjectSchema, Schema, StringSchema } from './schema.ts'
 
-/** Shapes that kinds share, with the numbers of their protobuf messages. */
+/** Schemas that kinds share, with their protobuf field numbers. */
 
 const text: StringSchema = { type: 'string' }
 const time: StringSchema = { type: 'string', format: 'date-time' }
@@ -271,7 +271,7 @@ export const partialObjectMetadataSchema: ObjectSchema = wholeObject({
   properties: {},
 })
 
-/** A kind's schema with what all kinds share. Make it once per kind. */
+/** Returns a kind's schema with the members that all kinds share. Call it once per kind. */
 export function wholeObject(schema: ObjectSchema): ObjectSchema {
   return {
     ...schema,

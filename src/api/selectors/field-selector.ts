@@ -29,9 +29,9 @@ export class FieldSelector {
   }
 
   /**
-   * The only value `field` may have, which turns a scan into one read.
+   * Returns the only value that `field` may have, which turns a scan into one read.
    *
-   * @returns null: not restricted so
+   * @returns null: not restricted to one value
    */
   exact(field: string): string | null {
     const found = this.requirements.find((one) => one.field === field && one.operator === '=')
@@ -41,15 +41,15 @@ export class FieldSelector {
 
 export const EVERY_FIELD = new FieldSelector([])
 
-/** Every kind can be selected by these. */
+/** Fields by which every kind can be selected. */
 export const COMMON_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
 /**
  * Parses `metadata.name=a,metadata.namespace!=b`. A comma, equals sign or backslash of a value is
  * escaped with a backslash.
  *
- * @param known fields that can be asked for
- * @throws ApiError BadRequest: not well-formed, another field, or beyond the bounds
+ * @param known fields that the kind supports
+ * @throws ApiError BadRequest: malformed, an unsupported field, or beyond the limits
  * @source apimachinery `pkg/fields/selector.go`
  */
 export function parseFieldSelector(text: string, known: readonly string[] = COMMON_FIELDS): FieldSelector {
@@ -76,7 +76,7 @@ export function parseFieldSelector(text: string, known: readonly string[] = COMM
   return new FieldSelector(requirements)
 }
 
-/** At commas that no backslash precedes. */
+/** Splits at commas that are not escaped. */
 function splitTerms(text: string): string[] {
   const terms: string[] = []
   let start = 0

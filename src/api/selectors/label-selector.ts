@@ -19,7 +19,7 @@ export class LabelSelector {
     this.#tests = requirements.map(testOf)
   }
 
-  /** Nothing is asked: everything matches. */
+  /** No requirements: everything matches. */
   get isEmpty(): boolean {
     return this.requirements.length === 0
   }
@@ -35,14 +35,14 @@ export class LabelSelector {
 
 export const EVERY_LABEL = new LabelSelector([])
 
-/** Bounds one selector: with them, matching an object costs little whatever is asked. */
+/** Limits on one selector, so that matching an object is always cheap. */
 export const SELECTOR_LENGTH_MAX = 16 * 1024
 export const SELECTOR_REQUIREMENTS_MAX = 256
 
 /**
  * Parses the string form: `a=b,c!=d,e in (f,g),h,!i,j>3`.
  *
- * @throws ApiError BadRequest: not well-formed, or beyond the bounds
+ * @throws ApiError BadRequest: malformed, or beyond the limits
  * @source apimachinery `pkg/labels/selector.go`
  */
 export function parseLabelSelector(text: string): LabelSelector {
@@ -59,8 +59,8 @@ export function parseLabelSelector(text: string): LabelSelector {
 }
 
 /**
- * A `LabelSelector` object, as fields hold them. Its shape was checked by its schema and its
- * content by `validateLabelSelector`. Empty matches everything.
+ * Converts a `LabelSelector` object of a field. It must be valid by its schema and by
+ * `validateLabelSelector`. Empty matches everything.
  */
 export function selectorOfObject(selector: JsonObject): LabelSelector {
   const requirements: LabelRequirement[] = []
@@ -82,7 +82,7 @@ export function selectorOfObject(selector: JsonObject): LabelSelector {
   return new LabelSelector(requirements)
 }
 
-/** Checks the content of a `LabelSelector` object. @param field path where it stands */
+/** Checks the content of a `LabelSelector` object. @param field its path */
 export function validateLabelSelector(selector: JsonObject, field: string, found: Findings): void {
   const matchLabels = selector['matchLabels']
   const labels = isJsonObject(matchLabels) ? matchLabels : {}
@@ -124,7 +124,7 @@ const OBJECT_OPERATORS: ReadonlyMap<string, LabelOperator> = new Map([
   ['DoesNotExist', '!'],
 ])
 
-/** @throws ApiError BadRequest in upstream's words */
+/** @throws ApiError BadRequest with upstream's message */
 function checkRequirement(requirement: LabelRequirement): void {
   for (const words of checkQualifiedName(requirement.key)) {
     throw badRequest(`unable to parse requirement: key: Invalid value: ${quoted(requirement.key)}: ${words}`)

@@ -70,7 +70,7 @@ const OPERATORS: ReadonlyMap<string, LabelOperator> = new Map([
   ['<', 'lt'],
 ])
 
-/** `in` and `notin` are values like others here; nothing at all is the empty value. */
+/** `in` and `notin` are ordinary values here; no token is the empty value. */
 function exactFrom(tokens: Tokens): string {
   const token = tokens.peek()
   if (token.kind === 'end' || token.kind === ',') return ''
@@ -107,7 +107,7 @@ const END: Token = { kind: 'end', text: '' }
 const SPECIAL = '=!(),><'
 const BLANK = ' \t\r\n'
 
-/** Cuts the text into words and signs, one ahead. */
+/** Splits the text into words and operators, with one token of lookahead. */
 class Tokens {
   readonly #text: string
   #at = 0

@@ -82,7 +82,7 @@ function clusterSchema(of: string): ObjectSchema {
   }
 }
 
-/** A token, or both halves of a key pair. */
+/** The status has a token, or both halves of a key pair. */
 function checkStatus(status: JsonObject, at: Path | null, found: Findings): void {
   const [token, certificate, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((name) =>
     textMember(status, name),

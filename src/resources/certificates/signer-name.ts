@@ -1,7 +1,7 @@
 import { checkDns1123Label, checkDns1123Subdomain } from '../../api/metadata/name-rules.ts'
 
 /**
- * `example.com/signer-name`: a domain, and what it calls the signer.
+ * Checks a name such as `example.com/signer-name`: a domain, and the signer's name in it.
  *
  * @source upstream `pkg/apis/certificates/validation`
  */
@@ -22,7 +22,7 @@ export function checkSignerName(text: string): readonly string[] {
 }
 
 const domainLengthMax = 253
-/** A domain, a slash, and a path that holds the name of any object in any namespace. */
+/** A domain, a slash, and a path with the name of any object in any namespace. */
 const lengthMax = domainLengthMax + 1 + 253 + 63 + 1
 
 function checkEach(labels: readonly string[], rule: (text: string) => readonly string[]): readonly string[] {

@@ -8,9 +8,9 @@ import { fieldAt } from '../../api/schema/path.ts'
 import type { ObjectSchema } from '../../api/schema/schema.ts'
 
 /**
- * These members mean what they meant before.
+ * Checks that the meaning of these members did not change.
  *
- * @param at where the struct stands; null: it is the whole object
+ * @param at path of the struct; null: the root
  */
 export function checkImmutable(
   schema: ObjectSchema,

@@ -1,6 +1,6 @@
 import { struct, text } from '../../api/schema/build.ts'
 
-/** By name, in the namespace of the object that refers. */
+/** A reference by name, in the namespace of the referring object. */
 export const localObjectReferenceSchema = struct(
   'core.v1.LocalObjectReference',
   'Reference to an object in the same namespace.',

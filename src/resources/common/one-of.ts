@@ -5,10 +5,10 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt, spellPath } from '../../api/schema/path.ts'
 
 /**
- * A union: of these members one stands there.
+ * Checks a union with exactly one member.
  *
- * @param at where the union stands
- * @param what of which it has one type, as upstream's words go: `volume`, `handler`
+ * @param at path of the union
+ * @param what the noun in upstream's message: `volume`, `handler`
  */
 export function exactlyOne(
   union: JsonObject,
@@ -24,7 +24,7 @@ export function exactlyOne(
   found.add(required(spellPath(at), `must specify a ${what} type`))
 }
 
-/** A union that may be empty. */
+/** Checks a union with at most one member. */
 export function atMostOne(
   union: JsonObject,
   at: Path | null,
@@ -37,7 +37,7 @@ export function atMostOne(
     found.add(fieldForbidden(fieldAt(at, name), `may not specify more than 1 ${what} type`))
 }
 
-/** Which of them stand there, in their order. */
+/** Returns the members that are set, in the given order. */
 export function membersSaid(union: JsonObject, members: readonly string[]): readonly string[] {
   return members.filter((name) => Object.hasOwn(union, name))
 }

@@ -1,6 +1,6 @@
 import { struct, text } from '../../api/schema/build.ts'
 
-/** By name and namespace, for objects that have no namespace themselves. */
+/** A reference by name and namespace, for cluster-scoped objects. */
 export const secretReferenceSchema = struct(
   'core.v1.SecretReference',
   'Reference to a Secret in any namespace.',

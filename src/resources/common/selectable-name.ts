@@ -1,7 +1,7 @@
 import type { SelectableField } from '../../registry/kinds/definition.ts'
 
 /**
- * A second word for `metadata.name` that some kinds have had from the beginning.
+ * An alias of `metadata.name` that some kinds have always had.
  *
  * @source facts _generic: fieldSelectors
  */

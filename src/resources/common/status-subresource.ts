@@ -2,7 +2,7 @@ import type { JsonObjectDraft } from '../../api/json.ts'
 import { memberOf, setMember } from '../../api/json.ts'
 import type { AnyObject, PartSubresource, ResourceHooks } from '../../registry/kinds/definition.ts'
 
-/** The object with these members as `current` has them, and without those that it has not. */
+/** Returns the object with these members as in `current`, where absent ones stay absent. */
 export function keeping(object: AnyObject, current: AnyObject, ...names: readonly string[]): AnyObject {
   const draft: JsonObjectDraft = { ...object }
   for (const name of names) {
@@ -14,9 +14,9 @@ export function keeping(object: AnyObject, current: AnyObject, ...names: readonl
 }
 
 /**
- * `/status`: status and metadata are taken as sent, the spec stays.
+ * `/status`: an update changes status and metadata, and the spec stays.
  *
- * @param validateUpdate of the status; its shape is checked anyhow
+ * @param validateUpdate of the status; its schema is validated in any case
  */
 export function statusSubresource(validate?: NonNullable<ResourceHooks['validate']>): PartSubresource {
   return {

@@ -6,7 +6,7 @@ import { struct, text } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { spellPath } from '../../api/schema/path.ts'
 
-/** By kind and name, in the namespace of the object that refers. */
+/** A reference by kind and name, in the namespace of the referring object. */
 export const typedLocalObjectReferenceSchema = struct(
   'core.v1.TypedLocalObjectReference',
   'Reference to an object of any kind in the same namespace.',

@@ -6,7 +6,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import { parseTime } from '../../api/metadata/time.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
-/** The rules of a Secret that lets new members of the platform in. @source spec 2.4 */
+/** Validates a bootstrap token Secret, with which new nodes join. @source spec 2.4 */
 export function checkBootstrapToken(
   object: AnyObject,
   data: JsonObject,

@@ -5,18 +5,20 @@ import type { JsonObject, JsonObjectDraft } from '../../api/json.ts'
 import { checkConfigKey } from '../../api/metadata/name-rules.ts'
 import type { AnyObject, Column } from '../../registry/kinds/definition.ts'
 
-/** What ConfigMap and Secret share: maps of keys that become file names, and `immutable`. */
+/**
+ * Parts shared by ConfigMap and Secret: maps with keys that are valid file names, and `immutable`.
+ */
 
-/** Bytes of all values of one object together. */
+/** Limit on the values of one object together, in bytes. */
 export const dataBytesMax = 1024 * 1024
 
-/** A member that is a map; empty when absent. */
+/** Returns a map member; empty if absent. */
 export function mapOf(object: AnyObject, member: string): JsonObject {
   const value = memberOf(object, member)
   return isJsonObject(value) ? value : {}
 }
 
-/** How many keys there are in the maps that hold data. */
+/** The column with the number of keys in the data maps. */
 export function dataColumn(members: readonly string[]): Column {
   return {
     name: 'Data',
@@ -31,7 +33,7 @@ export function textsOf(map: JsonObject): readonly (readonly [key: string, text:
   return Object.keys(map).map((key) => [key, textMember(map, key)] as const)
 }
 
-/** Absent and empty mean the same, so empty maps are not stored. */
+/** Removes empty maps, which are equivalent to absent ones. */
 export function withoutEmptyMaps(object: AnyObject, members: readonly string[]): AnyObject {
   const empty = members.filter((member) => {
     const value = memberOf(object, member)
@@ -50,7 +52,7 @@ export function checkKeys(member: string, map: JsonObject, found: Findings): voi
 }
 
 /**
- * An immutable object stays immutable, and its data as it is.
+ * An immutable object stays immutable, and its data cannot change.
  *
  * @source spec 2.2, 2.3
  */

@@ -1,2 +1,2 @@
-/** Members of a Pod's spec that are containers. */
+/** Members of a Pod's spec that contain containers. */
 export const containerLists = ['containers', 'initContainers', 'ephemeralContainers'] as const

@@ -53,9 +53,9 @@ export function requestsFromLimits(resources: JsonObject): JsonObject {
 }
 
 /**
- * Amounts are kept to the thousandth, rounded away from zero.
+ * Rounds amounts to thousandths, away from zero.
  *
- * @returns the very resources when they are so already
+ * @returns the identical resources if nothing changed
  */
 export function roundedResources(resources: JsonObject): JsonObject {
   let draft: JsonObjectDraft | null = null
@@ -76,7 +76,7 @@ export function roundedResources(resources: JsonObject): JsonObject {
 const MILLI = 10n ** 6n
 const WHOLE = 10n ** 9n
 
-/** null: it is so already. */
+/** @returns null: the amount is rounded already */
 function roundedAmount(text: string): string | null {
   const quantity = parseQuantity(text)
   if (quantity === null) return null
@@ -108,7 +108,7 @@ function checkRequests(limits: JsonObject, requests: JsonObject, at: Path | null
   }
 }
 
-/** Together, containers may be allowed more of it than there is. */
+/** Returns whether a resource can be overcommitted. */
 function isShareable(name: string): boolean {
   return !name.includes('/') && !isHugePages(name)
 }

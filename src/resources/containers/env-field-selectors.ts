@@ -32,7 +32,7 @@ export const resourceFieldSelectorSchema = struct(
 )
 
 /**
- * @param fieldPaths those that may be named as they stand; labels and annotations by key always may
+ * @param fieldPaths allowed paths; labels and annotations by key are always allowed
  * @source facts Pod: env fieldRef paths
  */
 export function checkObjectFieldSelector(
@@ -113,7 +113,7 @@ function unitsOf(resource: string): { readonly units: readonly string[]; readonl
   return { units: byteUnits, words: 'hugepages' }
 }
 
-/** Unset and 0 mean 1. */
+/** A divisor that is unset or 0 means 1. */
 function isUnit(divisor: string, units: readonly string[]): boolean {
   const said = parseQuantity(divisor === '' ? '0' : divisor)
   if (said === null || said.nanos === 0n) return true

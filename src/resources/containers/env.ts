@@ -16,7 +16,7 @@ import {
 import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
 import { membersSaid } from '../common/one-of.ts'
 
-/** Variables of a container, one by one or all keys of an object. */
+/** Environment variables of a container: single ones, or all keys of an object. */
 
 const isNamed: ShapeCheck = (reference, at, found) => {
   if (textMember(reference, 'name') === '') found.add(required(fieldAt(at, 'name')))
@@ -124,7 +124,7 @@ function checkVariable(variable: JsonObject, at: Path | null, found: Findings): 
   found.add(invalid(fieldAt(at, 'valueFrom'), '', 'may not be specified when `value` is not empty'))
 }
 
-/** In the words that upstream has for variables, which are others than for volumes and handlers. */
+/** Uses upstream's message for variables, which differs from that for volumes and handlers. */
 function checkOnlyOne(
   source: JsonObject,
   at: Path | null,

@@ -9,7 +9,7 @@ export function checkPortNumber(port: number): readonly string[] {
   return port >= 1 && port <= 65_535 ? [] : [PORT_WORDS]
 }
 
-/** A number, or the name of one of the container's ports. */
+/** Checks a port: a number, or the name of one of the container's ports. */
 export function checkPort(port: Json | undefined, field: string, found: Findings): void {
   if (port === undefined) return
   const wrong = typeof port === 'string' ? checkPortName(port) : checkPortNumber(Number(port))

@@ -39,7 +39,7 @@ function columnOf(column: JsonObject, looksMax: number): Column {
       textMember(column, 'description') ||
       `Custom resource definition column (in JSONPath format): ${textMember(column, 'jsonPath')}`,
     priority: numberMember(column, 'priority') ?? 0,
-    // A path that an older release took and this one does not: the cells are empty.
+    // If an older release accepted a path that is invalid now, the cells are empty.
     cell: (object) => (typeof path === 'string' ? null : columnCell(type, path(object))),
   }
 }

@@ -119,7 +119,7 @@ function kindOf(version: JsonObject, structural: CompiledSchema, of: Making): Re
   } satisfies ResourceDefinition)
 }
 
-/** @param asked name of the version that is served */
+/** @param asked name of the served version */
 function storedVersionOf(asked: string, { definition, spec, schemas, storage }: Making): StoredVersion {
   if (!isByWebhook(objectMember(spec, 'conversion'))) {
     return { name: storage, conversion: storedConversion({ schemas, asked, storage, refusal: null }) }

@@ -33,7 +33,7 @@ export function checkApproval(
   found.add(invalid(field, said, `${words} with either a URL or a reason starting with "unapproved"`))
 }
 
-/** `api-approved.orch.io` or `api-approved.kubernetes.io`. */
+/** Returns `api-approved.orch.io` or `api-approved.kubernetes.io`. */
 function approvalAnnotation(names: Names): string {
   return `api-approved.${labelDomain(names)}`
 }
@@ -42,7 +42,7 @@ function isProtected(group: string, names: Names): boolean {
   return [names.domain, labelDomain(names)].some((domain) => group === domain || group.endsWith(`.${domain}`))
 }
 
-/** `orch.io` or `kubernetes.io`: of annotations and labels. */
+/** Returns the domain of annotations and labels: `orch.io` or `kubernetes.io`. */
 function labelDomain(names: Names): string {
   return names.label('').slice(0, -1)
 }

@@ -7,13 +7,13 @@ import { fieldAt, member } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
 
 const STRATEGIES = ['None', 'Webhook']
-/** Versions of `ConversionReview` that there are. */
+/** Versions of `ConversionReview` that exist. */
 const REVIEW_VERSIONS = ['v1', 'v1beta1']
 
 /**
- * How objects become those of another version: only their apiVersion changes, or a webhook converts
- * them. Webhooks are not called yet: objects of such a definition are served in the version that
- * they are stored in, see `stored-conversion`.
+ * Validates the conversion strategy: only the apiVersion changes, or a webhook converts. Webhooks
+ * are not called yet: objects of such a definition are only served in the version that they are
+ * stored in, see `stored-conversion`.
  *
  * @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24
  */

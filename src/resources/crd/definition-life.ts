@@ -34,8 +34,8 @@ export function onlyStatus(definition: AnyObject, current: AnyObject): AnyObject
 }
 
 /**
- * The finalizer keeps it until its objects are gone: it comes in the same write that marks it, so
- * that no definition goes before them.
+ * Adds the finalizer that keeps a definition until its objects are deleted. It is added by the
+ * write that marks the deletion, so that no definition is removed before its objects.
  *
  * @source apiextensions-apiserver `pkg/registry/customresourcedefinition/etcd.go`
  */

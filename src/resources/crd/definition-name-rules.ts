@@ -6,7 +6,7 @@ import { checkDns1035Label } from '../../api/metadata/name-rules.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import type { Path } from '../../api/schema/path.ts'
 
-/** @param names those that are asked for */
+/** @param names the requested ones */
 export function requireNames(names: JsonObject, at: Path, found: Findings): void {
   for (const name of ['plural', 'singular', 'kind', 'listKind'].filter(
     (name) => textMember(names, name) === '',

@@ -19,7 +19,7 @@ import { checkVersion } from './definition-version-rules.ts'
 
 /**
  * @source apiextensions-apiserver `pkg/apis/apiextensions/validation`, release 1.24, for rules and
- * words
+ * messages
  */
 
 const SPEC = member(null, 'spec')
@@ -142,7 +142,7 @@ function versionIn(spec: JsonObject, name: string): JsonObject | undefined {
   return objectsMember(spec, 'versions').find((version) => textMember(version, 'name') === name)
 }
 
-/** A schema that was taken before is not looked at again: rules may have become stricter since. */
+/** An unchanged schema is not validated again: a later release may have stricter rules. */
 function isSameShape(version: JsonObject, before: JsonObject | undefined): boolean {
   if (before === undefined) return false
   const shapeOf = (of: JsonObject) => memberOf(objectMember(of, 'schema'), 'openAPIV3Schema')
@@ -166,7 +166,7 @@ function hasStatus(version: JsonObject): boolean {
   return memberOf(objectMember(version, 'subresources'), 'status') !== undefined
 }
 
-/** One that is so from before may stay so. */
+/** A definition that preserves unknown fields already may continue to. */
 function checkPreserving(spec: JsonObject, before: JsonObject | null, names: Names, found: Findings): void {
   const isSo = (of: JsonObject) => memberOf(of, 'preserveUnknownFields') === true
   if (!isSo(spec) || (before !== null && isSo(before))) return

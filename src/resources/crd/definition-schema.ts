@@ -5,8 +5,8 @@ import { checkWebhookClient, checkWebhookService } from '../webhooks/webhook-cli
 import { jsonSchemaProps } from './json-schema-props.ts'
 
 /**
- * The shape of a definition. It has no numbers, and so no messages: what a definition describes has
- * none either.
+ * The schema of a definition. It has no protobuf field numbers, like the custom kinds that
+ * definitions declare.
  *
  * @source apiextensions/v1; spec 4.7
  */

@@ -20,7 +20,7 @@ export function checkVersion(version: JsonObject, at: Path, found: Findings): vo
   )
 }
 
-/** Each costs something for every row of every table, so their number is bounded. */
+/** Each column has a cost in every row of every table, so their number is limited. */
 function checkColumns(columns: readonly JsonObject[], at: Path, found: Findings): void {
   const { columnsMax } = customLimits
   if (columns.length > columnsMax) {
@@ -30,7 +30,7 @@ function checkColumns(columns: readonly JsonObject[], at: Path, found: Findings)
   for (const [index, column] of columns.entries()) checkColumn(column, listIndex(at, index), found)
 }
 
-/** Bytes. */
+/** In bytes. */
 const WARNING_LENGTH_MAX = 256
 
 function checkWarning(version: JsonObject, field: string, found: Findings): void {
@@ -43,7 +43,7 @@ function checkWarning(version: JsonObject, field: string, found: Findings): void
   }
   if (utf8Length(warning) > WARNING_LENGTH_MAX) found.add(say('must be <= 256 characters long'))
   if (warning === '') found.add(say('must not be an empty string'))
-  // Letters, marks, numbers, signs, and the one plain space.
+  // Letters, marks, numbers, punctuation, symbols and spaces.
   const at = warning.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u)
   if (at >= 0) {
     const begin = 'must only contain printable UTF-8 characters; non-printable character found at index'

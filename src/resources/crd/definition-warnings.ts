@@ -41,8 +41,8 @@ function schemaAt(version: Path): Path {
 }
 
 /**
- * The first schema that has such a list, the outermost first. Takes time linear in the size of the
- * schema.
+ * Finds the first schema with a non-empty list of that name, the outermost first. Linear in the
+ * size of the schema.
  */
 function firstWith(schema: JsonObject, at: Path, word: string): Path | null {
   if (hasElements(schema, word)) return at

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../api/json.ts'
 import { isJsonObject, memberOf, setMember } from '../../api/json.ts'
 import type { JsonObjectDraft } from '../../api/json.ts'
 
-/** Steps from the whole object to a member, from the outside in. */
+/** Member names from the root to a member. */
 export type ScalePath = readonly string[]
 
 /** Maximum number of steps. */
@@ -20,7 +20,7 @@ export function parseScalePath(path: string): ScalePath | null {
   return steps.includes('') || steps.length > STEPS_MAX ? null : steps
 }
 
-/** @returns undefined: there is nothing */
+/** @returns undefined: the path does not exist */
 export function valueAt(object: JsonObject, path: ScalePath): Json | undefined {
   let value: Json | undefined = object
   for (const step of path) value = isJsonObject(value) ? memberOf(value, step) : undefined
@@ -28,9 +28,9 @@ export function valueAt(object: JsonObject, path: ScalePath): Json | undefined {
 }
 
 /**
- * The object with that value there; objects on the way are made.
+ * Sets the value at the path, and creates missing objects on it.
  *
- * @returns null: something else than an object is on the way
+ * @returns null: a value on the path is not an object
  */
 export function withValueAt(object: JsonObject, path: ScalePath, value: Json): JsonObject | null {
   const [step, ...rest] = path

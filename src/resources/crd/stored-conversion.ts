@@ -4,13 +4,13 @@ import type { JsonObject } from '../../api/json.ts'
 import type { AnyObject, StoredVersion } from '../../registry/kinds/definition.ts'
 
 type Versions = {
-  /** By name of the version: also those that are not served. */
+  /** Schemas by version name, including versions that are not served. */
   readonly schemas: ReadonlyMap<string, CompiledSchema>
   readonly asked: string
   readonly storage: string
   /**
-   * Which objects cannot be converted to the version asked for. null: all can, only their
-   * apiVersion changes.
+   * Returns the error for an object that cannot be converted to the requested version. null: all
+   * can be, because only their apiVersion changes.
    */
   readonly refusal: ((object: AnyObject, storedIn: string) => ApiError) | null
 }

@@ -4,7 +4,7 @@ import type { ObjectSchema } from '../../api/schema/schema.ts'
 import type { AnyObject, StoredVersion } from '../../registry/kinds/definition.ts'
 import { eventSchema, groupedEventSchema } from './event-schema.ts'
 
-/** Members that the two groups call by different names: core, events. */
+/** Members with different names in the two groups: core, events. */
 const renamed = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],
@@ -20,12 +20,12 @@ const coreNames = new Map<string, string>(renamed.map(([core, grouped]) => [grou
 /** Fields that are always present in the core form and optional in the other. */
 const saidWhenFilled = ['reportingController', 'reportingInstance']
 
-/** An event of the group of events as the core group has it, but for apiVersion. */
+/** Converts an event of the events group to the core form, except for apiVersion. */
 export function coreEventOf(event: AnyObject): AnyObject {
   return converted(event, coreNames, eventSchema)
 }
 
-/** The other way round. */
+/** The inverse of `coreEventOf`. */
 export function groupedEventOf(event: AnyObject): AnyObject {
   const grouped = converted(event, groupedNames, groupedEventSchema)
   const { apiVersion, kind, metadata, ...rest } = grouped

@@ -93,7 +93,7 @@ export function checkNewGroupedEvent(event: AnyObject, found: Findings): void {
   }
 }
 
-/** An event of `v1` of the group of events only goes on: with its series, and metadata. */
+/** An event of the events group in `v1` is immutable, except for its series and metadata. */
 export function checkGroupedEventUpdate(event: AnyObject, before: AnyObject, found: Findings): void {
   if (isChanged(eventSchema, 'series', event, before)) checkSeries(event, found)
   const changed = new Findings()

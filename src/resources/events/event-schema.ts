@@ -7,7 +7,7 @@ const sourceSchema = struct('core.v1.EventSource', 'Source of an event in the ol
   host: text(2, 'Node of the component.'),
 })
 
-/** As the core group has it, which is how events are stored. */
+/** The core form, in which events are stored. */
 export const eventSchema = struct('core.v1.Event', 'An event about an object.', {
   involvedObject: part(2, objectReferenceSchema, 'The object that the event is about.', {
     required: true,
@@ -47,9 +47,9 @@ const groupedSeriesSchema = struct('events.v1.EventSeries', 'A series of occurre
 
 const older = 'What the core group calls'
 
-/** As the group of events has it: the same by newer names, and what those replaced. */
+/** The form of the events group: the same members by newer names, and deprecated ones. */
 export const groupedEventSchema = groupedSchema('events.v1.Event')
-/** The same shape as `events.v1.Event`. */
+/** The same schema as `events.v1.Event`. */
 export const betaEventSchema = groupedSchema('events.v1beta1.Event')
 
 function groupedSchema(definition: string): ObjectSchema {

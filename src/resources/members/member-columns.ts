@@ -2,7 +2,7 @@ import { ageColumn, cellAt, nameColumn } from '../../registry/kinds/columns.ts'
 import type { Cell, Column } from '../../registry/kinds/definition.ts'
 import { lagDescription } from './member-schema.ts'
 
-/** `kubectl get members` shows the leader, and `-o wide` the addresses. */
+/** Columns of `kubectl get members`; the addresses are shown with `-o wide`. */
 export const memberColumns: readonly Column[] = [
   nameColumn,
   {

@@ -3,7 +3,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Column } from '../../registry/kinds/definition.ts'
 
-/** As people know them from their command line tool. */
+/** The columns of `kubectl get nodes`. */
 export function nodeColumns(names: Names): readonly Column[] {
   return [
     nameColumn,

@@ -7,7 +7,7 @@ import { listOf, struct, text, texts } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 
-/** Which nodes: by their labels and by their names. */
+/** Selectors of nodes by their labels and fields. */
 
 const nodeSelectorRequirementSchema = struct(
   'core.v1.NodeSelectorRequirement',

@@ -9,7 +9,7 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { nodeSelectorSchema, nodeSelectorTermSchema } from '../nodes/node-selector.ts'
 import { selectorSchema } from '../common/selector.ts'
 
-/** Where a Pod would like to be, or must be, by nodes and by the pods that are there already. */
+/** Scheduling preferences and requirements, by nodes and by existing pods. */
 
 const weightRules = { required: true, minimum: 1, maximum: 100 } as const
 const weightWords = 'How much it counts, from 1 to 100; the node with the highest sum is chosen.'

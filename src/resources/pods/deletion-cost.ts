@@ -23,7 +23,7 @@ export function checkDeletionCost(
   found.add(invalid(keyPath(path, key), value, 'must be a 32bit integer'))
 }
 
-/** Neither a plus nor zeros stand before it, but zeros may stand behind a minus. */
+/** A plus sign or leading zeros are invalid, but zeros may follow a minus sign. */
 function isCost(text: string): boolean {
   return /^(?:0|[1-9][0-9]{0,9}|-[0-9]+)$/.test(text) && Number(text) === (Number(text) | 0)
 }

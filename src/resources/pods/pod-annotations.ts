@@ -6,7 +6,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 import { checkDeletionCost } from './deletion-cost.ts'
 import { checkProfileAnnotations } from './profile-annotations.ts'
 
-/** Annotations that mean something to the node of a Pod. */
+/** Annotations with a meaning for the node of a Pod. */
 
 const FIELD = 'metadata.annotations'
 
@@ -19,7 +19,7 @@ export function checkPodAnnotations(object: AnyObject, names: Names, found: Find
   const annotations = object.metadata.annotations ?? {}
   const key = names.label('config.mirror')
   const mirror = annotations[key]
-  // Only a Pod that a node has shows what the node runs by itself.
+  // A mirror Pod represents a static Pod of its node, so it needs a node.
   if (mirror !== undefined && textMember(spec, 'nodeName') === '') {
     const words = 'must set spec.nodeName if mirror pod annotation is set'
     found.add(invalid(keyPath(FIELD, key), mirror, words))
@@ -33,7 +33,7 @@ export function checkPodCost(object: AnyObject, names: Names, found: Findings): 
 }
 
 /**
- * They stay as they were.
+ * Checks that these annotations did not change.
  *
  * @source core `pkg/apis/core/validation`, ValidatePodSpecificAnnotationUpdates
  */

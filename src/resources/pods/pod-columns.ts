@@ -6,7 +6,7 @@ import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Cell, Column } from '../../registry/kinds/definition.ts'
 
 /**
- * As people know them from `kubectl get pods`.
+ * The columns of `kubectl get pods`.
  *
  * @source facts tablecolumns; printers of core, printPod
  */
@@ -66,7 +66,7 @@ type Summary = {
   readonly status: string
   readonly ready: number
   readonly restarts: number
-  /** null: none ended yet. */
+  /** null: no container has terminated. */
   readonly lastEnd: string | null
 }
 
@@ -81,7 +81,7 @@ function summaryOf(object: AnyObject): Summary {
   return { ...summary, status: isLost ? 'Unknown' : 'Terminating' }
 }
 
-/** @param index of the init container that has not ended well yet */
+/** @param index of the first init container that has not succeeded yet */
 function initializing(object: AnyObject, init: readonly JsonObject[], index: number): Summary {
   const seen = init.slice(0, index + 1)
   const state = objectMember(seen.at(-1) ?? {}, 'state')

@@ -4,10 +4,10 @@ import { requestsFromLimits, roundedResources } from '../containers/container-re
 import { withVolumeSource } from '../volumes/volume.ts'
 
 /**
- * Defaults of a Pod's spec that follow from other members, of Pods and of templates. Behind the
- * schema's.
+ * Applies the defaults of a Pod's spec that depend on other members, for Pods and templates, after
+ * those of the schema.
  *
- * @returns the very spec when nothing was missing
+ * @returns the identical spec if nothing was missing
  * @source core `pkg/apis/core/v1/defaults.go`, SetDefaults_PodSpec and what it calls
  */
 export function fillPodSpec(spec: JsonObject): JsonObject {
@@ -19,7 +19,7 @@ export function fillPodSpec(spec: JsonObject): JsonObject {
   return withAccount(next)
 }
 
-/** Defaults of a Pod that templates do not get. */
+/** Applies the defaults of a Pod that templates do not get. */
 export function fillPodAlone(spec: JsonObject): JsonObject {
   const asked = (container: JsonObject): JsonObject =>
     withMember(container, 'resources', requestsFromLimits(objectMember(container, 'resources')))
@@ -37,14 +37,14 @@ function fillContainer(container: JsonObject, isOnHost: boolean): JsonObject {
   return isOnHost ? withEach(next, 'ports', withHostPort) : next
 }
 
-/** In the network of the node a port is what it is there. */
+/** With host networking, the host port equals the container port. */
 function withHostPort(port: JsonObject): JsonObject {
   const containerPort = numberMember(port, 'containerPort')
   if (containerPort === null || (numberMember(port, 'hostPort') ?? 0) !== 0) return port
   return { ...port, hostPort: containerPort }
 }
 
-/** Without a tag and a digest an image means the latest. */
+/** An image without tag and digest has the tag latest. */
 function tagOf(image: string): string {
   if (image === '' || image.includes('@')) return ''
   const name = image.slice(image.lastIndexOf('/') + 1)

@@ -8,7 +8,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import { checkIpAddress } from '../common/ip-address.ts'
 
-/** How a Pod looks names up. */
+/** The DNS settings of a Pod. */
 
 const podDNSConfigOptionSchema = struct(
   'core.v1.PodDNSConfigOption',
@@ -21,7 +21,7 @@ const podDNSConfigOptionSchema = struct(
   },
 )
 
-/** As the resolvers of most systems have them. */
+/** The limit of most resolvers. */
 const NAMESERVERS_MAX = 3
 const SEARCHES_MAX = 6
 const SEARCHES_LENGTH_MAX = 256

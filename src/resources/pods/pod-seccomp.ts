@@ -29,7 +29,7 @@ export function seccompPodKey(names: Names): string {
   return names.labelUnder('seccomp.security.alpha', 'pod')
 }
 
-/** @param container its name; empty: what the keys of all containers begin with */
+/** @param container its name; empty: returns the prefix of the keys of all containers */
 export function seccompContainerKey(names: Names, container: string): string {
   return names.labelUnder('container.seccomp.security.alpha', container)
 }

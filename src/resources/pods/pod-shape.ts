@@ -66,7 +66,7 @@ function checkInitContainers(spec: JsonObject, at: Path | null, found: Findings)
   })
 }
 
-/** An ephemeral container looks into one that is there for good. */
+/** The target of an ephemeral container must be a regular container. */
 function checkTargets(spec: JsonObject, at: Path | null, found: Findings): void {
   const lasting = [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
   const names = new Set(lasting.map((container) => textMember(container, 'name')))
@@ -77,7 +77,7 @@ function checkTargets(spec: JsonObject, at: Path | null, found: Findings): void 
   })
 }
 
-/** Containers mount volumes of the Pod, and as devices only those behind claims. */
+/** Mounts must refer to volumes of the Pod, and devices to those with claims. */
 function checkVolumeUses(spec: JsonObject, at: Path | null, found: Findings): void {
   const volumes = new Map(
     objectsMember(spec, 'volumes').map((volume) => [textMember(volume, 'name'), volume] as const),
@@ -107,9 +107,7 @@ function isBehindClaim(volume: JsonObject): boolean {
   return Object.hasOwn(volume, 'persistentVolumeClaim') || Object.hasOwn(volume, 'ephemeral')
 }
 
-/**
- * No two containers take the same port of the node; in its network ports are what they are there.
- */
+/** Host ports must be distinct; with host networking they equal the container ports. */
 function checkHostPorts(spec: JsonObject, at: Path | null, found: Findings): void {
   const isOnHost = memberOf(spec, 'hostNetwork') === true
   for (const list of ['containers', 'initContainers']) {
@@ -125,7 +123,7 @@ function checkHostPorts(spec: JsonObject, at: Path | null, found: Findings): voi
         }
         if (hostPort === 0) return
         const taken = `${textMember(port, 'protocol')}/${textMember(port, 'hostIP')}/${hostPort}`
-        // Containers of the list run at the same time, init containers one after the other.
+        // Regular containers run at the same time, init containers one after the other.
         if (list === 'containers' && seen.has(taken)) found.add(duplicate(field('hostPort'), taken))
         seen.add(taken)
       })

@@ -19,7 +19,7 @@ export const podTemplateSpecSchema = struct('core.v1.PodTemplateSpec', 'Template
   spec: part(2, podSpecSchema, 'Desired state of the Pods.'),
 })
 
-/** @returns the very template when nothing was missing */
+/** @returns the identical template if nothing was missing */
 export function fillPodTemplate(template: JsonObject): JsonObject {
   const spec = objectMember(template, 'spec')
   const filled = fillPodSpec(spec)
@@ -46,7 +46,7 @@ export function checkPodTemplate(template: JsonObject, path: string, names: Name
   }
 }
 
-/** @param path where it stands: `spec.template` */
+/** @param path of the template: `spec.template` */
 export function podTemplateWarnings(template: JsonObject, path: string, names: Names): Iterable<string> {
   const annotations = textsIn(objectMember(template, 'metadata'), 'annotations')
   return podWarnings({ spec: objectMember(template, 'spec'), annotations, at: `${path}.`, names })

@@ -7,7 +7,7 @@ import { member } from '../../api/schema/path.ts'
 import { differences } from '../common/differences.ts'
 
 /**
- * A Pod stays what it was placed as: only images, a nearer deadline, and more tolerations may come.
+ * Only images, a shorter deadline, and additional tolerations may change in the spec of a Pod.
  *
  * @source core `pkg/apis/core/validation`, ValidatePodUpdate; facts Pod: update
  */
@@ -48,14 +48,14 @@ function checkTolerations(spec: JsonObject, old: JsonObject, found: Findings): v
   )
 }
 
-/** The rest of a toleration: the same text for those that are equal. */
+/** Returns the other members of a toleration as text, to compare them. */
 function withoutTime(toleration: JsonObject): string {
   const draft: JsonObjectDraft = { ...toleration }
   delete draft['tolerationSeconds']
   return sortedText(draft)
 }
 
-/** With what may change as it was, nothing else has changed. */
+/** After the mutable members are reset, the specs must be equal. */
 function checkRest(spec: JsonObject, old: JsonObject, found: Findings): void {
   const rest: JsonObjectDraft = { ...spec }
   for (const name of ['activeDeadlineSeconds', 'tolerations']) keep(rest, old, name)
@@ -90,7 +90,7 @@ function withImages(containers: readonly JsonObject[], old: readonly JsonObject[
 }
 
 /**
- * Ephemeral containers are only added.
+ * Ephemeral containers can only be added.
  *
  * @source core `pkg/apis/core/validation`, ValidatePodEphemeralContainersUpdate
  */

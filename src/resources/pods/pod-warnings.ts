@@ -108,7 +108,7 @@ function* oldAnnotations({ annotations, at, names }: PodToInspect): Generator<st
 
 const IN_126 = 'deprecated in v1.22, support removal is planned in v1.26'
 
-/** Upstream calls one of them by another name than its member has. */
+/** In upstream's message one source has another name than its member. */
 const OLD_VOLUMES: readonly (readonly [source: string, words: string])[] = [
   ['photonPersistentDisk', 'photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'gitRepo: deprecated in v1.11'],
@@ -135,7 +135,7 @@ function* doubled(items: readonly JsonObject[], member: string, path: string): G
   }
 }
 
-/** Amounts that only whole bytes make sense of. */
+/** Yields amounts of bytes that are not integers. */
 function* partsOfBytes(amounts: JsonObject, path: string): Generator<string> {
   for (const resource of ['memory', 'ephemeral-storage']) {
     const text = textMember(amounts, resource)
@@ -146,7 +146,7 @@ function* partsOfBytes(amounts: JsonObject, path: string): Generator<string> {
   }
 }
 
-/** Only where the profile is in no field: a new Pod has it in both. */
+/** Only if the profile is in no field: a new Pod has it in both. */
 function* oldSeccomp({ annotations, at }: PodToInspect, of: JsonObject, key: string): Generator<string> {
   const isSaid = isJsonObject(memberOf(objectMember(of, 'securityContext'), 'seccompProfile'))
   if (isSaid || !Object.hasOwn(annotations, key)) return

@@ -4,8 +4,8 @@ import { compareQuantities, parseQuantity } from '../../api/schema/quantity.ts'
 import type { Quantity } from '../../api/schema/quantity.ts'
 
 /**
- * How a Pod is treated when its node runs short: Guaranteed gets exactly what it asks for,
- * BestEffort asks for nothing.
+ * Returns the QoS class of a Pod, which determines the order of evictions: Guaranteed has equal
+ * requests and limits, BestEffort has neither.
  *
  * @source core `pkg/apis/core/helper/qos`, ComputePodQOS
  */
@@ -29,7 +29,7 @@ function isSame(resources: JsonObject, name: string): boolean {
   return limit !== null && request !== null && compareQuantities(limit, request) === 0
 }
 
-/** null: nothing, or none. */
+/** null: unset or zero. */
 function amount(resources: JsonObject, member: string, name: string): Quantity | null {
   const quantity = parseQuantity(textMember(objectMember(resources, member), name))
   return quantity === null || quantity.nanos <= 0n ? null : quantity

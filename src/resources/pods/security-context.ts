@@ -11,7 +11,7 @@ import { windowsSecurityContextOptionsSchema } from './windows-options.ts'
 
 /** User, group and privileges of the processes of a container, or of all containers of a Pod. */
 
-/** Numbers of users and groups. */
+/** The range of user and group IDs. */
 const idRange = { minimum: 0, maximum: 2 ** 31 - 1 }
 
 const seLinuxOptionsSchema = struct('core.v1.SELinuxOptions', 'SELinux labels of a container.', {

@@ -36,7 +36,7 @@ export const topologySpreadConstraintSchema = struct(
   { check: checkNumbers },
 )
 
-/** A place counts once in each way. @param field where the list stands */
+/** Pairs of topology key and whenUnsatisfiable must be distinct. @param field path of the list */
 export function checkConstraintPairs(
   constraints: readonly JsonObject[],
   field: string,

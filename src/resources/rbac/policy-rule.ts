@@ -27,12 +27,12 @@ export const rolesNotEnforced = notEnforcedYet(
   'authorization goes by the roles that the server has built in',
 )
 
-/** The group of roles and bindings. */
+/** The API group of roles and bindings. */
 export function roleGroup(names: Names): string {
   return names.group('rbac.authorization')
 }
 
-/** @param namespaced the rules hold within one namespace, in which there are no paths */
+/** @param namespaced the rules apply in one namespace, so they have no non-resource URLs */
 export function checkRules(object: AnyObject, namespaced: boolean, found: Findings): void {
   for (const [at, rule] of objectsMember(object, 'rules').entries())
     checkRule(rule, `rules[${at}]`, namespaced, found)

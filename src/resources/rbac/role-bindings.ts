@@ -43,9 +43,9 @@ export const bindingMembers = {
 }
 
 type BoundRoles = {
-  /** Kinds of roles that such a binding can give. */
+  /** Kinds of roles that the binding can grant. */
   readonly roleKinds: readonly string[]
-  /** They are given within one namespace. */
+  /** The role is granted within one namespace. */
   readonly namespaced: boolean
 }
 

@@ -109,7 +109,7 @@ function userOf(spec: JsonObject): UserInfo {
     name: textMember(spec, 'user'),
     uid: textMember(spec, 'uid'),
     groups: textsMember(spec, 'groups'),
-    // Keys of what else is known are lower case wherever they come from.
+    // Keys of extra values are lower case, as from authentication.
     extra: Object.fromEntries(Object.keys(said).map((key) => [key.toLowerCase(), textsMember(said, key)])),
   }
 }

@@ -1,4 +1,4 @@
 import type { ListSchema } from '../../api/schema/schema.ts'
 
-/** Values of what else is known about a user: in protobuf a message of its own. */
+/** The extra values of a user: a message of its own in protobuf. */
 export const extraValueSchema: ListSchema = { type: 'list', items: { type: 'string' }, inMessage: true }

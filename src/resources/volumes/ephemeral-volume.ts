@@ -9,7 +9,7 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { objectMetaSchema } from '../../api/schema/shared.ts'
 import { persistentVolumeClaimSpecSchema } from './persistent-volume-claim-spec.ts'
 
-/** A volume behind a claim that is made for the Pod and goes with it. @source spec 2.5 */
+/** A volume with a claim that is created for the Pod and deleted with it. @source spec 2.5 */
 
 const persistentVolumeClaimTemplateSchema = struct(
   'core.v1.PersistentVolumeClaimTemplate',
@@ -50,7 +50,7 @@ function textsByKey(map: JsonObject): { readonly [key: string]: string } {
   return Object.fromEntries(Object.keys(map).map((key) => [key, textMember(map, key)]))
 }
 
-/** As good as absent. */
+/** Returns whether a value is equivalent to absent. */
 function isZero(value: Json | undefined): boolean {
   if (isJsonList(value)) return value.length === 0
   if (isJsonObject(value)) return Object.keys(value).length === 0

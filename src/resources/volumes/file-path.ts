@@ -2,19 +2,19 @@ import type { Findings } from '../../api/errors/findings.ts'
 import { invalid } from '../../api/errors/field-error.ts'
 
 /**
- * Rules for paths below a volume. Empty ones are for others to refuse.
+ * Rules for paths below a volume. Empty paths are rejected elsewhere.
  *
- * @param field where the path stands
+ * @param field path of the value
  * @source facts Pod: "file modes 0..0777; item paths relative, no .."
  */
 
-/** Not absolute, and no way up. */
+/** The path must be relative, without `..`. */
 export function checkDescendingPath(path: string, field: string, found: Findings): void {
   if (path.startsWith('/')) found.add(invalid(field, path, 'must be a relative path'))
   checkNoWayUp(path, field, found)
 }
 
-/** As `checkDescendingPath`, and not one of the names under which volumes keep their own files. */
+/** Like `checkDescendingPath`, and must not be a name that volumes use for their own files. */
 export function checkFilePath(path: string, field: string, found: Findings): void {
   checkDescendingPath(path, field, found)
   if (path.startsWith('..') && !path.startsWith('../')) {
@@ -22,7 +22,7 @@ export function checkFilePath(path: string, field: string, found: Findings): voi
   }
 }
 
-/** No step of the path is `..`. */
+/** No segment of the path is `..`. */
 export function checkNoWayUp(path: string, field: string, found: Findings): void {
   if (hasWayUp(path)) found.add(invalid(field, path, "must not contain '..'"))
 }

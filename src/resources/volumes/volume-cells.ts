@@ -3,7 +3,7 @@ import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import type { AnyObject, Column } from '../../registry/kinds/definition.ts'
 
-/** Cells that claims and persistent volumes have alike. */
+/** Cells that claims and persistent volumes share. */
 
 const SHORT_MODES: readonly (readonly [mode: string, short: string])[] = [
   ['ReadWriteOnce', 'RWO'],
@@ -11,7 +11,7 @@ const SHORT_MODES: readonly (readonly [mode: string, short: string])[] = [
   ['ReadWriteMany', 'RWX'],
 ]
 
-/** `RWO,RWX`. @param value a struct that has `accessModes` */
+/** Returns access modes such as `RWO,RWX`. @param value a struct that has `accessModes` */
 export function shortAccessModes(value: JsonObject): string {
   const modes = textsMember(value, 'accessModes')
   return SHORT_MODES.filter(([mode]) => modes.includes(mode))
@@ -19,7 +19,7 @@ export function shortAccessModes(value: JsonObject): string {
     .join(',')
 }
 
-/** The annotation that named the class before there was a member for it. */
+/** The annotation that named the class before the member existed. */
 export function classAnnotation(names: Names): string {
   return names.labelUnder('volume.beta', 'storage-class')
 }

@@ -60,8 +60,8 @@ export const csiPersistentVolumeSourceSchema = struct(
 )
 
 /**
- * A driver's name, as objects refer to it: at most 63 bytes, letters, digits, `-` and `.` with
- * letters or digits at the ends. Empty is for others to refuse.
+ * Checks the name of a driver: at most 63 bytes, letters, digits, `-` and `.` with letters or
+ * digits at the ends. An empty one is rejected elsewhere.
  */
 export function checkDriverName(name: string, field: string, found: Findings): void {
   if (name === '') return

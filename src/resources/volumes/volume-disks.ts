@@ -8,7 +8,7 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
 /**
- * Disks of a cloud or a hypervisor, the same in pods and as persistent volumes.
+ * Disks of a cloud or a hypervisor, with the same schema in pods and persistent volumes.
  *
  * @source spec 2.5
  */
@@ -91,7 +91,7 @@ const MANAGED_DISK =
   '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}'
 const BLOB_DISK = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd'
 
-/** A managed disk and a blob are named differently. */
+/** A managed disk and a blob have different URIs. */
 function checkAzureDisk(disk: JsonObject, at: Path | null, found: Findings): void {
   const uri = textMember(disk, 'diskURI')
   const isManaged = textMember(disk, 'kind') === 'Managed'

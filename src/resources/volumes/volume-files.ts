@@ -98,7 +98,7 @@ const downwardAPIProjectionSchema = struct(
   { items: downwardAPIItems },
 )
 
-/** The shortest and the longest life of a token that can be asked for, in seconds. */
+/** The range of token lifetimes, in seconds. */
 const TOKEN_SECONDS_MIN = 10 * 60
 const TOKEN_SECONDS_MAX = 2 ** 32
 
@@ -116,7 +116,7 @@ const serviceAccountTokenProjectionSchema = struct(
   { check: checkTokenProjection },
 )
 
-/** In the order in which a second one is refused. */
+/** In the order in which a second one is reported. */
 const projections = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken']
 
 const volumeProjectionSchema = struct(
@@ -149,7 +149,7 @@ function checkName(source: JsonObject, at: Path | null, found: Findings): void {
   requiredTexts(source, at, ['name'], found)
 }
 
-/** Besides these, labels and annotations by key. */
+/** Allowed fields, besides labels and annotations by key. */
 const FIELDS_IN_FILES = [
   'metadata.annotations',
   'metadata.labels',
@@ -191,7 +191,7 @@ function checkTokenProjection(token: JsonObject, at: Path | null, found: Finding
   }
 }
 
-/** Two sources cannot both be the file at one path. */
+/** Two sources must not have files with the same path. */
 function checkDistinctPaths(source: JsonObject, at: Path | null, found: Findings): void {
   const seen = new Set<string>()
   const note = (path: string, where: Path): void => {

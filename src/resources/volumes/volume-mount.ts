@@ -7,7 +7,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 import { checkDescendingPath, hasWayUp } from './file-path.ts'
 
-/** Where a container finds the volumes of its Pod: as directories, or as devices. */
+/** Mount points and device paths of volumes in a container. */
 
 export const volumeMountSchema = struct(
   'core.v1.VolumeMount',

@@ -108,7 +108,7 @@ function checkStorageOS(source: JsonObject, at: Path | null, found: Findings): v
   secretSays(['name'])(source, at, found)
 }
 
-/** Empty, which is not the same as absent or null. */
+/** Returns whether a member is empty, which differs from absent and null. */
 function memberIsEmpty(source: JsonObject, name: string): boolean {
   return memberOf(source, name) === ''
 }

@@ -9,8 +9,8 @@ import { checkNoWayUp } from './file-path.ts'
 import { fsType, readOnly } from './volume-fields.ts'
 
 /**
- * Files of the node and of the network without credentials, the same in pods and as persistent
- * volumes.
+ * Files of the node, and network shares without credentials, with the same schema in pods and
+ * persistent volumes.
  *
  * @source spec 2.5
  */

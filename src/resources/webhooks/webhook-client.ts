@@ -7,7 +7,11 @@ import { bytes, int32, maybe, struct, text } from '../../api/schema/build.ts'
 import type { Path } from '../../api/schema/path.ts'
 import { fieldAt, spellPath } from '../../api/schema/path.ts'
 
-/** Where a webhook is. @source spec 4.6; upstream `apiserver pkg/util/webhook/validation.go` */
+/**
+ * The endpoint of a webhook.
+ *
+ * @source spec 4.6; upstream `apiserver pkg/util/webhook/validation.go`
+ */
 
 const serviceReferenceSchema = struct(
   'admissionregistration.v1.ServiceReference',
@@ -86,7 +90,7 @@ export function checkWebhookService(service: JsonObject, at: Path | null, found:
   }
 }
 
-/** Only as far as it is read: a path of megabytes has as many wrong segments. */
+/** A generator, because a path of megabytes has as many invalid segments. */
 function* wrongInPath(path: string): Generator<string, void> {
   if (path === '' || path === '/') return
   if (path === '//') {

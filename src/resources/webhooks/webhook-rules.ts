@@ -7,7 +7,7 @@ import type { Path } from '../../api/schema/path.ts'
 import { fieldAt } from '../../api/schema/path.ts'
 
 /**
- * Which requests a webhook is asked about.
+ * The requests that a webhook is called for.
  *
  * @source spec 4.6; upstream `pkg/apis/admissionregistration/validation`
  */
@@ -62,7 +62,7 @@ function checkOperations(rule: JsonObject, at: Path | null, found: Findings): vo
   }
 }
 
-/** There are some, and an asterisk stands alone. */
+/** The list is not empty, and an asterisk must be its only element. */
 function checkAlone(rule: JsonObject, at: Path | null, member: string, what: string, found: Findings): void {
   const list = textsMember(rule, member)
   const field = fieldAt(at, member)

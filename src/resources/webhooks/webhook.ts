@@ -17,11 +17,11 @@ import { ruleWithOperationsSchema } from './webhook-rules.ts'
 
 /** Parts shared by mutating and validating webhooks. @source spec 4.6 */
 
-/** Versions of the question that this server can put. */
+/** Versions of AdmissionReview that this server supports. */
 const reviewVersions = ['v1', 'v1beta1']
 const secondsMax = 30
 
-/** @param objectSelector its number in the message, in which the two kinds of webhooks differ */
+/** @param objectSelector its field number, which differs between the two kinds of webhooks */
 export function webhookFields(numbers: { readonly objectSelector: number }): {
   readonly [name: string]: Field
 } {
@@ -77,7 +77,7 @@ export function checkWebhook(webhook: JsonObject, at: Path | null, found: Findin
     const words = `the timeout value must be between 1 and ${secondsMax} seconds`
     found.add(invalid(fieldAt(at, 'timeoutSeconds'), seconds, words))
   }
-  // Empty text is not as good as absent where a member may be absent.
+  // Unlike absence, an empty text is invalid for these optional members.
   for (const name of ['failurePolicy', 'matchPolicy', 'reinvocationPolicy']) {
     if (memberOf(webhook, name) === '') found.add(required(fieldAt(at, name)))
   }
@@ -97,7 +97,7 @@ function checkVersions(versions: readonly string[], at: Path | null, found: Find
   }
 }
 
-/** Each webhook of a configuration has a name of its own. */
+/** Names of the webhooks in a configuration must be distinct. */
 function checkWebhookNames(object: AnyObject, found: Findings): void {
   const names = objectsMember(object, 'webhooks').map((webhook) => textMember(webhook, 'name'))
   const seen = new Set<string>()
