@@ -5,7 +5,15 @@
  *
  *   node bundle.js [dist]
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
@@ -104,6 +112,26 @@ function checkServer(outputs) {
   }
 }
 
+/**
+ * Returns the licenses of all packages that are in the bundle, as these require of copies. Users do not install these
+ * packages.
+ */
+function licensesOf(inputs) {
+  const directories = new Set()
+  for (const input of inputs) {
+    const [directory] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? []
+    if (directory !== undefined) directories.add(directory)
+  }
+  const texts = [...directories].sort().map((directory) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+    const file = readdirSync(directory).find((entry) => /^(licen[cs]e|copying)/i.test(entry))
+    if (file === undefined && license === undefined) throw new Error(`${directory} names no license`)
+    const text = file === undefined ? `${license}\n` : readFileSync(join(directory, file), 'utf8')
+    return `== ${name} ${version} (${license ?? 'see below'})\n\n${text.trim()}\n`
+  })
+  return texts.join('\n')
+}
+
 const { outputFiles, metafile } = await build({
   entryPoints: programs.map((program) => join(dist, program)),
   outbase: dist,
@@ -130,5 +158,6 @@ for (const { path, text } of outputFiles) {
   const mode = start > 0 ? 0o755 : 0o644
   writeFileSync(path, text.slice(0, start) + headOf(path, text) + text.slice(start), { mode })
 }
+writeFileSync(join(target, 'THIRD-PARTY-LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
 const info = join(dist, 'src/build-info.json')
 if (existsSync(info)) copyFileSync(info, join(target, 'src/build-info.json'))

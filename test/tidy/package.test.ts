@@ -71,6 +71,24 @@ void test('users install exactly the packages that the bundle leaves out and loa
   )
 })
 
+void test('the bundle holds the license of every package in it', () => {
+  const licenses = readFileSync(join(root, 'dist/bundle/THIRD-PARTY-LICENSES.txt'), 'utf8')
+  const named = [...licenses.matchAll(/^== (\S+) \S+ \(.+\)\n\n\S/gm)].map(([, name = '']) => name)
+  const imported = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) => [
+      ...readFileSync(join(root, 'src', path), 'utf8').matchAll(
+        /^import [^'\n]*'((?:@[a-z-]+\/)?[a-z][\w.-]*)(?:\/[^']*)?'/gm,
+      ),
+    ])
+    .map(([line = '', name = '']) => ({ name, isType: line.startsWith('import type ') }))
+    .filter(({ name, isType }) => !isType && !isBuiltin(name) && !(name in manifest.dependencies))
+    .map(({ name }) => name)
+  assert.ok(imported.includes('fastify'), 'imports were found')
+  const missing = imported.filter((name) => !named.includes(name))
+  assert.deepEqual(missing, [])
+})
+
 void test('a version that is overridden for users is a direct dependency, as overrides do not reach them', () => {
   // msgpackr asks for ^3.0.4; some platforms' packages of later versions were never published.
   assert.deepEqual(manifest.optionalDependencies, { 'msgpackr-extract': '3.0.4' })
