@@ -16,7 +16,12 @@ export function unsettledMembership(
   membership: MembershipActions,
 ): readonly string[] {
   const found: string[] = []
-  if (!membership.settled) found.push('a membership change has no response')
+  // Clients are disconnected from wrong states: nobody can respond where all members copied one.
+  const present = members.filter(({ id, recoverable }) => recoverable && !memberships.isGone(id))
+  const isNobodyRight = present.every(
+    ({ instance, isRight }) => (instance?.machine ?? null) !== null && !isRight,
+  )
+  if (!membership.settled && !isNobodyRight) found.push('a membership change has no response')
   const { configuration } = memberships.decided
   if (configurations.length > 1 || configuration.votersOutgoing !== null)
     found.push('a membership change is not committed')
