@@ -2,7 +2,7 @@ import { fieldForbidden, required } from '../errors/field-error.ts'
 import type { Path } from '../schema/path.ts'
 import { fieldAt, listIndex, mapKey, member, spellPath } from '../schema/path.ts'
 import type { Findings } from '../errors/findings.ts'
-import { saysOnly } from './says-only.ts'
+import { hasOnlyType } from './has-only-type.ts'
 import type { MarkerNames, Structural } from './structural.ts'
 
 type Check = { readonly markers: MarkerNames; readonly findings: Findings }
@@ -37,7 +37,7 @@ const SKIP_NONE: Skip = { anyOf: false, firstAllOf: false }
 function isIntOrString(anyOf: readonly Structural[]): boolean {
   const [first, second, ...more] = anyOf
   if (first === undefined || second === undefined || more.length > 0) return false
-  return saysOnly(first, 'integer') && saysOnly(second, 'string')
+  return hasOnlyType(first, 'integer') && hasOnlyType(second, 'string')
 }
 
 function checkEach(node: Structural, at: Path, shape: Shape, check: Check, skip: Skip): void {

@@ -41,7 +41,7 @@ export function checkKeywords(
   } else if (type !== '' && !TYPES.includes(type)) {
     findings.add(notSupported(fieldAt(at, 'type'), type, TYPES))
   }
-  if (context.noDefaults !== null && isSaid(json, 'default')) {
+  if (context.noDefaults !== null && isSet(json, 'default')) {
     findings.add(fieldForbidden(fieldAt(at, 'default'), `must not be set ${context.noDefaults}`))
   }
   if (context.insideMeta && memberOf(json, markers.embedded) === true) {
@@ -68,7 +68,7 @@ const REFUSED = [
 
 function checkRefused(json: JsonObject, at: Path, findings: Findings): void {
   for (const name of REFUSED) {
-    if (isSaid(json, name)) findings.add(fieldForbidden(fieldAt(at, name), `${name} is not supported`))
+    if (isSet(json, name)) findings.add(fieldForbidden(fieldAt(at, name), `${name} is not supported`))
   }
   if (isJsonList(memberOf(json, 'items'))) {
     findings.add(fieldForbidden(fieldAt(at, 'items'), 'items must be a schema object and not an array'))
@@ -84,7 +84,7 @@ function checkRefused(json: JsonObject, at: Path, findings: Findings): void {
 }
 
 /** Empty strings and objects are treated as absent. */
-function isSaid(json: JsonObject, name: string): boolean {
+function isSet(json: JsonObject, name: string): boolean {
   const value: Json | undefined = memberOf(json, name)
   if (value === undefined || value === null) return false
   if (name === 'default' || name === 'additionalItems') return true

@@ -23,7 +23,7 @@ export function checkRoot(
   }
   if (!statusSubresource) return
   // A status update is validated against the schema of `status` alone.
-  const others = Object.keys(json).filter((name) => isSaid(json[name]) && !besideStatus(markers).has(name))
+  const others = Object.keys(json).filter((name) => isSet(json[name]) && !besideStatus(markers).has(name))
   if (others.length > 0) {
     const allowed = [...besideStatus(markers)].join(' ')
     const words = `only [${allowed}] fields are allowed at the root of the schema if the status subresource is enabled`
@@ -31,7 +31,7 @@ export function checkRoot(
   }
 }
 
-function isSaid(value: Json | undefined): boolean {
+function isSet(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === '') return false
   if (isJsonList(value)) return value.length > 0
   return !isJsonObject(value) || Object.keys(value).length > 0

@@ -3,7 +3,7 @@ import type { Path } from '../schema/path.ts'
 import { fieldAt, mapKey, member, spellPath } from '../schema/path.ts'
 import { checkJunctors } from './check-junctors.ts'
 import type { Findings } from '../errors/findings.ts'
-import { saysOnly } from './says-only.ts'
+import { hasOnlyType } from './has-only-type.ts'
 import type { MarkerNames, Structural } from './structural.ts'
 
 type Check = { readonly markers: MarkerNames; readonly findings: Findings }
@@ -102,5 +102,5 @@ function checkObject(node: Structural, at: Path, level: Level, { markers, findin
 
 function isOnlyNames(metadata: Structural): boolean {
   const known = [...metadata.properties.keys()].every((name) => name === 'name' || name === 'generateName')
-  return known && saysOnly({ ...metadata, properties: new Map() }, metadata.type)
+  return known && hasOnlyType({ ...metadata, properties: new Map() }, metadata.type)
 }

@@ -19,7 +19,7 @@ function structOf(node: Structural): ObjectSchema & Schema {
   const properties = [...node.properties].map(([name, of]) => [name, schemaOf(of)] as const)
   return {
     type: 'object',
-    ...saidOf(node),
+    ...commonOf(node),
     // Members may be named as nothing else may.
     properties: Object.fromEntries(properties),
     ...(node.mapType === 'atomic' ? { mapType: node.mapType } : {}),
@@ -27,7 +27,7 @@ function structOf(node: Structural): ObjectSchema & Schema {
 }
 
 function schemaOf(node: Structural): Schema {
-  const said = { ...saidOf(node), zeroMatters: true } as const
+  const said = { ...commonOf(node), zeroMatters: true } as const
   if (node.intOrString) return { ...said, type: 'int-or-string' }
   if (node.preserveUnknown || node.embedded) return { ...said, type: 'any' }
   switch (node.type) {
@@ -62,7 +62,7 @@ function listOf(node: Structural): ListSchema {
   }
 }
 
-function saidOf({ description, default: value }: Structural): Pick<Schema, 'description' | 'default'> {
+function commonOf({ description, default: value }: Structural): Pick<Schema, 'description' | 'default'> {
   return {
     ...(description === '' ? {} : { description }),
     ...(value === null ? {} : { default: value }),

@@ -18,7 +18,7 @@ import type {
   ObjectSchema,
   Schema,
 } from './schema.ts'
-import { isZero, saysNull, zeroOf } from './zero.ts'
+import { isZero, writesNull, zeroOf } from './zero.ts'
 
 /** An object that conforms to its schema. */
 export type Conformed = {
@@ -161,9 +161,9 @@ function conformObject(schema: ObjectSchema, object: JsonObject, path: Path | nu
       if (walk.unknown.length < UNKNOWN_MAX) walk.unknown.push(spellPath(member(path, name)))
     } else {
       const next = value === null ? null : conformValue(type, value, member(path, name), walk)
-      const isSaid = next !== null && !isUnsaid(type, next, name, schema)
-      if (isSaid || saysNull(type)) {
-        const said = isSaid ? next : null
+      const isPresent = next !== null && !isOmitted(type, next, name, schema)
+      if (isPresent || writesNull(type)) {
+        const said = isPresent ? next : null
         if (said === value && !isMadeAnew) continue
         draft ??= { ...object }
         setMember(draft, name, said)
@@ -195,9 +195,9 @@ function conformInstead(schema: ObjectSchema, value: Json, path: Path, walk: Wal
  * Returns whether a member is dropped as equivalent to absent. Required members are not, so that
  * validation can reject their zero.
  */
-function isUnsaid(schema: Schema, value: Json, name: string, struct: ObjectSchema): boolean {
+function isOmitted(schema: Schema, value: Json, name: string, struct: ObjectSchema): boolean {
   if (schema.zeroMatters === true || schema.type === 'object' || !isZero(schema, value)) return false
-  if (schema.default !== undefined || saysNull(schema)) return true
+  if (schema.default !== undefined || writesNull(schema)) return true
   return schema.always !== true && struct.required?.includes(name) !== true
 }
 

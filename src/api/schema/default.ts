@@ -1,7 +1,7 @@
 import type { Json, JsonObject, JsonObjectDraft } from '../json.ts'
 import { isJsonList, isJsonObject, setMember } from '../json.ts'
 import type { ObjectSchema, Schema } from './schema.ts'
-import { saysNull, zeroOf } from './zero.ts'
+import { writesNull, zeroOf } from './zero.ts'
 
 /**
  * Adds members that are absent and have a default or are `always` present, also inside of structs
@@ -26,7 +26,7 @@ export function applyDefaults(schema: ObjectSchema, object: JsonObject): JsonObj
 function missingValue(schema: Schema): Json | undefined {
   if (schema.default !== undefined) return defaultInside(schema, schema.default)
   if (schema.always !== true) return undefined
-  if (saysNull(schema)) return null
+  if (writesNull(schema)) return null
   return schema.type === 'object' ? applyDefaults(schema, {}) : zeroOf(schema)
 }
 

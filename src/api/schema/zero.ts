@@ -60,7 +60,7 @@ export function isZero(schema: Schema, value: Json): boolean {
  * Returns whether an unset member is written as `null` in JSON: its type has no zero, or a zero
  * means something else.
  */
-export function saysNull(schema: Schema): boolean {
+export function writesNull(schema: Schema): boolean {
   if (schema.always !== true || schema.default !== undefined) return false
   if (schema.zeroMatters === true) return true
   switch (schema.type) {

@@ -17,7 +17,7 @@ export function exactlyOne(
   what: string,
   found: Findings,
 ): void {
-  if (membersSaid(union, members).length > 0) {
+  if (membersSet(union, members).length > 0) {
     atMostOne(union, at, members, what, found)
     return
   }
@@ -32,12 +32,12 @@ export function atMostOne(
   what: string,
   found: Findings,
 ): void {
-  const [, ...more] = membersSaid(union, members)
+  const [, ...more] = membersSet(union, members)
   for (const name of more)
     found.add(fieldForbidden(fieldAt(at, name), `may not specify more than 1 ${what} type`))
 }
 
 /** Returns the members that are set, in the given order. */
-export function membersSaid(union: JsonObject, members: readonly string[]): readonly string[] {
+export function membersSet(union: JsonObject, members: readonly string[]): readonly string[] {
   return members.filter((name) => Object.hasOwn(union, name))
 }

@@ -14,7 +14,7 @@ import {
   resourceFieldSelectorSchema,
 } from './env-field-selectors.ts'
 import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
-import { membersSaid } from '../common/one-of.ts'
+import { membersSet } from '../common/one-of.ts'
 
 /** Environment variables of a container: single ones, or all keys of an object. */
 
@@ -115,7 +115,7 @@ function checkSource(source: JsonObject, at: Path | null, found: Findings): void
 }
 
 function selectorsOf(source: JsonObject): readonly (readonly [string, JsonObject])[] {
-  const names = membersSaid(source, ['fieldRef', 'resourceFieldRef'])
+  const names = membersSet(source, ['fieldRef', 'resourceFieldRef'])
   return names.map((name) => [name, objectMember(source, name)] as const)
 }
 
@@ -131,7 +131,7 @@ function checkOnlyOne(
   members: readonly string[],
   found: Findings,
 ): void {
-  const count = membersSaid(source, members).length
+  const count = membersSet(source, members).length
   if (count === 1) return
   if (count > 1) {
     found.add(invalid(spellPath(at), '', 'may not have more than one field specified at a time'))

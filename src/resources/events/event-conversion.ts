@@ -18,7 +18,7 @@ const renamed = [
 const groupedNames = new Map<string, string>(renamed)
 const coreNames = new Map<string, string>(renamed.map(([core, grouped]) => [grouped, core]))
 /** Fields that are always present in the core form and optional in the other. */
-const saidWhenFilled = ['reportingController', 'reportingInstance']
+const omittedWhenEmpty = ['reportingController', 'reportingInstance']
 
 /** Converts an event of the events group to the core form, except for apiVersion. */
 export function coreEventOf(event: AnyObject): AnyObject {
@@ -29,7 +29,9 @@ export function coreEventOf(event: AnyObject): AnyObject {
 export function groupedEventOf(event: AnyObject): AnyObject {
   const grouped = converted(event, groupedNames, groupedEventSchema)
   const { apiVersion, kind, metadata, ...rest } = grouped
-  const said = Object.entries(rest).filter(([name, value]) => value !== '' || !saidWhenFilled.includes(name))
+  const said = Object.entries(rest).filter(
+    ([name, value]) => value !== '' || !omittedWhenEmpty.includes(name),
+  )
   return { apiVersion, kind, metadata, ...Object.fromEntries(said) }
 }
 

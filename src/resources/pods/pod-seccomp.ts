@@ -15,7 +15,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 export function withSeccompOnBothSides(object: AnyObject, names: Names): AnyObject {
   const before = object.metadata.annotations ?? {}
   const annotations = new Map(Object.entries(before))
-  let spec = withSaidProfile(objectMember(object, 'spec'), seccompPodKey(names), annotations)
+  let spec = withProfile(objectMember(object, 'spec'), seccompPodKey(names), annotations)
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
     spec = withEachProfile(spec, list, names, annotations)
   }
@@ -44,7 +44,7 @@ function withEachProfile(
   if (!isJsonList(containers)) return spec
   const next = containers.map((container) =>
     isJsonObject(container)
-      ? withSaidProfile(container, seccompContainerKey(names, textMember(container, 'name')), annotations)
+      ? withProfile(container, seccompContainerKey(names, textMember(container, 'name')), annotations)
       : container,
   )
   return next.every((one, index) => one === containers[index]) ? spec : { ...spec, [list]: next }
@@ -54,7 +54,7 @@ function withEachProfile(
  * Copies the seccomp profile of a Pod or a container from its annotation to the field if the field
  * is unset, or from the field to the annotation if that is.
  */
-function withSaidProfile(of: JsonObject, key: string, annotations: Map<string, string>): JsonObject {
+function withProfile(of: JsonObject, key: string, annotations: Map<string, string>): JsonObject {
   const context = objectMember(of, 'securityContext')
   const annotation = annotations.get(key)
   const profile = memberOf(context, 'seccompProfile')

@@ -148,8 +148,8 @@ function* partsOfBytes(amounts: JsonObject, path: string): Generator<string> {
 
 /** Only if the profile is in no field: a new Pod has it in both. */
 function* oldSeccomp({ annotations, at }: PodToInspect, of: JsonObject, key: string): Generator<string> {
-  const isSaid = isJsonObject(memberOf(objectMember(of, 'securityContext'), 'seccompProfile'))
-  if (isSaid || !Object.hasOwn(annotations, key)) return
+  const isSet = isJsonObject(memberOf(objectMember(of, 'securityContext'), 'seccompProfile'))
+  if (isSet || !Object.hasOwn(annotations, key)) return
   const words = 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead'
   yield `${keyPath(`${at}metadata.annotations`, key)}: ${words}`
 }

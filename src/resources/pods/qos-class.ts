@@ -12,10 +12,10 @@ import type { Quantity } from '../../api/schema/quantity.ts'
 export function qosClassOf(spec: JsonObject): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   const containers = [...objectsMember(spec, 'containers'), ...objectsMember(spec, 'initContainers')]
   const resources = containers.map((container) => objectMember(container, 'resources'))
-  const isAnySaid = resources.some((one) =>
+  const isAnySet = resources.some((one) =>
     computed.some((name) => amount(one, 'limits', name) !== null || amount(one, 'requests', name) !== null),
   )
-  if (!isAnySaid) return 'BestEffort'
+  if (!isAnySet) return 'BestEffort'
   const isExact = resources.every((one) => computed.every((name) => isSame(one, name)))
   return isExact ? 'Guaranteed' : 'Burstable'
 }

@@ -114,17 +114,17 @@ export const podSecurityContextSchema = struct(
 
 function checkSeccomp(profile: JsonObject, at: Path | null, found: Findings): void {
   const field = fieldAt(at, 'localhostProfile')
-  const isSaid = Object.hasOwn(profile, 'localhostProfile')
+  const isSet = Object.hasOwn(profile, 'localhostProfile')
   const type = textMember(profile, 'type')
   if (type === 'Localhost') {
-    if (!isSaid) {
+    if (!isSet) {
       found.add(required(field, 'must be set when seccomp type is Localhost'))
       return
     }
     checkDescendingPath(textMember(profile, 'localhostProfile'), field, found)
     return
   }
-  if (!isSaid || type === '') return
+  if (!isSet || type === '') return
   const words = 'can only be set when seccomp type is Localhost'
   found.add(invalid(field, textMember(profile, 'localhostProfile'), words))
 }

@@ -12,7 +12,7 @@ import { localObjectReferenceSchema } from '../common/local-object-reference.ts'
 import { objectReferenceSchema } from '../common/object-reference.ts'
 import { requiredTexts } from '../common/required-texts.ts'
 import { fsType, readOnly } from './volume-fields.ts'
-import { secretSays } from './volume-storage.ts'
+import { secretRequires } from './volume-storage.ts'
 
 /** Network storage with extra fields in its persistent form. @source spec 2.5, 2.7 */
 
@@ -105,7 +105,7 @@ function storageOSMembers(secretRef: Field): { readonly [name: string]: Field } 
 
 function checkStorageOS(source: JsonObject, at: Path | null, found: Findings): void {
   requiredTexts(source, at, ['volumeName'], found)
-  secretSays(['name'])(source, at, found)
+  secretRequires(['name'])(source, at, found)
 }
 
 /** Returns whether a member is empty, which differs from absent and null. */

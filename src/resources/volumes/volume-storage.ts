@@ -113,7 +113,7 @@ function cinder(definition: string, secret: ObjectSchema, secretMembers: readonl
       readOnly: readOnly(3),
       secretRef: secretRef(4, secret),
     },
-    { check: secretSays(secretMembers) },
+    { check: secretRequires(secretMembers) },
   )
 }
 
@@ -154,7 +154,7 @@ function secretRef(number: number, secret: ObjectSchema): Field {
 }
 
 /** @param names required members of a reference to a Secret, if there is one */
-export function secretSays(names: readonly string[]): ShapeCheck {
+export function secretRequires(names: readonly string[]): ShapeCheck {
   return (source, at, found) => {
     if (!Object.hasOwn(source, 'secretRef')) return
     requiredTexts(objectMember(source, 'secretRef'), member(at, 'secretRef'), names, found)
@@ -183,5 +183,5 @@ function checkIscsi(source: JsonObject, at: Path | null, found: Findings): void 
   checkTargetName(textMember(source, 'initiatorName'), fieldAt(at, 'initiatorName'), found)
   const usesChap = ['chapAuthDiscovery', 'chapAuthSession'].some((name) => memberOf(source, name) === true)
   if (usesChap && !Object.hasOwn(source, 'secretRef')) found.add(required(fieldAt(at, 'secretRef')))
-  secretSays(['name'])(source, at, found)
+  secretRequires(['name'])(source, at, found)
 }

@@ -10,7 +10,7 @@ import { fieldAt } from '../../api/schema/path.ts'
 import { parseQuantity } from '../../api/schema/quantity.ts'
 import { ephemeralVolumeSourceSchema } from './ephemeral-volume.ts'
 import { checkDescendingPath } from './file-path.ts'
-import { exactlyOne, membersSaid } from '../common/one-of.ts'
+import { exactlyOne, membersSet } from '../common/one-of.ts'
 import { csiVolumeSourceSchema } from './volume-csi.ts'
 import {
   awsElasticBlockStoreVolumeSourceSchema,
@@ -137,7 +137,7 @@ export const volumeSchema = struct(
 
 /** A volume without a source becomes an emptyDir. @source facts Pod: defaults */
 export function withVolumeSource(volume: JsonObject): JsonObject {
-  return membersSaid(volume, volumeSources).length > 0 ? volume : { ...volume, emptyDir: {} }
+  return membersSet(volume, volumeSources).length > 0 ? volume : { ...volume, emptyDir: {} }
 }
 
 /** The Pod that declares the volumes. */

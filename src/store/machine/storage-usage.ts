@@ -4,7 +4,7 @@ import { recordBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
 
 /** Maximum number of reported places. */
-const placesTold = 10
+const placesReported = 10
 
 /**
  * Bytes of all readable versions as stored: current objects and the kept history, deletions
@@ -47,7 +47,7 @@ export class StorageUsage {
 
   /** Returns the ten largest namespaces of resources, in descending order. */
   largestPlaces(): readonly PlaceUsage[] {
-    this.#largestPlaces ??= top(this.#byPlace, placesTold).map(([place, amount]) => {
+    this.#largestPlaces ??= top(this.#byPlace, placesReported).map(([place, amount]) => {
       const slash = place.lastIndexOf('/')
       const namespace = place.slice(slash + 1)
       const resource = spelled(place.slice(0, slash))

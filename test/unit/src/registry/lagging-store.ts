@@ -4,7 +4,7 @@ import type { Key } from '../../../../src/store/key.ts'
 import type { ObjectStore, StoredObject, View } from '../../../../src/store/object-store.ts'
 
 /** A member whose memory is stale for some keys until a barrier. */
-export class BehindStore implements ObjectStore {
+export class LaggingStore implements ObjectStore {
   readonly #real: ObjectStore
   /** What memory shows instead; null: no object. */
   readonly old = new Map<Key, StoredObject | null>()

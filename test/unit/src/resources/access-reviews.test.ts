@@ -17,7 +17,7 @@ const reader = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'p
 const healer = { verbs: ['get'], nonResourceURLs: ['/healthz'] }
 const local = { verbs: ['delete'], apiGroups: ['apps'], resources: ['deployments'], resourceNames: ['web'] }
 
-/** Jane reads pods everywhere; staff may delete one deployment of one namespace. */
+/** Jane may read pods everywhere; staff may delete one deployment of one namespace. */
 const source: RuleSource = {
   version: 1,
   clusterRules: ({ name }) => (name === 'jane' ? [reader, healer] : []),
@@ -128,7 +128,7 @@ void test('spec 2.12: LocalSubjectAccessReview is about its own namespace', asyn
     namespace: 'shop',
     name: 'web',
   }
-  // There is no such namespace, and that is no matter: nothing is stored.
+  // The namespace does not exist, which does not matter: nothing is stored.
   const { code, object } = await ask('shop', { groups: ['staff'], resourceAttributes: deployment })
   assert.equal(code, 201)
   assert.deepEqual(object['status'], { allowed: true })

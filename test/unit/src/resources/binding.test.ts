@@ -24,7 +24,7 @@ function bodyOf(metadata: JsonObject = {}, target: JsonObject = { name: 'm1' }):
   return { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'a', ...metadata }, target }
 }
 
-/** Both ways to ask for it. */
+/** Both paths for a binding. */
 function ways(body: JsonObject): readonly Call[] {
   return [
     { ...pod, subresource: 'binding', body },

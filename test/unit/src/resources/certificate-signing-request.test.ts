@@ -32,7 +32,7 @@ function say(api: Fixture, subresource: string, conditions: Json, more: JsonObje
   return api.patch({ kind, name, subresource, body: { status: { conditions, ...more } } })
 }
 
-/** One cause and its words. */
+/** Asserts that there is one cause with its message. */
 function told(seen: Seen, cause: string, words: string): void {
   assert.deepEqual([seen.code, ...causes(seen)], [422, cause])
   assert.ok(seen.message.includes(words), seen.message)

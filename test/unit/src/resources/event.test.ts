@@ -46,7 +46,7 @@ const newer = {
   ...{ eventTime: '2026-01-02T03:04:00.123456Z', action: 'Pulling' },
   ...{ reportingController: 'example.com/kubelet', reportingInstance: 'node-1' },
 }
-/** As the core group spells it. */
+/** The same event in the core form. */
 const newerInCore = {
   ...{ metadata, involvedObject, type: 'Normal', reason: 'Pulled', message: 'it is here' },
   ...{ eventTime: '2026-01-02T03:04:00.123456Z', action: 'Pulling' },
@@ -161,7 +161,7 @@ void test('an event of the core group with eventTime follows the newer rules', a
   await api.patch({ kind: core, name: 'e', body: { reason: 'Other', involvedObject: { name: 'q' } } })
 })
 
-/** An empty text is no name in two ways. */
+/** An empty text violates two rules for names. */
 function emptyName(field: string): readonly string[] {
   return [`FieldValueInvalid ${field}`, `FieldValueInvalid ${field}`]
 }
@@ -189,7 +189,7 @@ void test('a new event of the events group is complete, and has no deprecated fi
     ],
     [{ series: { count: 2 } }, ['FieldValueRequired series.lastObservedTime']],
   ])
-  // The beta is as free as the core group.
+  // The beta version is as lenient as the core group.
   const free = { ...newer, metadata: { name: 'A' }, eventTime: null, type: 'Odd', deprecatedCount: 1 }
   assert.equal((await api.create({ kind: beta, body: free })).code, 201)
   assert.equal((await api.get({ kind: 'Event', name: 'A' })).object['count'], 1)
@@ -219,10 +219,10 @@ void test('of an event of the events group, only the series can change', async (
   const eventTime = `${newer.eventTime.slice(0, -1)}999Z`
   const series = { count: 2, lastObservedTime: newer.eventTime }
   await api.patch({ kind: v1, name: 'e', body: { eventTime, series, metadata: { labels: { a: 'b' } } } })
-  // An event of old goes on through the newer group, as long as it stays what it is.
+  // An old event can be updated through the newer group, as long as its immutable members stay.
   await api.create({ kind: core, body: { ...older, metadata: { name: 'old' } } })
   await api.patch({ kind: v1, name: 'old', body: { metadata: { labels: { a: 'b' } } } })
-  // Through the core group everything may change.
+  // Through the core group every member can change.
   await api.patch({ kind: core, name: 'e', body: { reason: 'Other', message: 'other', count: 7 } })
 })
 

@@ -25,9 +25,9 @@ const name = 'n2'
 const labels = { zone: 'b' }
 
 type Others = {
-  /** Right behind a change that consensus made; the first one only. */
+  /** Called after the first membership change. */
   behindChange: () => Promise<void>
-  /** Right before a write of the request arrives; the first one only. */
+  /** Called before the first write of the request arrives. */
   beforeWrite: () => Promise<void>
 }
 
@@ -100,7 +100,7 @@ function labelling(more: Readonly<Record<string, string>>): (object: AnyObject) 
 const spec = ({ object }: Got): JsonObject => object['spec'] as JsonObject
 const status = ({ object }: Got): JsonObject => object['status'] as JsonObject
 
-/** The object as it is, with its version, as a learner with a label. */
+/** Returns the current object with its version, as a learner with a label. */
 async function wantedOf(api: Fixture): Promise<JsonObject> {
   const got = await api.get({ kind, name })
   const metadata = { ...(got.object.metadata as JsonObject), labels }

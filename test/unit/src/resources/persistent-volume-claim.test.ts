@@ -106,7 +106,7 @@ void test('the spec of a claim is immutable, except for its volume, and for grow
     [{ spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'x' } } }, ['FieldValueForbidden spec']],
     [grow('2Gi'), ['FieldValueForbidden spec']],
   ])
-  // Empty is as good as absent, and an amount is what it amounts to.
+  // Empty equals absent, and amounts are compared by value.
   await api.patch({ kind, name, body: { ...grow('1024Mi'), metadata: { labels: { a: 'b' } } } })
   await api.patch({
     kind,

@@ -27,16 +27,16 @@ import { Fixture } from '../registry/fixture.ts'
 import type { Call } from '../registry/fixture.ts'
 
 const names = namesOf('k8s.io')
-/** Elements: enough that more findings than are kept make no difference, and twice as many. */
+/** Elements: enough that the limit on findings makes no difference, and twice as many. */
 const [SMALL, LARGE] = [220, 440]
 const ERROR_BYTES_MAX = 64 * 1024
 
 /**
- * Twice as many elements take twice the steps beyond those that the rest of the object takes;
- * squares take four times as many.
+ * Twice as many elements take twice the steps beyond those for the rest of the object; quadratic
+ * cost would be four times as many.
  */
 const GROWTH_MAX = 2.4
-/** So few for each element mean nothing; comparing each with all others takes hundreds. */
+/** So few steps for each element do not matter; comparing each with all others takes hundreds. */
 const STEPS_EACH = 20
 
 /** @returns bytes of the answer, where it is an error */

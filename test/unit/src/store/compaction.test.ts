@@ -37,7 +37,7 @@ async function rest(cursor: WatchCursor): Promise<readonly string[]> {
     if (events.length === 0) return told
     told.push(...events.map((event) => `${event.kind} ${event.revision}`))
   }
-  return assert.fail(`it goes on for ever: ${told.slice(0, 10).join(', ')}`)
+  return assert.fail(`it does not end: ${told.slice(0, 10).join(', ')}`)
 }
 
 void test('every read of a past view fails once its revision is compacted', async () => {

@@ -79,7 +79,7 @@ void test('from the mark on, every start quarantines the state', async () => {
     assert.match(next.quarantine?.reason ?? '', expected, step)
     await next.close()
     const again = await openMachine({ home: home.clone(), clock })
-    assert.deepEqual([again.quarantine, again.appliedMemory], [null, 0], `${step}: the log makes it anew`)
+    assert.deepEqual([again.quarantine, again.appliedMemory], [null, 0], `${step}: the log restores it`)
     await again.close()
     assert.deepEqual(
       await home.quarantineMarks(),

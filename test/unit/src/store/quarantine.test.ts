@@ -111,7 +111,7 @@ void test('waiting watches learn of the quarantine, and may be opened again afte
   assert.throws(() => cursor.next(10), refused)
   cursor.onMore(() => rings++)
   await clock.settle()
-  assert.equal(rings, 2, 'nobody sleeps through it')
+  assert.equal(rings, 2, 'every watcher is woken')
   cursor.close()
   const snapshot = await stageFrom(230, machine)
   await machine.installSnapshot(snapshot)

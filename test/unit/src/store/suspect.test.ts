@@ -58,7 +58,7 @@ void test('a suspect state is not served, follows the log, and reports its diges
   assert.deepEqual([machine.appliedMemory, machine.appliedDisk.index, machine.wanted], [250, 250, null])
   machine.sampleNow()
   assert.equal(machine.samples.at(-1)?.digest, digests[250])
-  assert.equal(news, 0, 'who listens reads')
+  assert.equal(news, 0, 'a listener reads the state itself')
   machine.trust()
   assert.deepEqual([machine.quarantine, machine.digest, news], [null, digests[250], 1])
   await (await machine.produceSnapshot(logIndex(250))).close()
@@ -136,11 +136,7 @@ void test('an operator can replace a suspect state; damage found during that beg
     assert.deepEqual([machine.quarantine, machine.digest], [null, digests[200]])
     await machine.close()
     const next = await openMachine({ home, clock, logBase: snapshot })
-    assert.deepEqual(
-      [next.quarantine, next.digest],
-      [null, digests[200]],
-      'the new state is nobody’s suspect',
-    )
+    assert.deepEqual([next.quarantine, next.digest], [null, digests[200]], 'the new state is not suspect')
     await next.close()
   }
 })

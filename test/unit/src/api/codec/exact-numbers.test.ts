@@ -17,7 +17,7 @@ import { yamlText } from '../../../../../src/api/codec/yaml-writer.ts'
 import { conform } from '../../../../../src/api/schema/conform.ts'
 import { all, body, nested, text, tree } from './protobuf-bodies.ts'
 
-/** As sent, and as written again. */
+/** Input and output. */
 const numbers: readonly (readonly [string, string])[] = [
   ['9007199254740991', '9007199254740991'],
   ['9007199254740992', '9007199254740992'],
@@ -149,7 +149,7 @@ void test('random trees are read back as they were written', () => {
 
 const SEEDS = process.env['SEED'] === undefined ? 2000 : 1
 
-/** As `JSON.stringify` spells it; no text holds what stands between values. */
+/** Formatted as by `JSON.stringify`; no string contains a JSON separator. */
 function randomText(random: SeededRandom, depth: number): string {
   const many = (make: (at: number) => string): string =>
     Array.from({ length: random.below(4) }, (_, at) => make(at)).join(',')

@@ -88,7 +88,7 @@ void test('the text before a reported syntax error can be completed to valid JSO
       JSON.parse(text)
       continue
     } catch {
-      // Looked at below.
+      // Checked below.
     }
     const { offset } = jsonErrorPlace(text)
     assert.ok(offset <= text.length)

@@ -1,7 +1,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { ObjectSchema } from '../../../../../src/api/schema/schema.ts'
 
-/** Bodies put together field by field, by a writer that is not ours. */
+/** Bodies encoded field by field with an independent writer. */
 export type Write = (writer: BinaryWriter) => void
 
 export function nested(field: number, write: Write): Write {
@@ -36,7 +36,7 @@ export function bytes(field: number, hex: string): Write {
   return (writer) => writer.tag(field, WireType.LengthDelimited).bytes(Buffer.from(hex, 'hex'))
 }
 
-/** A struct with a member of every kind, and one that is inlined. */
+/** A struct with a member of every type, and an inlined one. */
 export const leaf: ObjectSchema = {
   type: 'object',
   properties: {

@@ -30,7 +30,7 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-/** The message of one member `a` with the number 1. */
+/** Encodes a message of one member `a` with the number 1. */
 function one(schema: Schema, value: JsonObject): string {
   return hex(encodeProtobufMessage({ type: 'object', properties: { a: schema }, protobuf: { a: 1 } }, value))
 }
@@ -190,7 +190,7 @@ void test('spec 4.7: events of a watch are framed by their length, the object in
   assert.deepEqual(openFrame(protobufWatchFrame('ADDED', body)), { type: 'ADDED', body: hex(body) })
 })
 
-/** Takes a frame apart that has only one-byte or two-byte lengths. */
+/** Splits a frame, if its lengths take one or two bytes. */
 function openFrame(frame: Uint8Array): { readonly type: string; readonly body: string } {
   const bytes = Buffer.from(frame)
   assert.equal(bytes.readUInt32BE(0), bytes.length - 4)

@@ -59,7 +59,7 @@ function goThrough({ name, schema }: MessageSubject, fill: Fill, seed: number): 
   )
 }
 
-/** The envelope has these. */
+/** The envelope contains these members. */
 function withoutType(object: JsonObject): JsonObject {
   const draft: JsonObjectDraft = { ...object }
   delete draft['apiVersion']

@@ -22,7 +22,7 @@ import { namesOf } from '../../../../../src/api/metadata/names.ts'
 const { valuesMax, valuesAddedMax } = bodyLimits
 const TOO_MANY = /limit is [0-9]+ values \(members and elements, of which empty .* count twice\), and the/
 
-/** An empty object or list counts twice: for itself where it stands, and here. */
+/** An empty object or list counts twice: as an element, and here. */
 function valuesIn(value: Json): number {
   const inside = isJsonObject(value) ? Object.values(value) : isJsonList(value) ? value : null
   if (inside === null) return 0

@@ -24,7 +24,7 @@ function wrong(schema: JsonObject, statusSubresource = false, budget = newCheckB
   return causes.map(({ field, message }) => `${field}: ${message}`)
 }
 
-/** A whole schema with one property `a`. */
+/** Returns a whole schema with one property `a`. */
 function around(a: JsonObject): JsonObject {
   return { type: 'object', properties: { a } }
 }

@@ -119,7 +119,7 @@ void test('nested conditions visit at most the allowed number of values', () => 
   const compiled = compileColumnPath(inside(5))
   assert.ok(typeof compiled === 'function')
   assert.equal(compiled(deep), null)
-  // Where nothing ends it there are three times as many, and more with each condition.
+  // Without the limit there are three times as many, and more with each condition.
   assert.ok(looked <= customLimits.columnLooksMax, `${looked} objects`)
 })
 

@@ -17,7 +17,7 @@ import { namesOf } from '../../../../../src/api/metadata/names.ts'
 const names = namesOf('orch.io')
 const HEAD = { apiVersion: 'example.com/v1', kind: 'Thing' }
 
-/** A schema with that of `spec` inside. */
+/** Returns a whole schema with this schema of `spec`. */
 function specSchema(spec: JsonObject): CompiledSchema {
   return compileStructural({ type: 'object', properties: { spec } }, names)
 }

@@ -44,7 +44,7 @@ function objectOf(body: Json): JsonObject {
   return isJsonObject(body) ? { ...body, ...head } : head
 }
 
-/** As it is stored. @returns null: refused */
+/** Returns the object as it would be stored. @returns null: it is rejected */
 function decoded(schema: CompiledSchema, object: JsonObject): JsonObject | null {
   try {
     return schema.applyDefaults(schema.conform(object).value)

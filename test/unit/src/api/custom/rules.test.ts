@@ -269,7 +269,7 @@ void describe('cost limits', () => {
     ]) {
       const compiled = compilePattern(source)
       assert.ok(typeof compiled === 'object', source)
-      // Some instructions stand for none of its characters: the ends, and the choices of `?`.
+      // Some instructions match no character: the ends, and the choices of `?`.
       assert.ok(
         3 * estimatedSize(source) + 8 >= compiled.size,
         `${source}: ${estimatedSize(source)} and ${compiled.size}`,
@@ -293,8 +293,8 @@ void describe('cost limits', () => {
     assert.match(told.join(), /^FieldValueForbidden a: Forbidden: .* is given up$/)
   })
 
-  // Each of these alternatives is one step for the text or the object as a whole, however long that
-  // is.
+  // Each of these alternatives is one step for the text or the object as a whole, whatever its
+  // length.
   const always = (rule: JsonObject) => Array.from({ length: 300 }, () => rule)
   const long = `/${'x'.repeat(1_000_000)}`
   const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`m${at}`, 1]))

@@ -25,7 +25,7 @@ import { statusOf } from '../../../../../src/api/errors/status.ts'
 const of = { group: 'example.com', kind: 'Thing' }
 const ERROR_BYTES_MAX = 64 * 1024
 
-/** The bytes of the answer to an object that a check refuses. */
+/** Returns the size of the response to an object that a check rejects. */
 function answerBytes(check: Check, name = 'n'): number {
   try {
     requireValid(of, name, check)

@@ -40,7 +40,7 @@ function updated(meta: ObjectMeta, current: ObjectMeta, by: UpdateRules = {}): C
   })
 }
 
-/** The 422 for an object of that metadata. */
+/** Returns the 422 for an object with that metadata. */
 function refusal(of: GroupKind, name: string, meta: ObjectMeta): ApiError {
   const found = new Findings()
   validateMetaOnCreate(meta, rules, found)

@@ -139,7 +139,7 @@ void test('a key named __proto__ is an ordinary key', () => {
   assert.equal(({} as JsonObject)['a'], undefined)
 })
 
-/** As a body is read. */
+/** Conforms an object like a request body. */
 function read(schema: ObjectSchema, object: JsonObject): JsonObject {
   return applyDefaults(schema, conform(schema, object).value)
 }

@@ -19,7 +19,7 @@ type Words =
 type Requirement = { readonly key: string; readonly words: Words; readonly values: readonly string[] }
 type Labels = { readonly [key: string]: string }
 
-/** Words of the grammar are names too. */
+/** Keywords of the grammar are valid names too. */
 const keys = ['a', 'b', 'in', 'notin', 'x.io/part-of', 'A_1', 'exists', 'toString']
 const plain = ['', 'a', 'b', 'in', 'notin', '0', 'x-y_z.9', 'a'.repeat(63)]
 const numbers = ['0', '7', '08', '10', '9223372036854775807', '9223372036854775808']
@@ -95,7 +95,7 @@ function holds({ key, words: how, values }: Requirement, labels: Labels): boolea
   return how === 'is above' ? value > bound : value < bound
 }
 
-/** Of 64 bits with a sign; null: none. */
+/** Parses a signed 64-bit integer; null: it is not one. */
 function wholeNumber(text: string): bigint | null {
   if (text === '' || [...text].some((char) => char < '0' || char > '9')) return null
   const value = BigInt(text)

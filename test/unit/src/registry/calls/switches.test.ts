@@ -17,7 +17,7 @@ async function withOff(t: TestContext, off: keyof typeof allSwitchesOn): Promise
 
 void test('spec 9.7: without APIListChunking limit and continue are ignored', async (t) => {
   const fixture = await withOff(t, 'listChunking')
-  for (const query of [{ limit: '1' }, { continue: 'what nobody wrote' }, { limit: 'some' }] as const) {
+  for (const query of [{ limit: '1' }, { continue: 'not a token' }, { limit: 'some' }] as const) {
     const list = await fixture.list({ query })
     assert.equal(list.items.length, 3)
     assert.equal(list.metadata.continue, undefined)

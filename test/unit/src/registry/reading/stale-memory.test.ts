@@ -7,14 +7,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StoreError } from '../../../../../src/store/store-errors.ts'
 import type { Key } from '../../../../../src/store/key.ts'
-import { BehindStore } from '../lagging-store.ts'
+import { LaggingStore } from '../lagging-store.ts'
 import { Fixture, causes, details, refused } from '../fixture.ts'
 
-async function openBehind(): Promise<{ readonly api: Fixture; readonly store: BehindStore }> {
-  let store: BehindStore | null = null
+async function openBehind(): Promise<{ readonly api: Fixture; readonly store: LaggingStore }> {
+  let store: LaggingStore | null = null
   const api = await Fixture.open({
     wrap: (real) => {
-      store = new BehindStore(real)
+      store = new LaggingStore(real)
       return store
     },
   })
@@ -179,7 +179,7 @@ void test('each error of the store has its own API error', async (t) => {
     assert.deepEqual([seen.code, seen.reason, details(seen)['retryAfterSeconds']], [code, reason, retry])
     assert.equal(/unknown/.test(seen.message), failure.applied === 'unknown', seen.message)
     const outcome = failure.applied === 'unknown' ? ['OutcomeUnknown '] : ['NotApplied ']
-    assert.deepEqual(causes(seen), code >= 500 ? outcome : [], 'what programs are told')
+    assert.deepEqual(causes(seen), code >= 500 ? outcome : [], 'causes of the error')
   }
 })
 

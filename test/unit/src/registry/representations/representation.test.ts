@@ -181,7 +181,7 @@ void test('protobuf lists share one byte budget, and release it however they end
   const second = begin()
   encoded = 0
   for await (const piece of second) assert.ok(piece.length > 0)
-  assert.ok(encoded > 20 && encoded < 40, 'there was room for some')
+  assert.ok(encoded > 20 && encoded < 40, 'some fitted')
   const third = begin()
   await third.next()
   await first.return()

@@ -276,7 +276,7 @@ void test('spec 4.8.5: a watch at a future version waits for it, or until it tim
   await api.configMap('a')
   await api.configMap('b')
   await more
-  assert.deepEqual(await events.words(), ['ADDED b'], 'what came up to that version is not told')
+  assert.deepEqual(await events.words(), ['ADDED b'], 'events up to that version are not sent')
   api.clock.advance(5000)
   assert.equal(await never.ended(), true)
   events.stream.close()

@@ -83,5 +83,8 @@ void test('spec 6.1: the bookmark at the end of a watch names no event that was 
   assert.equal(await events.ended(), true)
   const last = Math.max(0, ...told.map((event) => Number(event.object.metadata.resourceVersion)))
   const sent = told.some(({ type }) => type === 'ADDED')
-  assert.ok(sent || last < Number(object.metadata.resourceVersion), 'whoever resumes there misses nothing')
+  assert.ok(
+    sent || last < Number(object.metadata.resourceVersion),
+    'a watch that resumes there misses nothing',
+  )
 })

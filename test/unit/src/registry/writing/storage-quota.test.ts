@@ -87,7 +87,7 @@ void test('a deletion completes in a full storage: marked, finalizer removed, ob
   await api.patch({ name: 'held', body: { metadata: { finalizers: null } } })
   assert.equal((await refused(api.get({ name: 'held' }))).code, 404)
   for (let at = 0; at < made; at++) await api.delete({ name: `fill-${at}` })
-  assert.equal((await refused(api.configMap('early', filler))).code, 403, 'history takes room too')
+  assert.equal((await refused(api.configMap('early', filler))).code, 403, 'history counts as usage too')
   await api.store.write({ kind: 'trim', upTo: api.store.view().revision }, api.clock.monotonicMs() + 1000)
   assert.equal(api.store.storage.alarm, false)
   await api.configMap('late', filler)

@@ -28,7 +28,7 @@ void test('an object with as many values as the limit is stored and can be patch
   assert.equal(seen.code, 413)
   assert.equal(seen.reason, 'RequestEntityTooLarge')
   assert.match(seen.message, /limit is 65536 values .*, and the body has more/)
-  // What the server adds to its metadata is no reason to refuse, as it was there before.
+  // Metadata that the server adds is no reason to refuse, as it was present before.
   const body = { data: { k0: null, k1: null }, metadata: { labels: { a: 'b' } } }
   const labels = await api.patch({ name: 'full', body })
   assert.equal(labels.object.metadata.labels?.['a'], 'b')

@@ -24,7 +24,7 @@ import { revision as revisionOf } from '../../../../../src/store/revision.ts'
 import type { Key } from '../../../../../src/store/key.ts'
 import { customKind } from '../../../../support/fixtures/custom-kind.ts'
 import { definitionBody, definitionKind } from '../../resources/crd/definition-samples.ts'
-import { BehindStore } from '../lagging-store.ts'
+import { LaggingStore } from '../lagging-store.ts'
 import { Fixture, refused } from '../fixture.ts'
 import type { Call, Obj } from '../fixture.ts'
 
@@ -33,7 +33,7 @@ const dryRun = { dryRun: 'All' }
 
 type Kit = {
   readonly api: Fixture
-  readonly store: BehindStore
+  readonly store: LaggingStore
   /** Evaluations since the last call, and read barriers. */
   readonly counted: () => readonly [evaluations: number, barriers: number]
 }
@@ -49,17 +49,17 @@ async function open(t: TestContext, plugins: readonly AdmissionPlugin[] = []): P
       return object
     },
   }
-  let store: BehindStore | null = null
+  let store: LaggingStore | null = null
   const api = await Fixture.open({
     admission: admissionChain([counter, ...plugins, namespaceLifecycle({ names })]),
     wrap: (real) => {
-      store = new BehindStore(real)
+      store = new LaggingStore(real)
       return store
     },
   })
   t.after(() => api.close())
   assert.ok(store !== null)
-  const behind: BehindStore = store
+  const behind: LaggingStore = store
   const counted = (): readonly [number, number] => {
     const now = [evaluations, behind.barriers - barriers] as const
     evaluations = 0

@@ -8,7 +8,7 @@ import type { Call, Fixture } from '../../registry/fixture.ts'
 /** The change (a merge patch), the expected causes, and a part of the message. */
 export type BrokenRule = readonly [change: JsonObject, causes: readonly string[], words?: string]
 
-/** Each rule is broken once, in a new object that is well but for that. */
+/** Breaks each rule once, in a new object that is valid otherwise. */
 export async function refusesNew(
   api: Fixture,
   of: { readonly kind: string; readonly body: JsonObject },
@@ -22,7 +22,7 @@ export async function refusesNew(
   }
 }
 
-/** Each rule of what must stay is broken once, by a patch of the object. */
+/** Breaks each rule of immutable members once, by a patch of the object. */
 export async function refusesChange(api: Fixture, call: Call, rules: readonly BrokenRule[]): Promise<void> {
   for (const [body, wanted, words = ''] of rules) {
     const seen = await refused(api.patch({ ...call, body }))
@@ -31,7 +31,7 @@ export async function refusesChange(api: Fixture, call: Call, rules: readonly Br
   }
 }
 
-/** Names and cells of the kind's columns, but for the age. */
+/** Returns names and cells of the kind's columns, except for the age. */
 export function cells(api: Fixture, kind: string, object: AnyObject): JsonObject {
   const shown = (api.definition(kind).columns ?? []).filter(({ name }) => name !== 'Age')
   return Object.fromEntries(shown.map(({ name, cell }) => [name, cell(object)]))

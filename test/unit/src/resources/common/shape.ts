@@ -8,7 +8,7 @@ import { validateSchema } from '../../../../../src/api/schema/validate.ts'
 
 export type Shaped = {
   readonly value: JsonObject
-  /** `FieldValueRequired at.path`, each. */
+  /** Causes such as `FieldValueRequired at.path`. */
   readonly causes: readonly string[]
   /** The message of each cause. */
   readonly words: readonly string[]

@@ -14,7 +14,7 @@ import { createPod, updateStatus } from '../pods/pod-samples.ts'
 const reference = ['apiVersion', 'fieldPath', 'kind', 'name', 'namespace', 'resourceVersion', 'uid']
 
 /**
- * Besides name and namespace.
+ * Fields other than name and namespace.
  *
  * @source facts validation-notes: `_generic.fieldSelectors`, `fieldSelectors` of each kind
  */
@@ -33,7 +33,7 @@ const fieldsOf: { readonly [kind: string]: readonly string[] } = {
     ...['status.nominatedNodeName', 'status.phase', 'status.podIP', 'status.podIPs'],
   ],
   'v1/Secret': ['type'],
-  // As the core's, by the names that members have in this group.
+  // The fields of the core group, with the names of this group.
   ...Object.fromEntries(
     ['v1', 'v1beta1'].map((version) => [
       `events/${version}/Event`,

@@ -52,7 +52,7 @@ type Options = {
 }
 type Kit = { readonly api: Fixture; readonly kinds: () => readonly ResourceDefinition[] }
 
-/** @param more members of the definition's spec, or of its one version */
+/** @param more further members of the definition's spec, or of its one version */
 async function start(
   t: TestContext,
   { domain = 'orch.io', version = {}, shape = schema, versions = null }: Options = {},
@@ -79,7 +79,7 @@ async function start(
 
 const retakes = new WeakMap<Fixture, () => Promise<void>>()
 
-/** Changes the definition, and takes it in. */
+/** Changes the definition and updates the catalog. */
 async function redefine(api: Fixture, spec: JsonObject): Promise<void> {
   await api.patch({ kind: definitionKind, name, body: { spec } })
   await retakes.get(api)?.()
@@ -220,7 +220,7 @@ void test('an object that was stored under another schema is read under the curr
       `list ${round}`,
     )
   }
-  // Who watches goes on as they began.
+  // A watch keeps the schema that it began with.
   const [told] = await watch.now()
   assert.deepEqual(told?.object['spec'], { count: 1, color: 'red', note: 'x' })
   const same = await api.patch({ kind, name: 'a', body: {} })
@@ -254,7 +254,7 @@ void test('spec 9.5: an object written in one version is read in the other, whic
   )
   const second = 'test.example/v2/Gadget'
   const made = await api.create({ kind: second, body: gadget({ count: 1, size: 3 }) })
-  // It is stored in v1, which has no size.
+  // It is stored in v1, which has no such member.
   assert.deepEqual(
     [made.object.apiVersion, made.object['spec']],
     ['test.example/v2', { count: 1, color: 'red' }],
@@ -286,7 +286,7 @@ void test('spec 9.5: an object written in one version is read in the other, whic
   const narrow = await api.get({ kind: 'test.example/v1/Gadget', name: 'a' })
   assert.deepEqual(narrow.object['spec'], { count: 1, color: 'red' })
 
-  // The version in which objects are stored need not be served.
+  // The storage version need not be served.
   await redefine(api, {
     versions: [
       { ...v1, storage: false },
@@ -367,7 +367,7 @@ void test('all columns of a row together visit at most the allowed number of val
     })
   let deep: JsonObject = {}
   for (let depth = 0; depth < 22; depth++) deep = counting({ a: deep })
-  // Walks what it looks at once more in each of its conditions.
+  // Visits the same values again in each of its conditions.
   const inside = (depth: number): string => (depth === 0 ? '..x' : `..[?(@${inside(depth - 1)})]`)
   const column = { name: 'a', type: 'string', jsonPath: inside(5) }
   const additionalPrinterColumns = Array.from({ length: customLimits.columnsMax }, () => column)
@@ -476,7 +476,7 @@ void test('a JSON patch cannot build a value that is deeper or larger than a bod
   }
 })
 
-/** @param storage the version that objects are stored in */
+/** @param storage the storage version */
 function twoVersions(storage: 'v1' | 'v2'): readonly JsonObject[] {
   return ['v1', 'v2'].map((version) => ({
     ...{ name: version, served: true, storage: version === storage },
@@ -517,7 +517,7 @@ void test('with webhook conversion, other versions than the stored one are refus
       assert.deepEqual([seen.code, seen.reason, seen.message], [501, 'NotImplemented', message])
     }
     assert.equal((await api.list({ kind: v1 })).items.length, 1)
-    // With None only the apiVersion changes, as before.
+    // With strategy None only the apiVersion changes, as before.
     await redefine(api, { conversion: { strategy: 'None', webhook: null } })
     assert.equal((await api.get({ kind: v2, name: 'a' })).object.apiVersion, 'test.example/v2')
   }

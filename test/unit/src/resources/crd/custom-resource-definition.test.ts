@@ -280,7 +280,7 @@ void test('definitions in groups of the platform need the approval annotation of
     ])
     const good = { name: `gadgets.${group}`, annotations: { [key]: 'unapproved, a test' } }
     await api.create({ kind, body: { ...body, metadata: good } })
-    // One that was bypassed may become approved, but nothing else.
+    // An unapproved definition may become approved, but nothing else.
     await refusesChange(api, { kind, name: good.name }, [
       [{ metadata: { annotations: { [key]: null } } }, [`FieldValueRequired ${field}`]],
     ])
@@ -455,7 +455,7 @@ void test('parts that are not enforced yet are stored unchanged, with a warning 
       assert.deepEqual(stored.versions[0]?.['selectableFields'], v1.selectableFields)
     }
     assert.equal(api.warnings.splice(0).length, 6)
-    // What no release of upstream knows goes by fieldValidation.
+    // Fields that are unknown to every release of upstream follow fieldValidation.
     const unknown = definitionBody({ version: { ...v1, nonsense: 1 } })
     const plain = { ...unknown, metadata: { name: 'others.test.example' } }
     assert.equal((await refused(api.create({ kind, body: plain, query }))).code, 400)

@@ -13,7 +13,7 @@ let api: Fixture
 before(async () => void (api = await Fixture.open()))
 after(() => api.close())
 
-/** With one container that has these members. */
+/** Returns a spec with one container that has these members. */
 function having(members: JsonObject): JsonObject {
   return { containers: [container(members)] }
 }

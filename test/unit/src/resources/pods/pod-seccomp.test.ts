@@ -38,7 +38,7 @@ function annotationsOf({ object }: Got): unknown {
   return memberOf(objectMember(object, 'metadata'), 'annotations')
 }
 
-/** Its name can be given once in a namespace. */
+/** The name must be unique in a namespace. */
 function named(at: number): JsonObject {
   return { name: `p${at}` }
 }

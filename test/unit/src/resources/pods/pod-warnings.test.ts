@@ -18,7 +18,7 @@ import { container, podBody } from './pod-samples.ts'
 type Annotations = { readonly [key: string]: string }
 type Row = readonly [spec: JsonObject, annotations: Annotations, warnings: readonly string[]]
 
-/** @param of spells what the domains spell differently */
+/** @param of returns names that differ between the domains */
 function rowsOf(of: { readonly label: (prefix: string, key: string) => string }): readonly Row[] {
   const { label } = of
   const [arch, os] = [label('beta', 'arch'), label('beta', 'os')]

@@ -20,7 +20,7 @@ import { shaped } from '../common/shape.ts'
 type Row = {
   /** The required fields of the source, and no others. */
   readonly least: JsonObject
-  /** Members that must not be missing. */
+  /** Required members. */
   readonly needs: readonly string[]
   readonly defaults?: JsonObject
 }
@@ -136,7 +136,7 @@ void describe('spec 2.5: sources of volumes', () => {
   })
 })
 
-/** Source, cause at the member, and a part of the words. */
+/** The source, the cause at its member, and a part of the message. */
 const refusals: readonly (readonly [JsonObject, string, RegExp])[] = [
   [{ emptyDir: { sizeLimit: '-1' } }, 'FieldValueForbidden v.emptyDir.sizeLimit', /valid resource quantity/],
   [{ hostPath: { path: '/a/../b' } }, 'FieldValueInvalid v.hostPath.path', /must not contain '\.\.'/],

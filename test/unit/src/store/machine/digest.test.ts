@@ -21,5 +21,5 @@ function digest(session: number, value: string): string {
 void test('equal logs have equal digests; another object, or another remembered outcome, does not', () => {
   assert.equal(digest(7, 'x'), digest(7, 'x'))
   assert.notEqual(digest(7, 'x'), digest(7, 'y'))
-  assert.notEqual(digest(7, 'x'), digest(8, 'x'), 'who may ask again for the outcome is state too')
+  assert.notEqual(digest(7, 'x'), digest(8, 'x'), 'the proposer of an outcome is part of the state')
 })

@@ -216,11 +216,7 @@ void test('the minimum number of events does not retain space that the largest o
   const { machine, run } = start()
   run(write(putSized(key, 3000)))
   run(write(putSized(key, 3000)))
-  assert.equal(
-    kindOf(run({ kind: 'trim', upTo: machine.state.revision })),
-    'nothing',
-    'there is room for one',
-  )
+  assert.equal(kindOf(run({ kind: 'trim', upTo: machine.state.revision })), 'nothing', 'one fits')
   run(write(putSized(key, 2000)))
   assert.equal(kindOf(run(write(putSized(configMapKey('b'), 3000)))), 'over-quota')
   assert.equal(machine.state.storageAlarm, false)
@@ -414,7 +410,7 @@ void test('the largest usage is reported by resource and by namespace, history i
   assert.deepEqual(usage.largest(5), [{ resource: 'configmaps', bytes: usage.bytes, objects: 11 }])
   run({ kind: 'change-settings', settings: { ...settings, historyEventsMin: 0 } })
   run({ kind: 'trim', upTo: machine.state.revision })
-  assert.equal(usage.largestPlaces()[0]?.namespace, 'n11', 'asked anew')
+  assert.equal(usage.largestPlaces()[0]?.namespace, 'n11', 'computed again')
   assert.ok(usage.largestPlaces().every(({ namespace }) => namespace !== 'n3'))
 })
 

@@ -1,7 +1,7 @@
 import type { Structural } from './structural.ts'
 
 /** Returns whether a schema has no keyword other than its type. @param type the required type */
-export function saysOnly(node: Structural, type: Structural['type']): boolean {
+export function hasOnlyType(node: Structural, type: Structural['type']): boolean {
   const { rules, properties, additional, items } = node
   if (node.type !== type || node.title !== '' || node.description !== '' || node.default !== null)
     return false

@@ -30,7 +30,7 @@ for (const domain of ['orch.io', 'k8s.io'] as const) {
         try {
           lookThrough(subject, seed)
         } catch (cause) {
-          const file = 'dist/test/unit/src/api/schema/said-members.test.js'
+          const file = 'dist/test/unit/src/api/schema/written-members.test.js'
           const repeat = `SEED=${seed} node --test --test-name-pattern='${subject.name} ' ${file}`
           throw new Error(`${repeat} repeats this`, { cause })
         }
@@ -51,7 +51,7 @@ function lookThrough({ name, schema }: MessageSubject, seed: number): void {
   assert.deepEqual(read(schema, decodeProtobuf(schema, encodeProtobuf(schema, object))), object)
 }
 
-/** As a body is read. */
+/** Conforms an object like a request body. */
 function read(schema: ObjectSchema, object: JsonObject): JsonObject {
   return applyDefaults(schema, conform(schema, object).value)
 }
@@ -121,7 +121,7 @@ function checkMember(
   const type = schema.properties[name]
   const value = object[name]
   assert.ok(type !== undefined)
-  // Without it the object is refused.
+  // Without it the object is rejected.
   if (value === undefined && member.said && !isRequired(schema, name)) wrong.push(`${path} is missing`)
   if (value === undefined) return
   const mayBeZero = member.said || member.optional || isRequired(schema, name) || type.default !== undefined
