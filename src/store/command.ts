@@ -3,8 +3,9 @@ import type { Key } from './key.ts'
 import type { Revision } from './revision.ts'
 
 /**
- * What the log replicates: everything a member needs to apply it alone, so uid, timestamps,
- * generated names and limits are included. A closed union; a new kind needs a new feature level.
+ * A command in the replicated log: everything that a member needs to apply it alone, so uid,
+ * timestamps, generated names and limits are included. A closed union; a new kind needs a new
+ * feature level.
  */
 export type Command =
   /** All operations take effect or none. Their revisions are consecutive. */
@@ -74,7 +75,7 @@ export type EncodedObject = {
   readonly labels: Readonly<Record<string, string>> | null
 }
 
-/** What must hold at apply. A refusal names the lost condition. */
+/** A condition that is checked at apply. A refusal names the failed condition. */
 export type Condition =
   | { readonly kind: 'absent' }
   | { readonly kind: 'exists' }

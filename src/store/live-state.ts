@@ -51,7 +51,7 @@ export class LiveState {
     this.#persister = database === null ? null : this.#newPersister(database)
   }
 
-  /** What the database durably has. */
+  /** The state that is durable in the database. */
   get appliedDisk(): SnapshotMeta {
     return this.#appliedDisk
   }

@@ -14,7 +14,7 @@ import type {
 } from './schema.ts'
 
 /**
- * Short words to declare a struct with: a line for each member says its number in the protobuf
+ * Functions to declare a struct with: a line for each member has its number in the protobuf
  * message, what it is for, and its rules.
  *
  *     struct('core.v1.KeyToPath', 'Which key becomes which file.', {

@@ -9,6 +9,6 @@ export type DeleteOptions = {
   readonly uid: string | null
   /** null: any. */
   readonly resourceVersion: string | null
-  /** What happens to dependents. null: the default of the server. */
+  /** The deletion policy for dependents. null: the default of the server. */
   readonly propagationPolicy: Propagation | null
 }

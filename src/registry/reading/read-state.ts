@@ -9,7 +9,7 @@ import type { WantedRevision } from '../calls/query-options.ts'
 import type { VerbDependencies } from '../calls/verb-dependencies.ts'
 import { fromRead, notReached, readErrorOf } from '../shared/store-error-mapping.ts'
 
-/** What a read does, synchronously, once memory is new enough. */
+/** The synchronous part of a read, once memory is new enough. */
 export type ReadAction<T> = {
   readonly take: () => T
   /** Releases a value that turned out to be too old. Unset: nothing to release. */

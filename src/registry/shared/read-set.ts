@@ -3,9 +3,9 @@ import type { ObjectStore, StoredObject } from '../../store/object-store.ts'
 import type { Revision } from '../../store/revision.ts'
 
 /**
- * What one evaluation of a write read from this member's memory. The evaluation is valid as long as
- * the same reads would return the same: so a refusal needs a read barrier, but not always a second
- * evaluation.
+ * The reads of one evaluation of a write from this member's memory. The evaluation is valid as long
+ * as the same reads would return the same: so a refusal needs a read barrier, but not always a
+ * second evaluation.
  */
 export class ReadSet {
   /** The store in the version of the request. */

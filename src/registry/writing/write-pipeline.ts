@@ -130,7 +130,7 @@ export type Draft = {
 export type Evaluation = {
   readonly request: WriteRequest
   readonly options: AdmissionOptions
-  /** What the draft was made from. */
+  /** The reads that the draft depends on. */
   readonly reads: ReadSet
 }
 

@@ -35,7 +35,7 @@ export interface KeyValueDatabases {
   discardQuarantined(): Promise<Discarded | null>
 }
 
-/** What was removed, for logging. */
+/** The removed database, for logging. */
 export type Discarded = { readonly path: string; readonly bytes: number }
 
 export interface KeyValueStore {

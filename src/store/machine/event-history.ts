@@ -11,7 +11,7 @@ import type { Scope } from './scope.ts'
 import { hashOf, recordBytes, versionOverheadBytes } from './object-version.ts'
 import type { Version } from './object-version.ts'
 
-/** What memory knows about every event in the window, even if its versions are on disk. */
+/** The part of every event in the window that is in memory, even if its versions are on disk. */
 export type EventRecord = {
   readonly revision: Revision
   readonly key: Key

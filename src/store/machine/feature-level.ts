@@ -5,8 +5,8 @@ import { DatabaseError } from '../store-errors.ts'
 export const storageRulesLevel = 2
 
 /**
- * Since this level apply maintains Member objects, and a configuration may record whom a member
- * replaces and since when.
+ * Since this level apply maintains Member objects, and a configuration may record which member a
+ * member replaces and since when.
  */
 export const memberObjectsLevel = 3
 
