@@ -44,7 +44,7 @@ import { Store } from './store/store.ts'
 
 export type { AppHost } from './app/context.ts'
 
-/** Hooks for tests between two parts; a server has none. */
+/** Hooks for tests between two components; unset in production. */
 export type AppSeams = {
   readonly consensus?: (real: Consensus<Outcome>) => Consensus<Outcome>
   readonly machine?: (machine: StoreMachine) => void

@@ -12,7 +12,7 @@ export const benchLimits = Object.freeze({
   eventBytesMax: 4 * 1024 * 1024,
   /** HTTP/2 receive window, as in Go's client. When full: the server waits. */
   http2WindowBytes: 4 * 1024 * 1024,
-  /** Bytes kept of a response whose content is used. More: counted only. */
+  /** Maximum bytes kept of a response whose content is used; the rest is only counted. */
   keptBytesMax: 64 * 1024,
   /** Kinds of failures reported per load, and the length of each. More: counted only. */
   failureKindsMax: 8,

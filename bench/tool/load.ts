@@ -83,7 +83,7 @@ export function labelOf(load: Load): string {
       return `list ${load.objects}${pages}, ${load.mode}, ${placeWords(load.place)}, ${callersText(load)}`
     }
     case 'watch': {
-      const slow = load.slow === 0 ? '' : ` beside ${load.slow} slow ones`
+      const slow = load.slow === 0 ? '' : ` and ${load.slow} slow ones`
       return `watch, ${load.fast} readers${slow}, ${placeWords(load.place)}, ${load.perSecond} events/s`
     }
     case 'staleness':

@@ -242,7 +242,7 @@ export class AuditLogWriter {
     try {
       await file?.close()
     } catch {
-      // What it has not written is dropped already, and counted.
+      // Unwritten events were already dropped and counted.
     }
   }
 

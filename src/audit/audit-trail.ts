@@ -64,7 +64,7 @@ export class AuditTrail {
   /**
    * Calls `go` when the request may continue, possibly at once.
    *
-   * @param recorded the result of `record` for its first event; null: there is none
+   * @param recorded the result of `record` for its first event; null: it has no event
    * @param go `false`: it must be rejected
    * @returns cancels the wait, for a request that ended before `go` was called; null: it was called
    */

@@ -156,7 +156,7 @@ export class AuditWebhook {
     this.#wake = null
   }
 
-  /** Takes at least one, unless there is none. */
+  /** Takes at least one event, unless the queue is empty. */
   #takeBatch(countMax: number, bytesMax: number): readonly Uint8Array[] {
     let count = 0
     let bytes = 0

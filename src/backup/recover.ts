@@ -22,7 +22,7 @@ import type { NewState } from './new-state.ts'
 import { writeMark, memberFiles, readMark, removeMark } from './unfinished.ts'
 import { logFolder, databaseFolder, foundingFileName } from '../data-dir/layout.ts'
 
-/** Moves the files of an interrupted recovery back. No effect when there was none. */
+/** Moves the files of an interrupted recovery back. No effect without one. */
 export function undoRecovery(directory: string): void {
   const unfinished = readMark(directory)
   if (unfinished?.command !== 'recover') return

@@ -154,7 +154,7 @@ async function stateOf(
     const index = indexOfDatabase(name)
     if (index === null || index > base.index) continue
     if (condemned.has(name)) {
-      damage ??= `database ${name} was condemned: ${condemned.get(name) ?? ''}`
+      damage ??= `database ${name} was quarantined: ${condemned.get(name) ?? ''}`
       continue
     }
     try {

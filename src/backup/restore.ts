@@ -71,7 +71,7 @@ export function planRestore(options: RestoreOptions): RestorePlan {
     throw new BackupFailure('newer-format', `${name}: ${tooNew(head.featureLevel, featureLevelMax).message}`)
   if (file.header.apiDomain !== apiDomain) {
     const theirs = file.header.apiDomain
-    const what = `${name} is of a cluster that speaks ${theirs}, not ${apiDomain}: give --api-domain ${theirs}`
+    const what = `${name} belongs to a cluster with API domain ${theirs}, not ${apiDomain}: give --api-domain ${theirs}`
     throw new BackupFailure('refused', what)
   }
   return { ...verified, superseded, incarnation: incarnationFor(verified, options) }

@@ -44,6 +44,6 @@ export function verifySnapshot(
     head.appliedTerm === header.logTerm &&
     head.featureLevel === header.featureLevel &&
     digest === header.digest
-  if (!isSame) throw damaged(name, 'what it says of itself')
+  if (!isSame) throw damaged(name, 'its header')
   return { header, summary, trailer: step.value }
 }

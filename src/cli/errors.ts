@@ -3,5 +3,5 @@ import { Failure } from '../../base/failure.ts'
 /** `usage`: invalid command line, exit code 2. `failed`: exit code 1. */
 export class CliFailure extends Failure<'usage' | 'failed'> {}
 
-/** `undecided`: the recording of `verify` proves neither an anomaly nor that there is none. */
+/** `undecided`: the recording of `verify` proves neither an anomaly nor the absence of one. */
 export const exitCodes = Object.freeze({ done: 0, failed: 1, usage: 2, undecided: 3 })

@@ -143,7 +143,7 @@ export function presentMembers(directory: string): readonly LocalMember[] {
 /**
  * Opens an existing cluster.
  *
- * @throws CliFailure `failed` when there is none, or a member of it is lost
+ * @throws CliFailure `failed` without a cluster there, or when a member of it is lost
  */
 export function openCluster(path: string): LocalCluster {
   const directory = resolve(path)
@@ -156,7 +156,7 @@ export function openCluster(path: string): LocalCluster {
 /**
  * Returns the members that may be running, also with a lost configuration file.
  *
- * @throws CliFailure `failed` when there is none
+ * @throws CliFailure `failed` without a cluster there
  */
 export function findProcesses(path: string): readonly MemberPlace[] {
   const directory = resolve(path)

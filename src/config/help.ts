@@ -33,7 +33,7 @@ export function helpText(): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Returns the default as it would be typed; empty when there is none. */
+/** Returns the default as it would be typed; empty without a default. */
 export function fallbackText(name: string, fallback: unknown): string {
   if (typeof fallback === 'number') {
     const { placeholder } = flags[name as keyof typeof flags]

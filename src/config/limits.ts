@@ -40,7 +40,7 @@ export const limits = Object.freeze({
   bodyMemoryBytesMin: 32 * MiB,
   /**
    * Bytes of responses that clients have not read: a share of the heap, and a minimum; limits per
-   * user and per connection. When full: no more is produced, and clients that read nothing for this
+   * user and per connection. When full: production pauses, and clients that read nothing for this
    * time are disconnected.
    */
   outgoingHeapShare: 1 / 8,

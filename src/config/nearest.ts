@@ -1,4 +1,4 @@
-/** Returns the word most similar to `said`. @returns null when none is close */
+/** Returns the word most similar to `said`. @returns null when no word is close */
 export function nearest(said: string, words: readonly string[]): string | null {
   const best = mostLike(said, words)
   return best !== null && best.distance <= Math.max(2, Math.floor(said.length / 2)) ? best.word : null

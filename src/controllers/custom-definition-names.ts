@@ -30,7 +30,7 @@ export type DefinitionNamesParts = {
   readonly taken: (group: string) => TakenNames
   /**
    * Maximum number of definitions that are served, in all groups. When full: the next one waits,
-   * and its status says so.
+   * and its status reports that.
    */
   readonly establishedMax: number
   readonly onError: (group: string, cause: unknown) => void

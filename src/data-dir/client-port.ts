@@ -57,7 +57,7 @@ function keptPort(path: string): number | null {
   if (port >= 1 && port <= 65_535) return port
   throw new StartFailure(
     'data-directory',
-    `${path} is damaged: write into it the port that admin.kubeconfig beside it names, or give it as --secure-port`,
+    `${path} is damaged: write into it the port of admin.kubeconfig in the same directory, or give it as --secure-port`,
   )
 }
 

@@ -59,7 +59,7 @@ export class AppendedFile {
     return this.#size
   }
 
-  /** @throws Error of the operating system; `EAGAIN`: a pipe whose reader does not read */
+  /** @throws Error of the operating system; `EAGAIN`: a full pipe */
   async append(bytes: Uint8Array): Promise<void> {
     const whole = this.#isTorn ? Buffer.concat([Buffer.of(newline), bytes]) : bytes
     let at = 0

@@ -89,8 +89,8 @@ class HostLock implements DirectoryLock {
     this.#isReleased = true
     this.#timer?.cancel()
     try {
-      // Before the process ends, which may be next. Another host that finds the file waits a while;
-      // nothing else depends on it.
+      // Synchronous, because the process may end next. Another host that finds the file waits a
+      // while; nothing else depends on it.
       if (readFileSync(this.#path, 'utf8').startsWith(`${this.#options.owner} `)) rmSync(this.#path)
     } catch {
       // As after a process that was killed.
@@ -164,13 +164,13 @@ class HostLock implements DirectoryLock {
     return (await this.#read())?.startsWith(`${this.#options.owner} `) === true
   }
 
-  /** Of constant length: a full disk does not prevent the write. */
+  /** The length is constant, so that a full disk does not prevent the write. */
   #text(): string {
     const { name, bootId } = this.#host
     return `${this.#options.owner} ${bootId} ${name} ${String(this.#count).padStart(12, '0')}\n`
   }
 
-  /** Returns null when there is none. */
+  /** Returns null without a file. */
   async #read(): Promise<string | null> {
     try {
       return await readFile(this.#path, 'utf8')

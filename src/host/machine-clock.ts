@@ -9,8 +9,8 @@ function sinceBootMs(): number {
 }
 
 /**
- * A real clock whose monotonic ms are comparable between threads, for what one begins and another
- * ends.
+ * A real clock whose monotonic ms are comparable between threads, for operations that begin on one
+ * thread and end on another.
  */
 export class MachineClock extends RealClock {
   readonly #aheadMs = sinceBootMs() - performance.now()

@@ -31,8 +31,7 @@ const retryMs = { first: 1, last: 50 }
 /**
  * The destination of the log of the process, and of the audit log if configured. A line is written
  * at once, so that the last lines of a process are not lost; while the reader of a pipe does not
- * read, lines wait and the thread never blocks. All output stays whole and in order, whoever writes
- * it.
+ * read, lines wait and the thread never blocks. Lines of all writers stay whole and in order.
  */
 export class StandardOutput {
   /** Standard output is not rotated, so it reports no size. */
@@ -65,7 +64,7 @@ export class StandardOutput {
   }
 
   /**
-   * Writes lines whose writer waits until they are written; one call at a time.
+   * Resolves when the lines are written; one call at a time.
    * @throws Error of the operating system
    */
   append(bytes: Uint8Array): Promise<void> {
@@ -84,8 +83,8 @@ export class StandardOutput {
   }
 
   /**
-   * Before the process ends: writes what waits if a reader reads it within that time. Blocks the
-   * thread.
+   * Writes waiting lines before the process ends, if a reader reads them within that time. Blocks
+   * the thread.
    */
   drain(msMax: number): void {
     this.#writeWhatFits()

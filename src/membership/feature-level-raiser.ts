@@ -25,8 +25,8 @@ const proposalMsMax = 5000
 
 /**
  * Completes an upgrade: the leader raises the cluster's feature level once every member supports
- * the next one. From then on no older program can take part, so an operator who wants to be able to
- * go back keeps one member back.
+ * the next one. From then on no older program can take part, so keep one member on the old
+ * version while a downgrade must stay possible.
  */
 export class FeatureLevelRaiser {
   readonly #parts: FeatureLevelRaiserParts

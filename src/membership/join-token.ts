@@ -2,15 +2,15 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../base/random.ts'
 
 /**
- * What lets one new process into a cluster, once. Its text is one word that no shell changes:
+ * Lets one new process join a cluster, once. Its text is one word without shell metacharacters:
  *
  * ```
  * 5d41402abc4b2a76b9719d911017c592.00a1b2c3d4e5.7d793037a0760186574b0282f2f435e7
  * authority of the cluster         id           secret
  * ```
  *
- * The first part is what the new process trusts instead of what it finds on the network. The secret
- * is known to whoever has the token, and to nobody else: members keep a hash of it.
+ * The first part is what the new process trusts instead of what it finds on the network. Only
+ * holders of the token know the secret: members keep a hash of it.
  */
 export type JoinToken = {
   /** The first 128 bits of the SHA-256 of the cluster authority's public key, hex. */

@@ -41,7 +41,7 @@ export type Leadership = {
   readonly commitAtStart: number
   readonly configuration: Configuration
   readonly followers: readonly FollowerStatus[]
-  /** Of the other members, no older than a few seconds. */
+  /** Reports of the other members, no older than a few seconds. */
   readonly reports: ReadonlyMap<NodeId, Pick<MemberReport, 'state' | 'version'>>
   readonly self: Pick<MemberReport, 'state' | 'version'>
 }

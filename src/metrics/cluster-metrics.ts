@@ -67,7 +67,7 @@ export function registerClusterMetrics(
     'Bytes of objects and their history, as the quota counts them.',
     () => store.storage.usedBytes,
   )
-  gauge('orch_storage_quota_bytes', 'Storage quota; 0 when there is none.', () => store.storage.bytesMax ?? 0)
+  gauge('orch_storage_quota_bytes', 'Storage quota; 0 without a quota.', () => store.storage.bytesMax ?? 0)
   gauge('orch_storage_alarm', '1 while writes that grow the storage are refused, else 0.', () =>
     store.storage.alarm ? 1 : 0,
   )

@@ -30,7 +30,7 @@ export function readClientConfig(path: string): ClientConfig {
   const nobody = isUnsaid(context['user']) || context['user'] === ''
   const user = nobody ? {} : entryOf(config, { list: 'users', name: context['user'], member: 'user' }, path)
   if (cluster['insecure-skip-tls-verify'] === true) {
-    throw malformed(path, 'insecure-skip-tls-verify would believe anybody: give certificate-authority-data')
+    throw malformed(path, 'insecure-skip-tls-verify would accept any server: give certificate-authority-data')
   }
   const certificate = certificateOf(user, 'client-certificate', path)
   const key = contentOf(user, 'client-key', path)

@@ -1,8 +1,8 @@
 import { Failure } from '../../base/failure.ts'
 
 /**
- * `half-present`, `mismatched`, `exists`, `unusable`: files on disk. `malformed`: not what its name
- * says. `refused`: asked for the impossible.
+ * `half-present`, `mismatched`, `exists`, `unusable`: files on disk. `malformed`: content of
+ * another type than expected. `refused`: an impossible request.
  */
 export type PkiFailureCode = 'half-present' | 'mismatched' | 'exists' | 'unusable' | 'malformed' | 'refused'
 

@@ -128,7 +128,7 @@ function nameOf(entry: unknown): unknown {
   return fieldOf(entry, 'name')
 }
 
-/** @returns null when there is none */
+/** @returns null without that field */
 function fieldOf(value: unknown, field: string): unknown {
   return isRecord(value) ? (value[field] ?? null) : null
 }

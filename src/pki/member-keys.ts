@@ -20,7 +20,7 @@ import { clientAddress } from '../config/client-address.ts'
 /** In PEM. */
 export type PeerKeys = { readonly authority: string; readonly certificate: string; readonly key: string }
 
-/** Of the client port, in PEM. */
+/** Certificate and key of the client port, in PEM. */
 export type ServerKeys = {
   readonly certificate: string
   readonly key: string

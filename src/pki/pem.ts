@@ -9,7 +9,7 @@ export function toPem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** Returns the first block with that label. @throws PkiFailure `malformed` when there is none */
+/** Returns the first block with that label. @throws PkiFailure `malformed` without one */
 export function fromPem(label: string, pem: string): Uint8Array {
   const begin = `-----BEGIN ${label}-----`
   const from = pem.indexOf(begin)

@@ -29,14 +29,14 @@ export type StateVerdict = {
 
 type Difference = {
   readonly index: LogIndex
-  /** Of this member, at that index. */
+  /** Digest of this member at that index. */
   readonly digest: string
   /** Those that have another one there, ascending. */
   readonly members: readonly NodeId[]
 }
 
 /**
- * Compares states at equal indexes and under equal levels of apply logic; other digests say
+ * Compares states at equal indexes and under equal levels of apply logic; other digests prove
  * nothing. Two members differ when they did at the newest index that both reported: what made them
  * differ before is gone from the state, as when the history that held it was trimmed. A majority
  * with this state settles every difference up to its index. A member that a majority has
@@ -69,8 +69,8 @@ export function judgeState({ self, configuration, own, others }: StateEvidence):
 }
 
 /**
- * Returns the newest index at which both have a digest, and whether they differ there; null: there
- * is none.
+ * Returns the newest index at which both have a digest, and whether they differ there; null
+ * without such an index.
  */
 export function digestsCompared(
   own: readonly DigestSample[],
@@ -107,7 +107,7 @@ function isComparable(one: DigestSample, other: DigestSample): boolean {
   return one.index === other.index && one.featureLevel === other.featureLevel
 }
 
-/** Of the voters, and of both sets while the configuration is joint. */
+/** Whether they are a majority of the voters; of both sets in a joint configuration. */
 function isMajority(ids: readonly NodeId[], { voters, votersOutgoing }: Configuration): boolean {
   return [voters, votersOutgoing ?? voters].every(
     (set) => 2 * set.filter((id) => ids.includes(id)).length > set.length,

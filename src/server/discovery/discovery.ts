@@ -30,7 +30,7 @@ export class Discovery {
 
   /**
    * @param path without a trailing slash
-   * @returns null when there is none
+   * @returns null without such a document
    */
   plain(path: string): StaticDocument | null {
     this.#renew()

@@ -6,7 +6,7 @@ import { storageVersionHash } from './storage-version-hash.ts'
  * Returns a document of `/api`, `/apis` and below, each about one group or version.
  *
  * @param path without a trailing slash
- * @returns null when there is none
+ * @returns null without such a group or version
  * @source spec 4.1, 9.2; meta/v1 APIVersions, APIGroupList, APIGroup, APIResourceList
  */
 export function plainDocument(groups: readonly DiscoveredGroup[], path: string): object | null {

@@ -86,7 +86,7 @@ function resourceInfo(of: {
   }
   const resource = parts[0] as string
   let name = parts[1] ?? ''
-  // What follows a proxied name is the path at the target.
+  // The segments after a proxied name are the path at the target.
   const subresource = verb === 'proxy' ? '' : (parts[2] ?? '')
   if (parts.length > 3) odd = true
   const named = name !== ''

@@ -21,8 +21,8 @@ export type SendingCall = {
 }
 
 /**
- * Accounts for bytes produced for clients that have not read them. Beyond the limits no more are
- * produced (for that user, or on that connection), and the clients that have read nothing for
+ * Accounts for bytes produced for clients that have not read them. Beyond the limits production
+ * pauses (for that user, or on that connection), and the clients that have read nothing for
  * longest are disconnected. One piece always fits.
  *
  * Bounded by the calls in progress.

@@ -41,7 +41,7 @@ export type OpenApiDocuments = {
     readonly index: () => Promise<StaticDocument>
     /**
      * @param path such as `api/v1` or `apis/apps/v1`
-     * @returns null when there is none
+     * @returns null without such a document
      */
     readonly document: (path: string) => StaticDocument | null
   } | null

@@ -28,7 +28,7 @@ export class V3Documents {
 
   /**
    * @param path such as `api/v1` or `apis/apps/v1`
-   * @returns null when there is none
+   * @returns null without such a document
    */
   document(path: string): StaticDocument | null {
     const kept = this.#current().get(path)

@@ -70,7 +70,7 @@ export function asApiError(error: unknown, call: Call | null, parts: ErrorParts)
   call?.audit?.broke()
   parts.log.error({ err: error, request: id, path: call?.info.path }, 'request failed unexpectedly')
   if (error instanceof BrokenInvariant) parts.crash(error)
-  return internal(`unexpected; the server's log says more under request ${JSON.stringify(id)}`)
+  return internal(`unexpected; details are in the server's log under request ${JSON.stringify(id)}`)
 }
 
 function ofFastify(error: FastifyError, parts: ErrorParts): ApiError | null {

@@ -4,7 +4,7 @@ import type { Call } from '../calls/call.ts'
 import { firstOf } from '../http/query.ts'
 
 /**
- * Whether a person will read the response: the request says so with `pretty`, in the query or in
+ * Whether a person will read the response: the request has `pretty`, in the query or in
  * `Accept`, or it comes from a browser or a similar tool. Only JSON is pretty-printed: YAML is
  * readable already. Watches never are: clients read them line by line.
  *

@@ -42,8 +42,8 @@ export function answerUnreadable(error: ParserError, socket: Duplex, last: Excha
 }
 
 /**
- * Answers a client that speaks HTTP on the TLS port. OpenSSL recognizes the first bytes (of GET,
- * HEAD, POST and PUT) when it fails on them, so that other connections pay nothing for it.
+ * Answers a client that sends plain HTTP to the TLS port. OpenSSL recognizes the first bytes (of
+ * GET, HEAD, POST and PUT) when it fails on them, so that other connections pay nothing for it.
  *
  * @param socket below TLS; closed by the caller of the handler
  * @source `net/http`, which upstream is built on, in the same words

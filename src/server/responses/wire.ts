@@ -81,7 +81,7 @@ export function sendError(
 ): void {
   const { encoding, contentType } = errorEncodingWanted(call?.raw.headers.accept)
   const headers = { ...baseHeaders(call, contentType), ...extra }
-  // Of the errors only NotFound is the result of a read.
+  // NotFound is the only error that is the result of a read.
   if (error.code !== 'NotFound') delete headers['orch-consistency']
   const { retryAfterSeconds, allow } = error.details
   if (allow !== undefined) headers['allow'] = allow.join(', ')

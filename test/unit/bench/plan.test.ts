@@ -41,7 +41,7 @@ void test('the whole has every mode on leader and follower, every size, client c
     'list 10, linearizable, a follower, 8 clients',
     'list 50000 in pages of 500, any, a follower, 2 clients',
     'watch, 10000 readers, a follower, 10 events/s',
-    'watch, 9000 readers beside 1000 slow ones, a follower, 10 events/s',
+    'watch, 9000 readers and 1000 slow ones, a follower, 10 events/s',
     'staleness, bounded=1000, a follower, 4 clients',
     'leader killed (-9)',
     'leader paused (SIGSTOP)',

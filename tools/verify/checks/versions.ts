@@ -6,7 +6,7 @@ import type { CheckReport, EvidenceLine } from '../finding.ts'
 import type { Call, Version } from '../history.ts'
 
 /**
- * Everything that was returned had been written: one revision is one version of one object, written
+ * Every returned version had been written: one revision is one version of one object, written
  * by the call whose token it carries, and a conditional write replaced the version in its
  * precondition. Applies to reads of every mode and to watches.
  */

@@ -44,7 +44,7 @@ void test('a lost promise does not suggest an older copy of the directory', () =
   }
 })
 
-void test('a single member is told to restore a snapshot', () => {
+void test('a single member gets the advice to restore a snapshot', () => {
   const line = missingSegment('log/2').message
   const alone = { ...config, 'peer-address': '' }
   assert.match(

@@ -114,7 +114,7 @@ void test('two lives of one copy, begun a second apart, share no revision, howev
   await old.close()
 })
 
-void test('join tokens of the copy let nobody into the new life', async () => {
+void test('join tokens of the copy are invalid in the new incarnation', async () => {
   const token = keyOf({ group: 'internal', plural: 'jointokens', namespace: '', name: '00a1b2c3d4e5' })
   const log = new LogWriter()
   log.command(bootstrapOf('c1', { featureLevel: 2 }))

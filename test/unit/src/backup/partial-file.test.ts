@@ -36,7 +36,7 @@ void test('a file is there once all of it is, its owner’s alone, and nothing b
   assert.throws(opened, { name: 'BackupFailure', message: /b\.snap is there already: give another name/ })
 })
 
-void test('where there is no directory, it is the directory that is told', () => {
+void test('a missing directory is named in the error', () => {
   const at =
     (...parts: readonly string[]): (() => PartialFile) =>
     () =>

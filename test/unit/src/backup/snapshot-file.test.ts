@@ -148,7 +148,7 @@ void test('chunks left out, moved, repeated or taken from another file are found
   }
 })
 
-void test('without its secret a file tells nothing but its header', () => {
+void test('without its secret only the header of a file can be read', () => {
   const file = fileOf(large.chunks, passphrase)
   assert.ok(fileOf(large.chunks, null).includes('"kind":"ConfigMap"'))
   assert.ok(!file.includes('ConfigMap') && !file.includes('orch-snapshot'))
@@ -221,7 +221,7 @@ void test('a header that asks for too much, or speaks to the terminal, is damage
   assert.deepEqual(decodeHeader(Buffer.from(JSON.stringify(header)), 'b.snap'), header)
 })
 
-void test('what is no snapshot, or a newer one, is said in one line', () => {
+void test('a file that is no snapshot, or a newer one, fails with a one-line error', () => {
   assert.match(
     refusal(Buffer.from('PK\u0003\u0004 and more than sixteen bytes'), null).message,
     /is not a snapshot/,

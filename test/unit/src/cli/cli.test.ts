@@ -65,7 +65,7 @@ void test('help ends with 0 and lists the exit codes; what is not understood end
   assert.match(close.noted.join('\n'), /Did you mean cluster/)
 })
 
-void test('what is not understood is said in the name of orchctl, with the nearest command', async () => {
+void test('a usage error names orchctl and the nearest command', async () => {
   for (const [args, said] of [
     [['member', 'lst'], /^orchctl: unknown command 'lst'\n\(Did you mean list\?\)$/],
     [
@@ -98,7 +98,7 @@ void test('a cluster that is not there, or no kubeconfig, is one clear line and 
   })
 })
 
-void test('pki init makes keys once, and tells scripts what it made', async () => {
+void test('pki init creates keys once and reports to scripts what it created', async () => {
   await inDirectory(async (directory) => {
     const args = [
       'pki',
@@ -230,7 +230,7 @@ void test('a second preparation keeps edited files, and refuses to be another cl
   })
 })
 
-void test('a number in a pid file that belongs to a stranger is stale, and the stranger is left alone', async () => {
+void test('a PID file that names an unrelated process is stale, and that process is left alone', async () => {
   await inDirectory((directory) => {
     const [member] = prepareCluster(terminal(), { ...options, directory, nodes: 1 }).members
     assert.ok(member)

@@ -29,7 +29,7 @@ function signalled(signal: NodeJS.Signals): void {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  void test(`${signal} is heard once, however often it is sent at once`, async (t) => {
+  void test(`${signal} is handled once, however often it is sent at once`, async (t) => {
     const { clock, heard } = listen(t)
     for (let sent = 0; sent < 3; sent++) signalled(signal)
     await clock.advance(499)

@@ -35,7 +35,7 @@ void test('one that was removed is no member, and one elsewhere is', () => {
   )
 })
 
-void test('without a leader nobody knows who was removed', () => {
+void test('without a leader no member is known to be removed', () => {
   for (const word of [latestStatus([]), latestStatus([null, says(9, null, 'n1')])]) {
     assert.equal(word, null)
     assert.equal(isRemoved(word, 'n3'), false)

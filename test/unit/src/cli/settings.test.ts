@@ -105,7 +105,7 @@ void test('somebody else changed the same meanwhile: nothing is set, and what th
   assert.notEqual(store.settings.historyEventsMin, 5)
 })
 
-void test('somebody else changed something else meanwhile: ours is set, theirs stays', async (t) => {
+void test('a concurrent change of another setting is kept, and ours is applied', async (t) => {
   const { store, others, set } = await open(t)
   others.push({ historyEventsMin: 5 }, { objectBytesMax: 20_000 })
   assert.equal((await set('set', '--storage-quota', '16Gi')).code, 0)

@@ -82,7 +82,7 @@ void test('endpoints by flags', () => {
   })
 })
 
-void test('what cannot be used is said in one line', () => {
+void test('unusable endpoints fail with a one-line error', () => {
   inDirectory((kubeconfig) => {
     const refused = (flags: Omit<EndpointFlags, 'kubeconfig'>, words: RegExp): void => {
       assert.throws(

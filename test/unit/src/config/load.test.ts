@@ -33,7 +33,7 @@ function refusal(args: readonly string[], files: Readonly<Record<string, string>
   return assert.fail('it was accepted')
 }
 
-void test('flags are said with a space, with "=", as a switch, and the last one counts', () => {
+void test('flags are given with a space, with "=", or as a switch, and the last one counts', () => {
   const config = load([
     '--data-dir',
     '/a',

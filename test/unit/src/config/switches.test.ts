@@ -76,7 +76,7 @@ void test('all gates of a stage are switched by one word, but those that are nam
   assert.equal(isOn('--feature-gates=AllAlpha=false').ServerSideFieldValidation, false)
 })
 
-void test('a gate nobody knows ends with the nearest one', () => {
+void test('an unknown feature gate is an error that names the nearest one', () => {
   const message = refusal('--feature-gates=ApiListChunkin=true')
   assert.equal(
     message,

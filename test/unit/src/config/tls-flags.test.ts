@@ -30,7 +30,7 @@ void test('the oldest version is named as Go names it', () => {
   }
 })
 
-void test('every suite that is told in help is one that the runtime has', () => {
+void test('the runtime supports every cipher suite that help lists', () => {
   const [, listed = ''] = /--tls-cipher-suites [^\n]*\n[^\n]*Known: ([A-Z0-9_, ]+)\./.exec(helpText()) ?? []
   const names = listed.split(', ')
   assert.ok(names.length >= 15, listed)
@@ -52,7 +52,7 @@ void test('suites keep their order; those of TLS 1.3 are all offered where none 
   assert.deepEqual(one13, [...both12, 'TLS_AES_256_GCM_SHA384'])
 })
 
-void test('a suite that is not known, or not safe, is told with those that are', () => {
+void test('an unknown or unsafe cipher suite is an error that lists the accepted ones', () => {
   for (const [name, says] of [
     ['ECDHE-RSA-AES128-GCM-SHA256', /known are TLS_AES_128_GCM_SHA256, /],
     ['TLS_ECDHE_RSA_WITH_RC4_128_SHA', /does not know the suite "TLS_ECDHE_RSA_WITH_RC4_128_SHA"/],

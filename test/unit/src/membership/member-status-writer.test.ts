@@ -162,7 +162,7 @@ void test('a dead member is not shown as ready because another member leads', as
   )
 })
 
-void test('a member that no leader has heard of yet is shown without lag, and not as ready', async (t) => {
+void test('a member that has not reported to a leader yet is shown without lag, and not as ready', async (t) => {
   const bench = await Bench.open(t)
   bench.memory.consensus.configure([...two, memberInfo(3, 'n3')])
   bench.said = { ...bench.said, term: term(2) }

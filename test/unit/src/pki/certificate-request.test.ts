@@ -34,13 +34,13 @@ void test('a request says whom it is for, and whose key it is', () => {
   assert.equal(readCertificateRequest(modern).subject.commonName, 'joe')
 })
 
-void test('a request that another key signed is none', () => {
+void test('a request signed by another key is rejected', () => {
   const { privateKey } = generateKeyPair()
   const stolen = certificateRequest({ commonName: 'jane', signer: privateKey })
   assert.equal(wrong(stolen), 'malformed: the request is not signed by its own key')
 })
 
-void test('what is no request is told so', () => {
+void test('input that is no certificate request is rejected', () => {
   const words = 'malformed: PEM block type must be CERTIFICATE REQUEST'
   assert.equal(wrong(''), words)
   assert.equal(wrong('no PEM at all'), words)

@@ -31,7 +31,7 @@ function file({ cluster = {}, user, current = 'there' }: Parts): string {
   return path
 }
 
-void test('entries lie in the file, or in files beside it', () => {
+void test('entries are inline or in files that the kubeconfig refers to', () => {
   const data = (text: string): string => Buffer.from(text).toString('base64')
   const authority = new TestAuthority()
   const { cert, key } = authority.client('hook', [])
@@ -86,7 +86,7 @@ void test('what cannot be is refused with its place', () => {
     [{ cluster: { server: null } }, /server must be a URL such as/],
     [{ cluster: { server: 'not a url' } }, /server must be a URL such as/],
     [{ cluster: { server: 'ftp://x' } }, /server must be a URL such as/],
-    [{ cluster: { 'insecure-skip-tls-verify': true } }, /insecure-skip-tls-verify would believe anybody/],
+    [{ cluster: { 'insecure-skip-tls-verify': true } }, /insecure-skip-tls-verify would accept any server/],
     [{ user: { 'client-key-data': 'QQ==' } }, /client-certificate and client-key go together/],
     [{ user: { 'client-certificate-data': 'QQ==' } }, /client-certificate is no certificate in PEM/],
     [{ cluster: { 'certificate-authority-data': 'QQ==' } }, /certificate-authority is no certificate in PEM/],

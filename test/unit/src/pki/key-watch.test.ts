@@ -163,7 +163,7 @@ const spoilt: readonly (readonly [what: string, spoil: Spoil, says: RegExp])[] =
 ]
 
 for (const [what, spoil, says] of spoilt) {
-  void test(`${what} changes nothing, and is told once`, async (t) => {
+  void test(`${what} changes nothing, and is logged once`, async (t) => {
     const opened = open(t)
     const { taken, warnings, looks } = opened
     await looks(2)

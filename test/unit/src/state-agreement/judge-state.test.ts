@@ -63,7 +63,7 @@ void test('without a majority nothing is decided', () => {
   assert.equal(verdict(own, two, votersOf(1, 2, 3, 4, 5)).kind, 'undecided', 'two of five are no majority')
 })
 
-void test('other indexes and other levels of rules say nothing', () => {
+void test('digests at other indexes or feature levels prove nothing', () => {
   const others = { 2: [sample(11, 'b'), sample(10, 'b', 2)], 3: [sample(9, 'b'), sample(10, 'b', 2)] }
   assert.deepEqual(verdict([sample(10, 'a')], others), { kind: 'agree', agreedUpTo: null })
   assert.deepEqual(verdict([], others), { kind: 'agree', agreedUpTo: null })
@@ -139,7 +139,7 @@ function expectedOf(own: readonly DigestSample[], told: WatchLine): StateVerdict
   return newest.length > 0 ? 'majority' : 'agree'
 }
 
-void test('random samples of three members are judged as the definition says', () => {
+void test('random samples of three members are judged according to the definition', () => {
   const counts = { agree: 0, majority: 0, outvoted: 0, undecided: 0 }
   for (let seed = 1; seed <= 3000; seed++) {
     const random = new SeededRandom(seed)

@@ -179,7 +179,7 @@ void test('a state that an operator trusts stays trusted and may be given, until
   assert.equal(disagreementOf(bench), 'outvoted', 'the decision was about the difference before')
 })
 
-void test('a leader without a state gives none and says that it fetches one', async () => {
+void test('a leader without a state serves none and reports that it fetches one', async () => {
   const bench = await atRest()
   bench.hear(2, other)
   bench.state.damage()

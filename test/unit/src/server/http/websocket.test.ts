@@ -188,7 +188,7 @@ void test('any fragmentation gives the same frames, and nothing is answered afte
   }
 })
 
-void test('each event is a message, of the length its head says', () => {
+void test('each event is one message of the length in its frame header', () => {
   for (const length of [1, 124, 125, 126, 65_534, 65_535, 65_536, 200_000]) {
     const line = Buffer.from(`${'x'.repeat(length - 1)}\n`)
     const bytes = eventFrames(Buffer.concat([line, line]), 'json')
