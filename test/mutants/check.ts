@@ -13,7 +13,7 @@ import type { Report } from './reporter.ts'
 export type Verdict =
   | { readonly kind: 'passed'; readonly tests: number }
   | { readonly kind: 'failed'; readonly finding: Finding }
-  /** Says nothing about the program: it did not load, or did not end. */
+  /** No result: the program did not load, or did not end. */
   | { readonly kind: 'void'; readonly why: string; readonly timedOut?: true }
 
 /** Wall clock for one check. Not a bound on speed: something that hangs is void, not found. */

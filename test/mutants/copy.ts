@@ -16,7 +16,7 @@ export class Copy {
   constructor() {
     this.directory = mkdtempSync(join(tmpdir(), 'mutants-'))
     for (const name of ['package.json', 'proto', 'test']) {
-      // What tests read beside the program. Copied, since some can also write it.
+      // Files that tests read in addition to the program. Copied, since some can also write them.
       cpSync(join(root, name), join(this.directory, name), { recursive: true, filter: isNoSource })
     }
     symlinkSync(join(root, 'node_modules'), join(this.directory, 'node_modules'))

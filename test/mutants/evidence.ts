@@ -3,7 +3,7 @@ export type Finding = {
   /** The test, or the seed. */
   readonly where: string
   readonly message: string
-  /** The name of the error, which tells a finding of a check from a program that is no program. */
+  /** The name of the error: it separates findings of a check from programs that do not run. */
   readonly error: string
 }
 
@@ -14,12 +14,12 @@ export function isEvidence(finding: Finding): boolean {
   return !ofTheProgram.has(finding.error)
 }
 
-/** What is thrown around an error says where it was, the error itself what it was. */
+/** The outer error has the place, its cause has the finding. */
 export function findingOf(where: string, thrown: unknown): Finding {
   let cause = thrown
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause
   if (!(cause instanceof Error)) return { where, message: oneLine(String(cause)), error: 'Error' }
-  // Of an assertion without words the message is a picture of the difference.
+  // The message of an assertion without text is a diff.
   return { where, message: oneLine(cause.message), error: cause.name }
 }
 

@@ -14,7 +14,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     const { name, details } = event.data
     if (details.type === 'suite') continue
     const failed = event.type === 'test:fail' ? event.data.details.error : null
-    // Told by the ones below it.
+    // Reported by the tests inside it.
     if (failed !== null && 'failureType' in failed && failed.failureType === 'subtestsFailed') continue
     const line: Report = { test: name, finding: failed === null ? null : findingOf(name, failed) }
     yield `${JSON.stringify(line)}\n`

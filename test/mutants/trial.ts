@@ -59,7 +59,7 @@ export function distinct(checks: readonly Check[]): readonly Check[] {
 /** Two at most: checks have processes of their own, and other suites want a core too. */
 export const lanes = Math.min(2, availableParallelism())
 
-/** In order of `items`, whoever ends first. */
+/** In order of `items`, whichever ends first. */
 export async function inLanes<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array<R>(items.length)
   let next = 0

@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** src/controllers: upkeep by whoever leads. */
+/** src/controllers: upkeep by the leader. */
 export const controllerMutants: readonly Mutant[] = [
   {
     id: 'events-expire-at-once',

@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** Reads that ask nobody: leases, and bounds. */
+/** Reads without a quorum round: leases and bounds. */
 export const leaseMutants: readonly Mutant[] = [
   {
     id: 'promise-shortened-by-a-restart',
@@ -26,7 +26,8 @@ export const leaseMutants: readonly Mutant[] = [
     id: 'lease-resumed-after-transfer',
     file: 'raft/core/lease.ts',
     edits: [{ find: ' || lease.endedByTransfer', replace: '' }],
-    breaks: 'a leader whose heir did not take over reads by a lease again, though the word may still arrive',
+    breaks:
+      'a leader with a failed transfer reads by a lease again, although the transfer message may still arrive',
     standsFor: 'Raft thesis §3.10 and §6.4.1',
     invariant: 'I10',
     killedBy: tests('unit/raft/core/lease'),
@@ -59,8 +60,8 @@ export const leaseMutants: readonly Mutant[] = [
           'isBoundByLease({ lease, config, leader }: State): boolean {\n  if (leader === null) return false\n',
       },
     ],
-    breaks: 'a voter that heard of a later term votes at once, though its leader counts on it',
-    standsFor: 'Raft thesis §6.4.1; a vote depends on who is known to lead',
+    breaks: 'a voter that learned of a later term votes at once, although its leader relies on its promise',
+    standsFor: 'Raft thesis §6.4.1; a vote depends on the known leader',
     invariant: 'I10',
     killedBy: tests('unit/raft/core/lease'),
   },
@@ -77,7 +78,7 @@ export const leaseMutants: readonly Mutant[] = [
     id: 'bound-from-the-answer',
     file: 'raft/node/read-barrier.ts',
     edits: [{ find: 'asOfMs: sent.sentMs', replace: 'asOfMs: confirmedMs' }],
-    breaks: 'memory is said to be as new as the answer of a round, not as its beginning',
+    breaks: 'memory counts as fresh as the response to a round, not as its start',
     standsFor: 'bounded reads without clocks',
     invariant: 'I21',
     killedBy: tests('unit/raft/node/read-barrier'),
@@ -91,7 +92,7 @@ export const leaseMutants: readonly Mutant[] = [
         replace: '    this.#store(at.term, term)\n    this.#store(at.commit, commit)\n',
       },
     ],
-    breaks: 'a reader may see a new reign with the commit index of an old one',
+    breaks: 'a reader may see a new term with the commit index of an old one',
     standsFor: 'memory that two threads share',
     invariant: 'I10',
     killedBy: tests('unit/raft/protocol/shared-lease'),

@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** raft/log: what is durable, and what a start believes. */
+/** raft/log: what is durable, and what a start accepts. */
 export const logMutants: readonly Mutant[] = [
   {
     id: 'log-sync-skipped',
@@ -31,7 +31,7 @@ export const logMutants: readonly Mutant[] = [
     id: 'log-tail-not-made-durable',
     file: 'raft/log/recover.ts',
     edits: [{ find: '      this.#makeDurable()\n', replace: '' }],
-    breaks: 'what a start could read is believed to be on disk',
+    breaks: 'what a start could read is assumed to be durable',
     standsFor: 'a write whose sync was interrupted, and a second crash',
     invariant: 'I15',
     killedBy: tests('unit/raft/log/wal-crash'),
@@ -99,7 +99,7 @@ export const logMutants: readonly Mutant[] = [
     id: 'log-repair-believes-replaced-entries',
     file: 'raft/log/repairable-log.ts',
     edits: [{ find: 'before?.hardState?.commit ?? 0, ', replace: '' }],
-    breaks: 'entries before the damage that were replaced within it are believed',
+    breaks: 'entries before the damage that were replaced within it are accepted',
     standsFor: 'a repair that takes what is intact for what is current',
     invariant: 'I2',
     killedBy: tests('unit/raft/log/wal-repair'),
@@ -120,7 +120,7 @@ export const logMutants: readonly Mutant[] = [
       { find: 'if (after.sequence - 1 <= this.#sequenceElsewhere) return null', replace: '' },
       { find: 'if (before !== null && after.firstSequence < before.sequence) return null', replace: '' },
     ],
-    breaks: 'a copy of an old vote in the place of the newest one is believed',
+    breaks: 'a copy of an old vote in the place of the newest one is accepted',
     standsFor: 'misdirected writes: FAST 2018, protocol-aware recovery',
     invariant: 'I6',
     killedBy: tests('unit/raft/log/wal-repair'),
@@ -158,7 +158,7 @@ export const logMutants: readonly Mutant[] = [
         replace: 'return this.#isConfirmed || 2 * this.#others.filter(agrees).length >= this.#others.length',
       },
     ],
-    breaks: 'a cluster is founded before all founders agreed to it, and again by those who had not',
+    breaks: 'a cluster is founded before all founders agreed to it, and again by those that had not',
     standsFor: 'a second founding: acknowledged writes were lost',
     invariant: 'I5',
     killedBy: tests('unit/raft/protocol/founding'),

@@ -7,7 +7,7 @@ export const readMutants: readonly Mutant[] = [
     id: 'read-barrier-skipped',
     file: 'src/store/store.ts',
     edits: [{ find: 'await this.#options.consensus.barrier(this.#quorumDeadline(deadlineMs))', replace: '' }],
-    breaks: 'a most-recent read asks nobody',
+    breaks: 'a most-recent read sends no round',
     standsFor: 'stale reads, consul#54',
     invariant: 'I16',
     killedBy: tests('unit/src/store/store'),

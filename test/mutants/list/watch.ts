@@ -1,7 +1,7 @@
 import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
-/** What watchers are told, and what a request of one object promises. */
+/** Events that watches send, and guarantees of requests for one object. */
 export const watchMutants: readonly Mutant[] = [
   {
     id: 'watch-resumed-too-late',
@@ -39,7 +39,7 @@ export const watchMutants: readonly Mutant[] = [
         replace: 'const cursor = store.watch(prefix, after > view.revision ? view.revision : after)',
       },
     ],
-    breaks: 'a watch at a revision that this member has not reached tells what came before it',
+    breaks: 'a watch at a revision that this member has not reached sends earlier events',
     standsFor: 'etcd#20221: a watch on a future revision',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/verbs/watch'),
@@ -48,7 +48,8 @@ export const watchMutants: readonly Mutant[] = [
     id: 'first-events-out-of-order',
     file: 'src/registry/reading/revision-order.ts',
     edits: [{ find: 'selected.toSorted((a, b) => a.revision - b.revision)', replace: 'selected' }],
-    breaks: 'what is there is told in the order of names: who is cut off goes on behind what it was not told',
+    breaks:
+      'the initial state is sent in the order of names: a disconnected client resumes after what it did not get',
     standsFor: 'spec 6.1, resumable',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/reading/long-collections'),
@@ -63,7 +64,7 @@ export const watchMutants: readonly Mutant[] = [
       },
     ],
     breaks: 'a bookmark names a revision whose events were not sent yet',
-    standsFor: 'etcd#15220: progress told ahead of events',
+    standsFor: 'etcd#15220: progress reported ahead of events',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/writing/races'),
   },
@@ -77,7 +78,7 @@ export const watchMutants: readonly Mutant[] = [
       },
     ],
     breaks: 'a cursor stands beyond events it has not returned',
-    standsFor: 'etcd#15220: progress told ahead of events',
+    standsFor: 'etcd#15220: progress reported ahead of events',
     invariant: 'I22',
     killedBy: tests('unit/src/store/watch/hub'),
   },
@@ -100,7 +101,7 @@ export const watchMutants: readonly Mutant[] = [
     id: 'events-repeated-from-disk',
     file: 'src/store/watch/cursor.ts',
     edits: [{ find: 'this.#position = at\n      return notes.map', replace: 'return notes.map' }],
-    breaks: 'events read from disk are told again',
+    breaks: 'events read from disk are sent twice',
     standsFor: 'etcd#17247: duplicated events',
     invariant: 'I22',
     killedBy: tests('unit/src/store/compaction'),
@@ -116,7 +117,7 @@ export const watchMutants: readonly Mutant[] = [
           "      if (kind === 'deleted' && previous <= history.trimmed) {\n        at = next\n        continue\n      }",
       },
     ],
-    breaks: 'a deletion is not told when the version it deleted left the window',
+    breaks: 'a deletion is not sent when the version that it deleted left the window',
     standsFor: 'etcd#18089: a deletion dropped by compaction',
     invariant: 'I22',
     killedBy: tests('unit/src/store/compaction'),
@@ -148,7 +149,7 @@ export const watchMutants: readonly Mutant[] = [
     id: 'selector-departure-missing',
     file: 'src/registry/reading/object-watch.ts',
     edits: [{ find: "return matched ? 'DELETED' : null", replace: 'return null' }],
-    breaks: 'an object that stops matching a selector is not told as DELETED',
+    breaks: 'an object that stops matching a selector is not sent as DELETED',
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/verbs/watch'),
@@ -158,7 +159,7 @@ export const watchMutants: readonly Mutant[] = [
     id: 'selector-arrival-as-change',
     file: 'src/registry/reading/object-watch.ts',
     edits: [{ find: "matched ? 'MODIFIED' : 'ADDED'", replace: "matched ? 'MODIFIED' : 'MODIFIED'" }],
-    breaks: 'an object that begins to match a selector is told as MODIFIED',
+    breaks: 'an object that begins to match a selector is sent as MODIFIED',
     standsFor: 'spec 4.8, watch with selectors',
     invariant: 'I22',
     killedBy: tests('unit/src/registry/verbs/watch'),

@@ -11,7 +11,7 @@ import type { Check } from '../mutant.ts'
 import { coveredRanges, joined } from './covered-ranges.ts'
 import type { FunctionCoverage, Range } from './covered-ranges.ts'
 
-/** What a check runs when nothing is wrong. */
+/** The code that a check executes when it passes. */
 export type Recorded = {
   /** False: it fails without a mutation, or did not end. It shows nothing then. */
   readonly passes: boolean
@@ -93,7 +93,7 @@ export class LoadedTexts {
   /** @param program its path below `dist` */
   hashOf(program: string): string {
     const seen = new Set([program])
-    // A set iterates over what is added meanwhile.
+    // A set also iterates over what is added during the iteration.
     for (const path of seen) for (const imported of this.#importsOf(path)) seen.add(imported)
     const hash = createHash('sha256')
     for (const path of [...seen].sort()) hash.update(this.#hashes.get(path) ?? '')

@@ -6,7 +6,7 @@ import { isCovered } from './covered-ranges.ts'
 
 export type CoveringCheck = { readonly check: Check; readonly recorded: Recorded }
 
-/** What one mutation may cost. */
+/** Limits of the cost of one mutation. */
 export type Bounds = { readonly checksMax: number; readonly secondsMax: number }
 
 /**
