@@ -9,7 +9,7 @@ import { defaultStoreLimits } from '../store/store-limits.ts'
 import type { ShutdownStack } from './shutdown-stack.ts'
 import type { OwnIdentity } from '../membership/own-identity.ts'
 
-/** What a server needs from its process. */
+/** The interface of a server to its process. */
 export type AppHost = {
   readonly clock: Clock
   readonly random: Random
@@ -25,7 +25,7 @@ export type AppHost = {
 }
 
 /**
- * What the first steps of building a member need. A step that opens something adds the step that
+ * Input of the first steps of building a member. A step that opens something adds the step that
  * closes it.
  */
 export type BootContext = AppHost & {
@@ -34,7 +34,7 @@ export type BootContext = AppHost & {
   readonly closing: ShutdownStack
 }
 
-/** What every later step needs. */
+/** Input of every later step. */
 export type MemberContext = BootContext & OwnIdentity
 
 /** The envelope around a command needs the rest of its entry. */

@@ -17,7 +17,7 @@ export type AuditEvent = {
   readonly user: UserInfo | null
   readonly sourceIps: readonly string[]
   readonly userAgent: string
-  /** The name of the object in the body, where the path has none. */
+  /** The name of the object in the body, where the path does not contain it. */
   readonly named: NamedByBody
   /** null: not answered yet. */
   readonly responseStatus: JsonObject | null

@@ -9,7 +9,7 @@ export type DroppedEventReporterParts = {
   }
   /** The destination of the events, a field of every line. */
   readonly where: Readonly<Record<string, string>>
-  /** What the operator should do. */
+  /** The remedy for the operator. */
   readonly remedy: string
 }
 

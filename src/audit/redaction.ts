@@ -3,7 +3,7 @@ import { jsonText } from '../api/codec/json-text.ts'
 import { isJsonObject, memberOf } from '../api/json.ts'
 import type { Json, JsonObject } from '../api/json.ts'
 
-/** What is removed from bodies whatever the policy. */
+/** Fields that are removed from bodies whatever the policy. */
 export type RedactionOptions = {
   /** Bearer tokens that are reviewed or issued: a reader of the log could use them. */
   readonly tokens: boolean

@@ -61,7 +61,7 @@ function decide(credentials: Credentials, bundle: TrustBundle, nowMs: number): K
     return { recognition, bundle, authority: null, untilMs: nowMs + refusalMs }
   }
   const { leaf, authority, untilMs } = verdict
-  // Of several common names the last one is used.
+  // The last one of several common names is used.
   const { commonName: name, organizations: groups } = leaf.subject
   const recognition: Recognition =
     name === '' ? notRecognized : { kind: 'user', user: authenticatedUser({ name, groups }) }

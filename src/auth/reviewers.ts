@@ -32,9 +32,7 @@ export function reviewersOf(parts: ReviewersParts): AccessReviewer {
     authenticate: async (token, audiences) => {
       const own = parts.audiences.filter((one) => audiences.includes(one))
       if (audiences.length > 0 && own.length === 0) {
-        return nobody(
-          `this server has none of the audiences ${shown(audiences)}: it has ${shown(parts.audiences)}`,
-        )
+        return nobody(`this server has no audience of ${shown(audiences)}: it has ${shown(parts.audiences)}`)
       }
       return recognize(tokens, token, own)
     },

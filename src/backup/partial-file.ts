@@ -8,7 +8,7 @@ const remedies = new Map<string, (directory: string) => string>([
   ['ENOENT', (directory) => `the directory ${directory} is not there: make it, or give another place`],
   ['ENOTDIR', (directory) => `${directory} is no directory: give another place`],
   ['EACCES', (directory) => `this user may not write to ${directory}: give another place`],
-  ['ENOSPC', () => 'make room, or give another place'],
+  ['ENOSPC', () => 'free disk space, or choose another directory'],
 ])
 
 /**

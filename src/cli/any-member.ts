@@ -50,7 +50,7 @@ export class AnyMember {
   }
 
   /**
-   * Returns the status of the leader, or of any member when there is none.
+   * Returns the status of the leader, or of any member without a leader.
    *
    * @throws CliFailure `failed` when no member responds
    */
@@ -141,10 +141,10 @@ export class AnyMember {
     )
   }
 
-  /** @param says returns what is still missing; null: complete */
+  /** @param what.missing returns what is still missing; null: complete */
   async waitUntil(
     terminal: Terminal,
-    what: { readonly says: (status: MemberStatus) => string | null; readonly timeoutMs: number },
+    what: { readonly missing: (status: MemberStatus) => string | null; readonly timeoutMs: number },
   ): Promise<void> {
     const { clock } = terminal
     const endMs = clock.monotonicMs() + what.timeoutMs
@@ -152,7 +152,7 @@ export class AnyMember {
     let toldMs = -progressMs
     for (;;) {
       const status = await orNull(this.status())
-      const line = status === null ? 'no member answers' : what.says(status)
+      const line = status === null ? 'no member answers' : what.missing(status)
       if (line === null) return
       const nowMs = clock.monotonicMs()
       if (line !== told && nowMs - toldMs >= progressMs) {

@@ -85,7 +85,7 @@ export async function memberRemove(terminal: Terminal, name: string, flags: Chan
     isUsedAgain = named !== undefined && before !== null && named.id !== before.id
     return named === undefined || isUsedAgain ? null : `${name} is still a member`
   }
-  if (flags.wait) await cluster.waitUntil(terminal, { says: gone, timeoutMs: flags.timeout * 1000 })
+  if (flags.wait) await cluster.waitUntil(terminal, { missing: gone, timeoutMs: flags.timeout * 1000 })
   else if (!isNews) gone(await cluster.status())
   if (isUsedAgain) {
     const words = 'is no member any more, and another one has its name by now: orchctl member list shows it'
@@ -148,7 +148,7 @@ export async function votes(
   { timeout }: Pick<ChangeFlags, 'timeout'>,
 ): Promise<void> {
   await cluster.waitUntil(terminal, {
-    says: (status) => stillToVote(status, name),
+    missing: (status) => stillToVote(status, name),
     timeoutMs: timeout * 1000,
   })
 }
@@ -160,9 +160,9 @@ export async function hasJoined(
   name: string,
   { timeout }: Pick<ChangeFlags, 'timeout'>,
 ): Promise<void> {
-  const says = ({ members }: MemberStatus): string | null =>
+  const missing = ({ members }: MemberStatus): string | null =>
     members.some((member) => member.name === name) ? null : `${name} has not joined yet`
-  await cluster.waitUntil(terminal, { says, timeoutMs: timeout * 1000 })
+  await cluster.waitUntil(terminal, { missing, timeoutMs: timeout * 1000 })
 }
 
 /** @returns null: it votes */

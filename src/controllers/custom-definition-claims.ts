@@ -40,7 +40,7 @@ export type NamesDecision<T extends DefinitionSummary = DefinitionSummary> = {
  * the objects alone.
  *
  * @param taken by built-in kinds
- * @param room how many more definitions may be established
+ * @param vacancies how many more definitions may be established
  * @param now RFC 3339
  * @returns only changes; each builds on the earlier ones
  * @source apiextensions-apiserver `pkg/controller/status/naming_controller.go`: reasons and
@@ -48,10 +48,10 @@ export type NamesDecision<T extends DefinitionSummary = DefinitionSummary> = {
  */
 export function decideNames<T extends DefinitionSummary>(
   definitions: readonly T[],
-  { taken, room, now }: { readonly taken: TakenNames; readonly room: number; readonly now: string },
+  { taken, vacancies, now }: { readonly taken: TakenNames; readonly vacancies: number; readonly now: string },
 ): readonly NamesDecision<T>[] {
   const claims = new Claims(taken)
-  let left = room
+  let left = vacancies
   for (const definition of definitions) claims.add(definition.accepted)
   const inOrder = [...definitions].sort(
     (a, b) => compare(a.createdAt, b.createdAt) || compare(a.name, b.name),

@@ -106,7 +106,7 @@ async function decided(
   const established = known.filter((definition) => isEstablished(definition)).length
   const room = parts.establishedMax - established
   const now = formatTime(parts.clock.wallMs())
-  return decideNames(ofGroup, { taken: parts.taken(group), room, now })
+  return decideNames(ofGroup, { taken: parts.taken(group), vacancies: room, now })
 }
 
 /**

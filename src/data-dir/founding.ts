@@ -28,7 +28,7 @@ export function foundingOf(
   if (hasLog(logDirectory)) {
     const print = kept(path)
     if (print === null && members.length > 1) {
-      log.warn({ path }, 'the file is missing: peers cannot tell whether all began with the same members')
+      log.warn({ path }, 'the file is missing: peers cannot check whether all began with the same members')
     }
     return print ?? ''
   }

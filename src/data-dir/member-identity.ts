@@ -176,7 +176,7 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
   // The id follows from the names, which are equal.
   if (found['id'] === identity.id) return
   throw refused(
-    `${path} says id ${String(found['id'])}, but member ${identity.member} of cluster ${identity.cluster} has ` +
+    `${path} contains id ${String(found['id'])}, but member ${identity.member} of cluster ${identity.cluster} has ` +
       `${identity.id}: bring back an undamaged copy of it`,
   )
 }

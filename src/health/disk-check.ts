@@ -118,10 +118,10 @@ export class DiskSpaceWatch {
     const fields = { directory: this.#directory, freeBytes, sizeBytes, wantedBytes: limits.diskFreeBytesMin }
     if (low && clock.monotonicMs() - this.#toldMs >= limits.diskSpaceToldMs) {
       this.#toldMs = clock.monotonicMs()
-      log.warn(fields, 'the disk is nearly full: make room, this member ends when nothing is left')
+      log.warn(fields, 'the disk is nearly full: free space, as this member ends when it is full')
     } else if (this.#low && !low) {
       this.#toldMs = Number.NEGATIVE_INFINITY
-      log.info(fields, 'the disk has room again')
+      log.info(fields, 'the disk has free space again')
     }
     this.#low = low
   }

@@ -119,7 +119,7 @@ class HostLock implements DirectoryLock {
     await writeFile(passing, this.#text())
     await rename(passing, this.#path)
     if (found === null || hostOf(found)?.bootId === this.#host.bootId) return
-    // Of several waiting processes, the last to write holds it.
+    // The last of several waiting processes to write holds it.
     await this.#pause(2)
     if (!(await this.#isOwn())) throw this.#taken(await this.#read())
     const name = hostOf(found)?.name ?? 'unknown'

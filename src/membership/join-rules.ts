@@ -34,7 +34,7 @@ export type JoinFailureCode =
 
 export class JoinFailure extends Failure<JoinFailureCode> {}
 
-/** What the member that receives the request knows about the cluster. */
+/** The cluster as known to the member that receives the request. */
 export type JoinKnowledge = {
   readonly clusterName: string
   readonly apiDomain: string
@@ -83,7 +83,7 @@ function checkSeat(seat: JoinSeat, request: JoinRequest): void {
     ['a member that clients dial at', seat.clientAddress, request.clientAddress, '--advertise-address'],
   ] as const) {
     if (wanted === said) continue
-    const other = said === '' ? 'this process has none' : `this process has ${said}`
+    const other = said === '' ? 'this process has no such setting' : `this process has ${said}`
     throw refused(
       'other-member',
       `the token is for ${what} ${wanted}, ${other}: start with ${flag} ${wanted}, or make another token`,
@@ -149,7 +149,7 @@ function refused(code: JoinFailureCode, message: string): JoinFailure {
   return new JoinFailure(code, message)
 }
 
-/** What is wrong with a requested token. */
+/** The fault of a requested token. */
 export type SeatProblem =
   | { readonly kind: 'name-taken' | 'address-taken'; readonly message: string }
   | { readonly kind: 'no-such-voter'; readonly message: string }

@@ -41,7 +41,7 @@ export interface JoinRecords {
 
 export type KeptRecord = { readonly record: JoinRecord; readonly version: number }
 
-/** What this member knows about the cluster. */
+/** The cluster as known to this member. */
 export type JoinCluster = {
   readonly clusterName: string
   readonly life: string | null
@@ -77,7 +77,7 @@ export type JoinServiceParts = {
   readonly random: Random
 }
 
-/** What an administrator requests. */
+/** A request of an administrator. */
 export type RequestedMember = {
   readonly name: string
   readonly role: MemberRole
@@ -348,7 +348,7 @@ export class JoinService {
   }
 }
 
-/** What the record of a token contains about the process that joins with it. */
+/** The part of a token record that describes the process that joins with it. */
 type TakenSeat = { readonly seat: JoinSeat } & Pick<Joining, 'memberId' | 'basedOn'>
 
 /** Maximum number of attempts under concurrent changes. */

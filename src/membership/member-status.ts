@@ -29,7 +29,7 @@ export type Judgement = {
   readonly message: string
 }
 
-/** What the leader knows. */
+/** The knowledge of the leader. */
 export type Leadership = {
   readonly id: NodeId
   readonly term: Term

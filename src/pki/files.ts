@@ -108,7 +108,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['ENOTDIR', 'a file stands where a directory belongs; give another path'],
   ['EEXIST', 'a file stands where a directory belongs; give another path'],
   ['ELOOP', 'its links lead in a circle; give the file itself'],
-  ['ENOSPC', 'make room on its disk'],
+  ['ENOSPC', 'free space on its disk'],
   ['EROFS', 'the file system is read-only; give another path'],
 ])
 

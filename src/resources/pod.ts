@@ -56,7 +56,7 @@ export function podDefinition(names: Names): ResourceDefinition {
         validateNew(object, found)
         checkPodCost(object, names, found)
       },
-      // Pods are hardly ever updated by a person, who would read a warning.
+      // Pods are hardly ever updated by people, and programs do not read warnings.
       warnings: (object, current) => (current === null ? warningsOf(object, names) : []),
       validateUpdate: (object, current, found) => {
         checkPodUpdate(specOf(object), specOf(current), found)

@@ -11,14 +11,14 @@ import type { LogIndex } from '../../raft/index.ts'
 export type ReportedState = 'healthy' | 'quarantined' | Disagreement
 export type Disagreement = 'outvoted' | 'undecided'
 
-/** What one member reports about its state, for others to compare. */
+/** The report of one member about its state, for others to compare. */
 export type DigestReport = {
   /** Ascending by index; at most `reportSamplesMax`. */
   readonly samples: readonly DigestSample[]
   readonly state: ReportedState
 }
 
-/** What one member reports about itself, about once a second. */
+/** The report of one member about itself, sent about once a second. */
 export type MemberReport = DigestReport & {
   /** The highest index applied to memory. */
   readonly appliedIndex: LogIndex
@@ -114,7 +114,7 @@ export function decodeReport(report: Uint8Array): MemberReport {
 
 function readIndex(bytes: Buffer, at: number): LogIndex {
   const value = bytes.readDoubleLE(at)
-  if (!Number.isSafeInteger(value) || value < 0) throw malformed('an index is none')
+  if (!Number.isSafeInteger(value) || value < 0) throw malformed('not an index')
   return logIndex(value)
 }
 

@@ -3,7 +3,7 @@ import type { Configuration, LogIndex, NodeId } from '../../raft/index.ts'
 import type { DigestReport, DigestSample } from './member-report.ts'
 
 /**
- * What one member knows about the states of all members: its own digests, and those that the others
+ * The states of all members as known to one member: its own digests, and those that the others
  * reported.
  */
 export type StateEvidence = {

@@ -56,7 +56,8 @@ const transferMsMax = 2000
 /** Enough for every member in touch to have reported the digests that decide. */
 const undecidedMsMax = 3000
 /**
- * Enough to repair the others. The state may go wrong again meanwhile, and nothing would notice.
+ * Enough to repair the others. The state may go wrong again during that time, and nothing would
+ * notice.
  */
 const operatorTrustMs = 600_000
 /** Enough for a sample ahead to be known everywhere before any member gets there. */

@@ -21,7 +21,7 @@ export interface ObjectStore {
    * StoreError
    */
   barrier(deadlineMs: number): Promise<void>
-  /** What is known about the age of memory, without a round to other members. */
+  /** Knowledge about the age of memory, without a round to other members. */
   readonly reads: StoreReads
   /**
    * Returns the state exactly at `revision`, for pages and Exact reads. Superseded versions may

@@ -2,7 +2,7 @@
  * Goal: the container files run a cluster.
  * Method: the health check asks a real member, running and stopped. On demand (ORCH_TEST_DOCKER=1,
  * a Docker daemon with compose and access to the base image) the image is built and three members
- * are started as the documentation says.
+ * are started as documented.
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'

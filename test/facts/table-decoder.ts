@@ -7,10 +7,9 @@ import { messageOf } from './message-table.ts'
 import type { BasicType, MemberType, MessageMember, MessageTable } from './message-table.ts'
 
 /**
- * A second decoder, which shares nothing with ours: driven by the table, with a reader of its own.
- * It is strict about what upstream's encoder does and readers need not insist on: fields by number,
- * entries by key, every member that has no way of being unset said once, none that is not in the
- * table.
+ * A second decoder that shares nothing with ours: driven by the table, with another reader. It
+ * insists on what upstream's encoder does, although readers need not: fields ordered by number,
+ * entries by key, each member that cannot be unset present once, and no member outside the table.
  *
  * @returns the object with every zero value in the message
  */
@@ -43,14 +42,14 @@ function decodeInto(draft: JsonObjectDraft, table: MessageTable, name: string, b
     const member = message.members.find(({ number }) => number === field.number)
     assert.ok(member, `${name} has no field ${field.number}`)
     const repeats = member.type.kind === 'list' || member.type.kind === 'map'
-    assert.ok(repeats || !seen.has(field.number), `${name}.${member.name} is said twice`)
+    assert.ok(repeats || !seen.has(field.number), `${name}.${member.name} is present twice`)
     seen.add(field.number)
     decodeMember(draft, table, member, field)
   })
-  for (const { name: said, number, type, optional } of message.members) {
+  for (const { name: member, number, type, optional } of message.members) {
     const mayMiss = optional || type.kind === 'list' || type.kind === 'map' || type.kind === 'bytes'
     const isList = type.kind === 'message' && messageOf(table, type.name).kind === 'alias'
-    assert.ok(mayMiss || isList || seen.has(number), `${name} says nothing of ${said}`)
+    assert.ok(mayMiss || isList || seen.has(number), `${name} lacks ${member}`)
   }
 }
 
@@ -128,7 +127,7 @@ function decodeBasic(type: BasicType, field: Field): Json {
     case 'MicroTime':
       return timeOf(field, 6)
     case 'Quantity':
-      return small(field).texts.get(1) ?? assert.fail('a quantity says its text')
+      return small(field).texts.get(1) ?? assert.fail('a quantity has a text')
     case 'IntOrString': {
       const { texts, numbers } = small(field)
       assert.deepEqual([...numbers.keys(), ...texts.keys()], [1, 2, 3])
@@ -181,8 +180,8 @@ function numberOf({ wire, reader }: Field): bigint {
 }
 
 /**
- * What the same object is without the zeros of members that cannot be unset, and without empty
- * lists and maps.
+ * Returns the object without the zeros of members that cannot be unset, and without empty lists and
+ * maps.
  */
 export function withoutZeros(table: MessageTable, name: string, object: JsonObject): JsonObject {
   const message = messageOf(table, name)

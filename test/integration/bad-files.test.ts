@@ -168,7 +168,7 @@ type Case = {
 }
 
 const remedy =
-  /(: |; )(bring|give|move|start|remove|use|choose|look|it may have|its links)| must |: expected /
+  /(: |; )(bring|restore|give|move|start|remove|use|choose|look|it may have|its links)| must |: expected /
 
 const cases: readonly Case[] = [
   ...(

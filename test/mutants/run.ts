@@ -25,7 +25,7 @@ Proves that the tests notice deliberate mistakes.
                                              small random mutations of the sources, drawn from seed 7
 
 Random mutations that survive are printed at the end, to be judged; they do not fail the run.
-Ends with 1 when a mutant of the list survives, when one fits the sources no more, or when a check fails without any; with 2 when
+Ends with 1 when a mutant of the list survives, when one no longer fits the sources, or when a check fails without any; with 2 when
 it was not understood.
 `
 

@@ -26,7 +26,7 @@ export async function baseline(copy: Copy, checks: readonly Check[]): Promise<Tr
 }
 
 /**
- * Whether the seed that noticed a mutant is well without it; else it tells nothing about the
+ * Whether the seed that noticed a mutant is well without it; else it proves nothing about the
  * mutant.
  */
 export async function confirmed(tried: Tried, copy: Copy): Promise<Tried> {

@@ -2,9 +2,7 @@ import type { ChangeContext } from '../../raft/core/member-change.ts'
 import type { Raft } from '../../raft/core/raft.ts'
 import type { NodeId } from '../../raft/core/types.ts'
 
-/**
- * What a leader's shell knows, where a learner has caught up when it has all that the leader has.
- */
+/** The context of a leader's changes; a learner has caught up once it has the whole log. */
 export function knowledgeOf(raft: Raft): ChangeContext {
   const { followers, lastIndex, id } = raft.status()
   const of = (those: typeof followers): readonly NodeId[] => those.map((follower) => follower.id)

@@ -28,14 +28,14 @@ export class Member {
   readonly id: NodeId
   #config: CoreConfig
   raft: Raft
-  /** What survives a crash. */
+  /** The state that survives a crash. */
   disk: LogImage & { hardState: HardState; applied: LogIndex }
-  /** The log as the core has told it so far, durable or not. */
+  /** The log as reported by the core so far, durable or not. */
   memory: LogImage
   underWay: Persist[] = []
   /** In memory; follows commit at once. */
   applied: LogIndex
-  /** As the core was told last. */
+  /** The last value that the core received. */
   clockMs = 0
 
   constructor(config: CoreConfig, disk: Member['disk']) {
@@ -47,7 +47,7 @@ export class Member {
     this.raft = new Raft(config, recovered(disk), disk.applied)
   }
 
-  /** Does at once what needs no disk; the write waits. @returns what the core said */
+  /** Does at once what needs no disk; the write waits. @returns the output of the core */
   takeReady(): Ready {
     const ready = this.raft.ready()
     if (ready.persist !== null) {
@@ -62,7 +62,7 @@ export class Member {
   }
 
   /**
-   * Takes what an honest member said: of those no message may ever be refused.
+   * Receives a message of an honest member, which must never be refused.
    *
    * @throws Error when it is
    */
@@ -170,7 +170,7 @@ export function termAt(image: LogImage, index: LogIndex): Term | null {
   return index === image.base.index ? image.base.term : (entryAt(image, index)?.term ?? null)
 }
 
-/** What a snapshot of the state at `index` says of itself. */
+/** The header of a snapshot of the state at `index`. */
 export function snapshotAt(image: LogImage, index: LogIndex): SnapshotMeta {
   let { configuration } = image.base
   for (const entry of image.entries) {

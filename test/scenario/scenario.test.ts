@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { runTranscript } from './runner.ts'
 
 /*
- * Goal: what the core says in the situations that matter is on record, so that a change of
+ * Goal: the output of the core in the situations that matter is recorded, so that a change of
  * behaviour shows as a diff of text.
  * Method: each transcript is run from its commands; UPDATE=1 writes down what happens now.
  */
@@ -28,7 +28,7 @@ void test('there are transcripts', () => {
   assert.ok(names.length >= 60, `${names.length} transcripts were found in ${directory}`)
 })
 
-void test('each transcript says first what it shows, and the table of sections names it', () => {
+void test('each transcript begins with what it shows, and the table of sections names it', () => {
   const table = readFileSync(join(directory, 'README.md'), 'utf8')
   for (const name of names) {
     assert.match(readFileSync(join(directory, name), 'utf8'), /^# /, name)

@@ -37,7 +37,7 @@ export class World {
     this.#lines.push(line)
   }
 
-  /** @returns what was said since the last call */
+  /** @returns the lines written since the last call */
   takeLines(): readonly string[] {
     const lines = this.#lines
     this.#lines = []
@@ -52,7 +52,7 @@ export class World {
     return present(this.members.get(nodeId(Number(id))), `there is a member ${id}`)
   }
 
-  /** One Ready after another, until the member has nothing to say. */
+  /** One Ready after another, until the member has no output. */
   work(member: Member): void {
     for (let turn = 0; member.raft.hasReady(); turn++) {
       assert(turn < 100, `member ${member.id} comes to rest`)
@@ -89,7 +89,7 @@ export class World {
     if (message.kind === 'snapshot') this.#reportSnapshot(message, 'failed')
   }
 
-  /** What finds no way is lost without a word. */
+  /** Messages without a connection are lost silently. */
   #send(messages: readonly Message[]): void {
     for (const message of messages) {
       if (this.#passes(message)) this.network.push(message)

@@ -18,7 +18,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'raft/consensus': ['base', 'raft/core', 'raft/ports'],
   'raft/log': ['base', 'raft/core', 'raft/ports'],
   'raft/transport': ['base', 'raft/core', 'raft/ports'],
-  // What the api thread, the raft thread and the log thread exchange.
+  // Messages between the api thread, the raft thread and the log thread.
   'raft/protocol': ['base', 'raft/core', 'raft/ports', 'raft/consensus', 'raft/log', 'raft/transport'],
   // Runs on the raft thread.
   'raft/driver': ['base', 'raft/core', 'raft/ports', 'raft/protocol', 'raft/log', 'raft/transport'],
@@ -236,7 +236,7 @@ const bans: readonly Ban[] = [
   {
     inComments: true,
     words: /@ts-ignore|@ts-expect-error|eslint-disable/,
-    instead: 'a program the compiler believes',
+    instead: 'a program that the compiler accepts',
     rooms: [...everywhere, 'test/', 'bench/', 'fixtures/'],
     except: [],
   },

@@ -26,7 +26,7 @@ ${note}
 Every setting is a flag of \`orch-apiserver\` (\`--name value\`) and a key of the YAML file that
 \`--config\` names (\`name: value\`). A flag on the command line wins over the file, and the file over
 the default. An unknown key stops the start with exit code 2 and a line that names the nearest
-known key. [Configuration in practice](../operations/configuration.md) says which setting to change
+known key. [Configuration in practice](../operations/configuration.md) lists which setting to change
 for which purpose. Settings that all members share are changed with \`orchctl settings set\`.
 
 ## Flags

@@ -49,7 +49,7 @@ const head = `# Metrics
 
 \`GET /metrics\` returns these metrics in the Prometheus text format. The caller needs the group
 \`system:monitoring\` or \`system:masters\`. The defaults of the client library (\`process_*\`,
-\`nodejs_*\`) are there too. [Monitoring](../operations/monitoring.md) says which ones deserve an alert.
+\`nodejs_*\`) are there too. [Monitoring](../operations/monitoring.md) lists which ones deserve an alert.
 A histogram has the series \`_bucket\`, \`_sum\` and \`_count\`.
 `
 

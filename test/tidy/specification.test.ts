@@ -1,6 +1,6 @@
 /*
  * Goal: every number of the specification that code, tests and documents cite leads to a section of
- * docs/specification.md, and what that document says about its own statements is true.
+ * docs/specification.md, and the statements of that document about itself are true.
  * Method: reads the document, all sources and the titles of all tests.
  */
 import assert from 'node:assert/strict'

@@ -16,12 +16,12 @@ export type Standing = 'tested' | 'untested' | 'not-yet' | 'note'
 
 /** One list item under a numbered heading of `docs/specification.md`. */
 export type Statement = {
-  /** Of the heading, such as `4.8.3`. */
+  /** The number of the heading, such as `4.8.3`. */
   readonly number: string
   /** The bold words at its beginning, unique under the number. */
   readonly label: string
   readonly standing: Standing
-  /** What a title that proves it contains, under this number. */
+  /** Text of the title that proves it, under this number. */
   readonly proof: { readonly number: string; readonly words: string }
 }
 

@@ -29,5 +29,5 @@ void test('tests of real processes wait for conditions', () => {
     const text = readFileSync(join(sources, file), 'utf8')
     return patterns.filter(([, pattern]) => pattern.test(text)).map(([what]) => `test/${file}: ${what}`)
   })
-  assert.deepEqual(found, [], 'support/tools/until.ts waits, and says what it saw')
+  assert.deepEqual(found, [], 'support/tools/until.ts waits, and reports what it saw')
 })

@@ -20,7 +20,7 @@ export class FieldSelector {
     return this.requirements.length === 0
   }
 
-  /** @param read returns the value of a field; empty if the object has none */
+  /** @param read returns the value of a field; empty if the object lacks it */
   matches(read: (field: string) => string): boolean {
     for (const { field, operator, value } of this.requirements) {
       if ((read(field) === value) !== (operator === '=')) return false

@@ -15,8 +15,8 @@ export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'd
 export type AnyObject = ApiObject & JsonObject
 
 /**
- * What generic verbs, discovery, OpenAPI and tables need to know about a kind: one frozen value in
- * one file under `src/resources`. Without a hook the generic behaviour applies. Hooks are pure.
+ * Describes a kind to generic verbs, discovery, OpenAPI and tables: one frozen value in one file
+ * under `src/resources`. Without a hook the generic behaviour applies. Hooks are pure.
  */
 export type ResourceDefinition = {
   /** Empty: the core group. Already in the cluster's domain. */
@@ -266,9 +266,9 @@ export type ObjectView = {
   /** Returns the view that a patch is applied to, also if the object lacks the fields it shows. */
   readonly patched: (object: AnyObject) => AnyObject
   /**
-   * Returns the object changed by the view; the view's metadata is ignored. @param said valid view
+   * Returns the object changed by the view; the view's metadata is ignored. @param view valid
    */
-  readonly change: (said: AnyObject, current: AnyObject) => AnyObject
+  readonly change: (view: AnyObject, current: AnyObject) => AnyObject
 }
 
 /**

@@ -19,17 +19,17 @@ export function showView({ view }: ViewSubresource, answer: VerbResponse): VerbR
  * Returns the change that an update of a view makes to the object. Identity and version in the view
  * are preconditions; other metadata comes from the object.
  *
- * @param say returns the updated view for the current one
+ * @param update returns the updated view for the current one
  */
 export function changeThroughView(
   { body, view }: ViewSubresource,
-  say: (current: AnyObject) => AnyObject,
+  update: (current: AnyObject) => AnyObject,
 ): Rewrite['change'] {
   return (current) => {
-    const said = say(current)
-    const { name = '', uid, resourceVersion } = said.metadata
-    validateBody(body, name, said)
-    const changed = view.change(said, current)
+    const updated = update(current)
+    const { name = '', uid, resourceVersion } = updated.metadata
+    validateBody(body, name, updated)
+    const changed = view.change(updated, current)
     const metadata = {
       ...current.metadata,
       ...(resourceVersion ? { resourceVersion } : {}),

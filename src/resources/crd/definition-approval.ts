@@ -7,7 +7,7 @@ import type { AnyObject } from '../../registry/kinds/definition.ts'
 
 /**
  * Groups of the platform itself are protected: a definition in one needs an annotation with the URL
- * of its approval, or one that says that it is unapproved. An existing definition may be updated if
+ * of its approval, or one that declares it unapproved. An existing definition may be updated if
  * its annotation does not change.
  *
  * @source apiextensions-apiserver `pkg/apihelpers`, GetAPIApprovalState

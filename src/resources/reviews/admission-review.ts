@@ -52,7 +52,7 @@ function requestSchema(version: 'v1' | 'v1beta1'): ObjectSchema {
       required: true,
       enum: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
     }),
-    userInfo: part(8, userInfoSchema('v1'), 'User who made the request.', said),
+    userInfo: part(8, userInfoSchema('v1'), 'User that made the request.', said),
     object: anyJson(9, 'The object as it would be stored; null where it is deleted.', { always: true }),
     oldObject: anyJson(10, 'The stored object; null if there is none.', { always: true }),
     dryRun: flag(11, 'Whether the request is a dry run.', { optional: true }),

@@ -26,7 +26,7 @@ export type AuditParts = {
   readonly names: Names
 }
 
-/** What the audit log needs to know of a call. */
+/** The part of a call that the audit log records. */
 export type AuditableCall = {
   readonly id: string
   readonly info: RequestInfo

@@ -42,7 +42,7 @@ export class UserBudget {
 
   release(user: string, amount: number): void {
     const left = this.heldBy(user) - amount
-    assert(left >= 0, 'no more is released than was acquired')
+    assert(left >= 0, 'at most what was acquired is released')
     this.#held -= amount
     if (left === 0) this.#byUser.delete(user)
     else this.#byUser.set(user, left)

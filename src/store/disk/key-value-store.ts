@@ -43,7 +43,7 @@ export interface KeyValueStore {
   getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | null)[]>
   /**
    * Writes all changes or none, durable on return; later changes of a key win over earlier ones.
-   * Batches take effect in the order of the calls. After a failure, no more may be written.
+   * Batches take effect in the order of the calls. After a failure, no further write is allowed.
    */
   write(changes: readonly KeyValueChange[]): Promise<void>
   /** Returns the current contents, unaffected by later writes. */

@@ -110,7 +110,7 @@ export class SnapshotStage implements SnapshotSink {
 
   /**
    * Closes the staged database and leaves it on disk. The log may refer to it already: only the
-   * next start can tell, and removes it otherwise.
+   * next start can find out, and removes it otherwise.
    */
   async leave(): Promise<void> {
     const store = this.#store

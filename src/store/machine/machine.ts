@@ -93,7 +93,8 @@ export class Machine {
   }
 
   /**
-   * Before any change: a command that this member cannot apply must leave no trace in its state.
+   * Runs before any change: a command that this member cannot apply must leave no trace in its
+   * state.
    */
   #read(entry: Extract<Entry, { readonly kind: 'command' }>): Proposal {
     const envelope = decodeEnvelope(entry.data)

@@ -25,7 +25,7 @@ export const controllerMutants: readonly Mutant[] = [
     id: 'events-in-one-command',
     file: 'src/controllers/event-expiry.ts',
     edits: [{ find: 'this.#remove(due.slice(0, batchEventsMax))', replace: 'this.#remove(due)' }],
-    breaks: 'all events of a page are deleted by one command, and everybody waits for it',
+    breaks: 'all events of a page are deleted by one command, and all other commands wait for it',
     standsFor: 'decision: upkeep goes in small steps',
     invariant: 'L2',
     killedBy: tests('unit/src/controllers/event-expiry'),

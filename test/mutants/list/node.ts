@@ -91,7 +91,7 @@ export const nodeMutants: readonly Mutant[] = [
     id: 'log-kept-for-a-crawl',
     file: 'raft/driver/compaction-planner.ts',
     edits: [{ find: ' && this.#bytes - base.bytes < bytesMax', replace: ' && bytesMax >= 0' }],
-    breaks: 'one peer that is slow keeps the log of everybody from ever being cut',
+    breaks: 'one slow peer prevents the compaction of every log',
     standsFor: 'a bug this project had: a disk fills for one slow peer',
     invariant: 'L7',
     killedBy: tests('unit/raft/driver/compaction-planner'),

@@ -2,8 +2,8 @@ import { tests } from '../mutant.ts'
 import type { Mutant } from '../mutant.ts'
 
 /**
- * What peers send is input: no word of one reaches an assertion, or is believed where another was
- * asked.
+ * Messages of peers are input: none reaches an assertion, and none is trusted in the name of
+ * another peer.
  */
 export const trustMutants: readonly Mutant[] = [
   {

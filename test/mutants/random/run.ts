@@ -36,27 +36,27 @@ const hangMs = 60_000
  * Makes `count` random mutations that type-check, one after another, and runs the checks that
  * execute the place until one fails. The same seed and sources give the same mutations.
  *
- * @param say receives a line after each step
+ * @param log receives a line after each step
  */
 export async function runRandomMutations(
   seed: number,
   count: number,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<readonly Tried[]> {
   const files = productSources()
   const programs = new Map(files.map((file) => [file, compiled(sourceOf(file), file)]))
   const mutations = drawn(seed, count, programs)
-  say(`seed ${seed}: ${mutations.length} mutations of ${files.length} files`)
+  log(`seed ${seed}: ${mutations.length} mutations of ${files.length} files`)
   const copy = new Copy()
   try {
     for (const [file, program] of programs) copy.replace(file, program)
-    const checks = await covering(copy, say)
+    const checks = await covering(copy, log)
     const tried: Tried[] = []
     for (const mutation of mutations) {
       const original = programs.get(mutation.file) ?? ''
       const outcome = await tryMutation(mutation, original, checks, copy)
       tried.push({ mutation, outcome })
-      say(`${tried.length}/${mutations.length} ${rowOf({ mutation, outcome }).join(' | ')}`)
+      log(`${tried.length}/${mutations.length} ${rowOf({ mutation, outcome }).join(' | ')}`)
     }
     return tried
   } finally {
@@ -88,7 +88,7 @@ function drawn(seed: number, count: number, programs: ReadonlyMap<string, string
 }
 
 /** Every check with what it covers; those of the simulation last. */
-async function covering(copy: Copy, say: (line: string) => void): Promise<readonly CoveringCheck[]> {
+async function covering(copy: Copy, log: (line: string) => void): Promise<readonly CoveringCheck[]> {
   const texts = new LoadedTexts(copy)
   const files = testedSuites.flatMap((suite) => testFilesUnder(suite))
   const checks: readonly Check[] = [...files.map((file) => ({ kind: 'tests', file }) as const), simulated]
@@ -97,9 +97,9 @@ async function covering(copy: Copy, say: (line: string) => void): Promise<readon
     const program = check.kind === 'tests' ? `test/${check.file}` : 'test/mutants/simulate.ts'
     const hash = texts.hashOf(program.replace(/\.ts$/, '.js'))
     const recorded = await recordedCoverage(check, copy, hash)
-    if (!recorded.passes) say(`not used, as it fails without a mutation: ${nameOf(check)}`)
+    if (!recorded.passes) log(`not used, as it fails without a mutation: ${nameOf(check)}`)
     found.push({ check, recorded })
-    if (found.length % 50 === 0) say(`coverage of ${found.length} of ${checks.length} checks`)
+    if (found.length % 50 === 0) log(`coverage of ${found.length} of ${checks.length} checks`)
   }
   return found
 }

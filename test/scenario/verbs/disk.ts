@@ -2,7 +2,7 @@ import { logIndex, nodeId } from '../../../raft/core/types.ts'
 import type { Command } from '../runner.ts'
 import type { World } from '../world.ts'
 
-/** `slow-disk 1`: its writes are finished by `write` only, and told in full. */
+/** `slow-disk 1`: its writes are finished by `write` only, and shown in full. */
 export function slowDisk(world: World, { words }: Command): void {
   for (const word of words) world.slowDisks.add(nodeId(Number(word)))
 }

@@ -26,7 +26,7 @@ export function transfer(world: World, { words: [id = '', to = ''] }: Command): 
   if (answer.kind === 'refused') world.say(`${id} refuses to hand over: ${answer.reason}`)
 }
 
-/** `resign 1`: leadership goes to nobody. */
+/** `resign 1`: the leader steps down without a successor. */
 export function resign(world: World, { words: [id = ''] }: Command): void {
   const answer = world.member(id).raft.resign()
   if (answer.kind === 'refused') world.say(`${id} does not resign: ${answer.reason}`)

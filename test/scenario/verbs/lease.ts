@@ -6,7 +6,7 @@ export function wantLease(world: World, { words }: Command): void {
   for (const word of words) world.member(word).raft.wantLease(true)
 }
 
-/** `clock 1 1050`: its own clock says so from now on, in ms. Until then it says 0. */
+/** `clock 1 1050`: sets its own clock, in ms. Until then it shows 0. */
 export function clock(world: World, { words: [id = '', ms = '0'] }: Command): void {
   const member = world.member(id)
   member.clockMs = Number(ms)

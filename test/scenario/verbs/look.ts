@@ -3,7 +3,7 @@ import type { Command } from '../runner.ts'
 import { describeEntries } from '../world.ts'
 import type { World } from '../world.ts'
 
-/** `status 1`: what it believes of itself and its followers. */
+/** `status 1`: its view of itself and its followers. */
 export function status(world: World, { words }: Command): void {
   for (const id of words) {
     const { role, term, leader, vote, commit, lastIndex, persistedIndex, followers, transferTarget } = world

@@ -3,13 +3,13 @@ import { nodeId } from '../../../raft/core/types.ts'
 import type { Command } from '../runner.ts'
 import type { World } from '../world.ts'
 
-/** `stabilize`, `stabilize 1 2`: these work and talk among themselves until nothing moves. */
+/** `stabilize`, `stabilize 1 2`: these work and exchange messages until nothing moves. */
 export function stabilize(world: World, { words }: Command): void {
   world.stabilize(words.length === 0 ? [...world.members.keys()] : words.map((id) => nodeId(Number(id))))
 }
 
 /**
- * `settle`, `settle 1 2`: as `stabilize`, for what other transcripts tell in full: nothing is
+ * `settle`, `settle 1 2`: as `stabilize`, for steps that other transcripts show in full: nothing is
  * written down.
  */
 export function settle(world: World, command: Command): void {
@@ -20,8 +20,8 @@ export function settle(world: World, command: Command): void {
 }
 
 /**
- * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first everybody's work is done, so that what is
- * due is on its way, then the oldest messages that match arrive. Their receivers work afterwards.
+ * `deliver 1->2`, `deliver 1->2 heartbeat count=1`: first all members do their work, so that due
+ * messages are sent, then the oldest messages that match arrive. Their receivers work afterwards.
  * With `order=newest` the newest arrive first.
  */
 export function deliver(world: World, command: Command): void {
@@ -42,7 +42,7 @@ export function hold(world: World, command: Command): void {
   world.held.push(...takeMatching(world, command))
 }
 
-/** `release`: what was held back is on its way again, behind everything that was sent meanwhile. */
+/** `release`: what was held back is on its way again, behind everything that was sent since. */
 export function release(world: World): void {
   world.network.push(...world.held.splice(0))
 }

@@ -3,7 +3,8 @@ import { scenarioConfig } from '../world.ts'
 import type { World } from '../world.ts'
 
 /**
- * `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; nobody works yet.
+ * `tick 1 5`, `tick 1 heartbeat`, `tick 1 election`: time passes for one member; no member works
+ * yet.
  */
 export function tick(world: World, { words: [id = '', amount = '1'] }: Command): void {
   const member = world.member(id)
@@ -19,7 +20,7 @@ export function campaign(world: World, { words: [id = ''] }: Command): void {
   world.member(id).raft.campaign()
 }
 
-/** `lead 1`: it is elected and everybody comes to rest, which other transcripts tell in full. */
+/** `lead 1`: it is elected and all members settle, which other transcripts show in full. */
 export function lead(world: World, { words: [id = ''] }: Command): void {
   const member = world.member(id)
   member.raft.campaign()

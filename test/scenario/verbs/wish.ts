@@ -9,9 +9,12 @@ import type { Command } from '../runner.ts'
 import type { World } from '../world.ts'
 
 /**
- * `wish 1 add 4 [replaces=3]`, `wish 1 remove 3`, `wish 1 promote 4`, `wish 1 voter 4`, `wish 1
- * learner 3`, `wish 1 move 3 to=x:1`: what a leader makes of it. A learner has caught up here when
- * it has all that the leader has.
+ * Shows how a leader plans a change:
+ *
+ * - `wish 1 add 4 [replaces=3]`, `wish 1 remove 3`, `wish 1 promote 4`
+ * - `wish 1 voter 4`, `wish 1 learner 3`, `wish 1 move 3 to=x:1`
+ *
+ * A learner has caught up here once it has the whole log.
  */
 export function wish(world: World, { words: [id = '', kind = '', whom = ''], options }: Command): void {
   const { raft } = world.member(id)
@@ -51,7 +54,7 @@ function changeOf(
     case 'move':
       return { kind, id, peerAddress: options.get('to') ?? null, clientAddress: null }
     default:
-      assert(kind === 'remove' || kind === 'promote', `"${kind}" is a wish`)
+      assert(kind === 'remove' || kind === 'promote', `"${kind}" is a change`)
       return { kind, id }
   }
 }

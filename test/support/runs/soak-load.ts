@@ -36,7 +36,7 @@ const accepts = [
 ]
 
 /**
- * One user who sends requests of every kind at full rate, each kind in a few loops, until it is
+ * One user that sends requests of every kind at full rate, each kind in a few loops, until it is
  * stopped. Responses are counted and not checked.
  */
 export class SoakLoad {

@@ -26,7 +26,7 @@ export async function runCommand(
   } catch (cause) {
     const line = complaint(cause)
     if (line === null) throw cause
-    console.error(`${line}; --help says what there is`)
+    console.error(`${line}; see --help`)
     return notUnderstoodCode
   }
 }

@@ -1,9 +1,9 @@
 /*
- * Goal: a directory is made with all above it, or refused with the path that stands in the way;
- * never does it take for ever.
- * Method: real directories, /proc, which shows parents that it denies; a process of its own for
- * those, as one that never ends could not be told otherwise; everybody who makes directories is
- * tried there.
+ * Goal: a directory is created with all its parents, or refused with the path that prevents it;
+ * the call always ends.
+ * Method: real directories, and /proc, which lists parents that it denies; a process of its own for
+ * those, as a call that never ends could not be detected otherwise; every function that creates
+ * directories is tried there.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -25,7 +25,7 @@ const ways: readonly (readonly [string, (path: string) => Promise<string | null>
 for (const [way, make] of ways) {
   const below = join(home, way)
 
-  void test(`${way}: made with all above it, for its owner alone, and told from where on`, async () => {
+  void test(`${way}: created with its parents, for the owner alone, and the first new one is returned`, async () => {
     const deep = join(below, 'b/c/d')
     assert.equal(await make(deep), below)
     assert.equal(await make(deep), null, 'it is there')
@@ -64,7 +64,7 @@ for (const [way, make] of ways) {
   })
 }
 
-/** What each is called with, of the module it is in. */
+/** The arguments of each function, by its module. */
 const makers: readonly (readonly [string, string, string])[] = [
   ['the helper', 'base/make-directories.js', 'm.makeDirectoriesSync(path)'],
   ['the helper in the background', 'base/make-directories.js', 'm.makeDirectories(path)'],
@@ -86,8 +86,8 @@ for (const [who, module, call] of makers) {
       const program = `
         import * as m from ${JSON.stringify(from)}
         const path = ${JSON.stringify(path)}
-        const said = await new Promise((resolve) => resolve(${call})).then(() => 'made', (cause) => cause.message)
-        console.log(said)`
+        const result = await new Promise((resolve) => resolve(${call})).then(() => 'made', (cause) => cause.message)
+        console.log(result)`
       const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
         encoding: 'utf8',
         timeout: 30_000,

@@ -175,7 +175,7 @@ const targets: readonly Target[] = [
         ...{ session: random.below(1e9), sequence: 4, acknowledgedBelow: 2, expectedTerm: term(9) },
         payload: command(random),
       }),
-    // What passes the gate can be decoded.
+    // Everything that passes the gate can be decoded.
     decode: (bytes) => void (isEnvelope(bytes) && decodeEnvelope(bytes)),
     isRefusal: neverRefuses,
     seal: (bytes) => setU32(bytes, 0, crc32(bytes.subarray(4))),
@@ -253,7 +253,7 @@ const targets: readonly Target[] = [
     sample: (random: SeededRandom) => encodeProtobuf(schema, randomObject(schema, random, 'random')),
     decode: (bytes: Uint8Array) => {
       const object = decodeProtobuf(schema, bytes)
-      // What is written of it says all that is always said, and so stays as it is from then on.
+      // The encoding contains every required member, so it does not change any more.
       const whole = decodeProtobuf(schema, encodeProtobuf(schema, object))
       assert.ok(equalJson(decodeProtobuf(schema, encodeProtobuf(schema, whole)), whole), 'it stays as it is')
       conform(schema, whole)

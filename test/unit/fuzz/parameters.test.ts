@@ -116,7 +116,7 @@ const targets: readonly {
       const taken = [readGetOptions, readListOptions, readWatchOptions].map((read) =>
         refusedOr(() => read(query)),
       )
-      // What all of them refuse is refused.
+      // A value that all of them refuse is refused.
       return taken.includes(true) ? taken : readListOptions(query)
     },
   },

@@ -1,5 +1,5 @@
 /*
- * Goal: random mutations are small changes that could be somebody's mistake, the same ones for the
+ * Goal: random mutations are small changes that resemble mistakes, the same ones for the
  * same seed.
  * Method: a table of one source text for each operator with all changes it may make, and texts in
  * which nothing may be changed.

@@ -1,6 +1,6 @@
 /*
  * Goal: a mutation is tried with the checks that execute its place, the likeliest first, and with
- * no more of them than the bounds allow.
+ * at most as many as the bounds allow.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -75,7 +75,7 @@ void test("a file's own test runs first, then the others that reach the place, t
   assert.deepEqual(checksFor('src/a/other.ts', 5, all, wide), [])
 })
 
-void test('a mutation runs no more checks than the bounds allow, and at least one', () => {
+void test('a mutation runs at most as many checks as the bounds allow, and at least one', () => {
   const all = [1, 2, 3, 4].map((seconds) => covering(`unit/${seconds}`, seconds, [[0, 10]]))
   const count = (checksMax: number, secondsMax: number): number =>
     checksFor('src/a/turns.ts', 5, all, { checksMax, secondsMax }).length

@@ -1,8 +1,8 @@
 /*
  * Goal: any test file ends within its time limit with all processes that it started; its failure is
  * reported by name, and the other files run.
- * Method: files that were written for it: a test that waits for ever, one that lets nobody else
- * run, a process that goes on behind its tests, servers that are left behind, files that end as
+ * Method: files that were written for it: a test that waits for ever, one that blocks the event
+ * loop, a process that continues after its tests, servers that are left behind, files that end as
  * they should or before they should.
  */
 import assert from 'node:assert/strict'

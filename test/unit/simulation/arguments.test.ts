@@ -82,7 +82,7 @@ for (const tool of tools) {
     for (const args of [['--onyl', 'x'], ['--only'], ['--seed'], ['--only', 'no such thing at all']]) {
       const ran = run(...args)
       assert.deepEqual([ran.status, ran.stdout], [2, ''], args.join(' '))
-      assert.match(ran.stderr, /^[^\n]+; --help says what there is\n$/, args.join(' '))
+      assert.match(ran.stderr, /^[^\n]+; see --help\n$/, args.join(' '))
     }
   })
 }

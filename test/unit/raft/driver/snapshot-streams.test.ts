@@ -335,7 +335,7 @@ void test('a snapshot that a peer requested is reported to the core only if the 
   assert.deepEqual(reports, ['failed 2'], 'the core requests again')
 })
 
-void test('a stream whose snapshot cannot be staged makes room for another sender', async () => {
+void test('a stream whose snapshot cannot be staged frees its slot for another sender', async () => {
   const { box, posted } = inbox(() => undefined)
   const first = box.receive({ ...header, snapshot: at(10) })
   box.take({ kind: 'sink-failed', stream: 1, cause: 'disk full' })

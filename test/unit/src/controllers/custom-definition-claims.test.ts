@@ -41,13 +41,13 @@ function definition(plural: string, more: Partial<DefinitionSummary> = {}, names
 /** The definitions as they are once that was written. */
 function settled(
   definitions: readonly DefinitionSummary[],
-  options: { taken?: TakenNames; room?: number; now?: string } = {},
+  options: { taken?: TakenNames; vacancies?: number; now?: string } = {},
 ): readonly DefinitionSummary[] {
   let known = definitions
   for (let round = 0; round <= definitions.length; round++) {
     const established = known.filter((one) => isEstablished(one)).length
-    const room = (options.room ?? 100) - established
-    const decisions = decideNames(known, { taken: nothing, now, ...options, room })
+    const vacancies = (options.vacancies ?? 100) - established
+    const decisions = decideNames(known, { taken: nothing, now, ...options, vacancies })
     if (decisions.length === 0) return known
     known = known.map((one) => {
       const made = decisions.find(({ of }) => of === one)
@@ -165,11 +165,11 @@ void test('one that is established stays so when it asks for a name that it cann
 })
 
 void test('definitions beyond the limit wait, with the reason in their status', () => {
-  const made = settled([definition('alfas'), definition('bravos', { createdAt: later })], { room: 1 })
+  const made = settled([definition('alfas'), definition('bravos', { createdAt: later })], { vacancies: 1 })
   assert.deepEqual(made.map(words), [good, [good[0], 'Established False TooManyDefinitions']])
   const [, second] = made
   assert.ok(second !== undefined)
-  assert.deepEqual(words(settled([second], { room: 1 })[0] ?? second), good)
+  assert.deepEqual(words(settled([second], { vacancies: 1 })[0] ?? second), good)
 })
 
 void test('random groups: no name is had twice, any order of the objects gives the same, and it ends', () => {

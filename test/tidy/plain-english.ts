@@ -1,0 +1,81 @@
+import ts from 'typescript'
+
+/** A comment, or a text with spaces, of a source file. */
+export type Prose = { readonly line: number; readonly text: string; readonly isComment: boolean }
+
+/**
+ * Words that hide which component does what. `whose` is not among them: of things it is standard
+ * English.
+ */
+const markers: readonly RegExp[] = [
+  /\b(whoever|whomever|whom|nobody|somebody|anybody|everybody)\b/i,
+  /\b(told|tells|tell|telling)\b/i,
+  /\b(say|says|said|speak|speaks|spoken|hears?|heard)\b/i,
+  /\b(is|are|was|were|be|has|have) none\b/i,
+  /\bno more\b(?! than)/i,
+  /\b(anew|meanwhile|beside)\b/i,
+  /\b(so many|how manieth)\b/i,
+  /\bwho\b/i,
+  /\b(last|newest|its) word\b/i,
+  /\b(reign|succession|heir|vow|doorkeeper|desk|testimony|accused|condemn\w*|acquaintance\w*|stranger\w*)\b/i,
+  /\b(wish|wishe[sd]|manners|believe[sd]?)\b/i,
+  /\brooms?\b/i,
+]
+
+/** A comment that only continues the name below it. */
+const fragment = /^[\s*]*(Of|Whose|Who|What|Before|Behind|Beside) [a-z]/
+
+type Exception = { readonly path: RegExp; readonly text: RegExp; readonly why: string }
+
+const exceptions: readonly Exception[] = [
+  { path: /./, text: /who ?am ?i/gi, why: 'an operation of Kubernetes' },
+  {
+    path: /./,
+    text: /nobody-token|nobody,|"nobody"|'nobody'|Bearer nobody/g,
+    why: 'a user without permissions',
+  },
+  { path: /./, text: /\bmakes?[ -]room\b/g, why: 'the term for writes that free storage' },
+  { path: /./, text: /\bthere (?:is|was|are|were) none\b/g, why: 'standard English' },
+  { path: /^src\/resources\/pods\/pod-dns/, text: /is None/g, why: 'a value of a field' },
+  { path: /./, text: /`[^`\n]*`/g, why: 'a name of the program, quoted' },
+  { path: /./, text: /\b(?:RFC \d+|section [\d.]+) says\b/g, why: 'a source is quoted' },
+]
+
+/** Returns the comments and the texts with spaces of a source; the values in templates are code. */
+export function proseOf(path: string, source: string): readonly Prose[] {
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)
+  const comments = new Map<number, number>()
+  const found: Prose[] = []
+  const lineOf = (at: number): number => file.getLineAndCharacterOfPosition(at).line + 1
+  const visit = (node: ts.Node): void => {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(source, node.getFullStart()) ?? []),
+      ...(ts.getTrailingCommentRanges(source, node.getEnd()) ?? []),
+    ]
+    for (const { pos, end } of ranges) comments.set(pos, end)
+    const isText =
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddle(node) ||
+      ts.isTemplateTail(node)
+    if (isText && /\s/.test(node.text) && !ts.isImportDeclaration(node.parent)) {
+      found.push({ line: lineOf(node.getStart(file)), text: node.text, isComment: false })
+    }
+    for (const child of node.getChildren(file)) visit(child)
+  }
+  visit(file)
+  for (const [pos, end] of comments) {
+    const text = source.slice(pos, end).replace(/^\/\*\*?|^\/\//, '')
+    found.push({ line: lineOf(pos), text, isComment: true })
+  }
+  return found
+}
+
+/** Returns the markers in one comment or text. */
+export function markersIn(path: string, { text, isComment }: Prose): readonly string[] {
+  const rest = exceptions
+    .filter((exception) => exception.path.test(path))
+    .reduce((left, exception) => left.replace(exception.text, ''), text)
+  const words = isComment ? [...markers, fragment] : markers
+  return words.flatMap((word) => word.exec(rest)?.[0].trim() ?? [])
+}
