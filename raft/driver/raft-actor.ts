@@ -385,8 +385,6 @@ export class RaftActor {
 const noTransfers = { transferred: 0, declined: 0, resigned: 0 }
 
 /** Returns whether nothing was ever written to the log. */
-function isBlank({ base, lastIndex, hardState }: RecoveredLog): boolean {
-  return (
-    base.index === 0 && base.configuration.members.length === 0 && lastIndex === 0 && hardState.term === 0
-  )
+function isBlank(recovered: RecoveredLog): boolean {
+  return !hasConfiguration(recovered) && recovered.lastIndex === 0 && recovered.hardState.term === 0
 }

@@ -75,7 +75,7 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
     )
   }
   const initial = config['initial-members']
-  const founding = foundingOf(parts.directory, logDirectory, initial, log)
+  const founding = peer === null ? '' : foundingOf(parts.directory, logDirectory, initial, log)
   const membersChanged = parts.joined === null && founding !== '' && founding !== fingerprintOf(initial)
   const opened = threadedNode<Outcome>({
     node: { ...node, membersChanged, timing: { ...node.timing, promisedMs: owedMs } },

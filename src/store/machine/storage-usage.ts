@@ -38,7 +38,7 @@ export class StorageUsage {
 
   /** Returns the largest resources, at most `count`, in descending order. */
   largest(count: number): readonly ResourceUsage[] {
-    this.#resources ??= descending(this.#byResource).map(([name, amount]) => ({
+    this.#resources ??= [...this.#byResource].sort(bySize).map(([name, amount]) => ({
       resource: spelled(name),
       ...amount,
     }))
@@ -78,24 +78,23 @@ function addTo(amounts: Map<string, Amount>, name: string, bytes: number, object
   if (known.bytes === 0) amounts.delete(name)
 }
 
-/** Ties are ordered by name. */
-function descending(amounts: ReadonlyMap<string, Amount>): readonly [string, Amount][] {
-  return [...amounts].sort(([a, one], [b, other]) => other.bytes - one.bytes || (a < b ? -1 : 1))
+type Amount = { bytes: number; objects: number }
+type Entry = readonly [string, Amount]
+
+/** The largest first. Ties are ordered by name. */
+function bySize([a, one]: Entry, [b, other]: Entry): number {
+  return other.bytes - one.bytes || (a < b ? -1 : 1)
 }
 
-type Amount = { bytes: number; objects: number }
-
-/** One pass: there may be many entries, and few are wanted. Ties are ordered by name. */
-function top(amounts: ReadonlyMap<string, Amount>, count: number): readonly [string, Amount][] {
-  const before = ([a, one]: [string, Amount], [b, other]: [string, Amount]): boolean =>
-    one.bytes > other.bytes || (one.bytes === other.bytes && a < b)
-  const found: [string, Amount][] = []
+/** One pass: there may be many entries, and few are wanted. */
+function top(amounts: ReadonlyMap<string, Amount>, count: number): readonly Entry[] {
+  const found: Entry[] = []
   for (const [name, { bytes, objects }] of amounts) {
-    const entry: [string, Amount] = [name, { bytes, objects }]
+    const entry: Entry = [name, { bytes, objects }]
     const last = found[found.length - 1]
-    if (found.length >= count && (last === undefined || !before(entry, last))) continue
+    if (found.length >= count && (last === undefined || bySize(entry, last) > 0)) continue
     let at = found.length
-    for (let previous = found[at - 1]; previous !== undefined && before(entry, previous);) {
+    for (let previous = found[at - 1]; previous !== undefined && bySize(entry, previous) < 0;) {
       at--
       previous = found[at - 1]
     }
