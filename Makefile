@@ -37,7 +37,7 @@ fix: install ## Format, and fix what can be fixed automatically
 
 ORCHCTL = node dist/bundle/src/cli/main.js
 
-.PHONY: up down status test test-fast test-long sim bench spec-coverage scenario mutants docs
+.PHONY: up down status test test-fast test-long sim bench spec-coverage source-counts scenario mutants docs
 
 up: build ## Start a real local cluster [NODES=3] [DOMAIN=orch.io|k8s.io] [PORT=6443, of the first member; peers 1000 above]
 	@$(ORCHCTL) cluster up $(if $(NODES),--nodes $(NODES)) $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(PORT),--client-port $(PORT))
@@ -64,6 +64,9 @@ sim: build ## Simulate a seed [SEED=1 TRACE=1 SHRINK=1], a part of it [ACTIONS=0
 
 spec-coverage: build ## How many statements of docs/specification.md tests prove, and which none does
 	@node dist/test/tidy/spec-coverage.js
+
+source-counts: build ## What makes the sources hard to read, in figures [OLD=another checkout, printed first]
+	@node dist/test/tidy/source-counts.js $(if $(OLD),$(OLD) .)
 
 docs: build ## Write the references under docs/reference from the declarations
 	@node dist/test/tidy/write-references.js

@@ -6,15 +6,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isTooLong } from './comment-columns.ts'
 import { root } from './markdown.ts'
 import { sourceFolders, sourcesUnder } from './sources.ts'
-
-const columnsMax = 100
-
-function isTooLong(line: string): boolean {
-  if (line.length <= columnsMax || !/^\s*(\/\/|\/\*|\*)/.test(line)) return false
-  return !/https?:|[─│┌┐└┘├┤►▼▲]|\S {3,}\S/.test(line)
-}
 
 void test('lines of comments wrap at 100 columns', () => {
   const found = sourceFolders.flatMap(sourcesUnder).flatMap((path) =>

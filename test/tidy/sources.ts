@@ -10,9 +10,14 @@ export const sourceFolders = [...productFolders, 'test'] as const
 
 /** Returns the paths of all TypeScript files below a folder, relative to the root. */
 export function sourcesUnder(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+  return sourcesIn(root, folder)
+}
+
+/** Returns the same of the checkout at another root. */
+export function sourcesIn(checkout: string, folder: string): readonly string[] {
+  return readdirSync(join(checkout, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return sourcesUnder(path)
+    if (entry.isDirectory()) return sourcesIn(checkout, path)
     return entry.name.endsWith('.ts') ? [path] : []
   })
 }
