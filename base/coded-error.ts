@@ -1,8 +1,9 @@
 /**
- * A wrong that is expected: coded, with cause. Parent of every layer's error. An error crosses one
- * border at a time and is translated there; see `BrokenInvariant` for the other kind of wrong.
+ * An expected error: it has a code, and a cause where there is one. Errors of all layers extend it.
+ * An error crosses one layer at a time and is translated there. Defects of the program are
+ * `BrokenInvariant`s instead.
  */
-export class Failure<Code extends string = string> extends Error {
+export class CodedError<Code extends string = string> extends Error {
   readonly code: Code
 
   constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {

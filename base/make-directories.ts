@@ -1,13 +1,13 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { Failure } from './failure.ts'
+import { CodedError } from './coded-error.ts'
 
 /**
  * A needed directory cannot be created. The code is that of the operating system, `ENOTDIR` where
  * the path is a file.
  */
-export class DirectoryFailure extends Failure {
+export class DirectoryError extends CodedError {
   /** The topmost directory that could not be created, possibly a parent of the requested one. */
   readonly path: string
 
@@ -25,7 +25,7 @@ const mode = 0o700
  * ends where a parent exists and `mkdir` still fails with ENOENT, as in `/proc`.
  *
  * @returns the topmost directory that was created; null: it existed
- * @throws DirectoryFailure
+ * @throws DirectoryError
  */
 export function makeDirectoriesSync(path: string): string | null {
   const missing: string[] = []
@@ -36,7 +36,7 @@ export function makeDirectoriesSync(path: string): string | null {
     } catch (cause) {
       // Another process may have created it since the check.
       if (codeOf(cause) !== 'EEXIST' || !isThereSync(directory))
-        throw new DirectoryFailure(codeOf(cause), directory, cause)
+        throw new DirectoryError(codeOf(cause), directory, cause)
     }
   }
   return missing[0] ?? null
@@ -51,7 +51,7 @@ export async function makeDirectories(path: string): Promise<string | null> {
       await mkdir(directory, { mode })
     } catch (cause) {
       if (codeOf(cause) !== 'EEXIST' || !(await isThere(directory)))
-        throw new DirectoryFailure(codeOf(cause), directory, cause)
+        throw new DirectoryError(codeOf(cause), directory, cause)
     }
   }
   return missing[0] ?? null
@@ -74,7 +74,7 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 function mustBeDirectory(path: string, found: { isDirectory(): boolean }): true {
-  if (!found.isDirectory()) throw new DirectoryFailure('ENOTDIR', path)
+  if (!found.isDirectory()) throw new DirectoryError('ENOTDIR', path)
   return true
 }
 
@@ -84,9 +84,9 @@ function mustBeDirectory(path: string, found: { isDirectory(): boolean }): true 
  * @returns false
  */
 function isMissing(path: string, cause: unknown): false {
-  if (cause instanceof DirectoryFailure) throw cause
+  if (cause instanceof DirectoryError) throw cause
   const code = codeOf(cause)
-  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new DirectoryFailure(code, path, cause)
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new DirectoryError(code, path, cause)
   return false
 }
 

@@ -30,7 +30,7 @@ export interface StateMachine<Outcome> {
    * There is no usable state until that of another member is installed. A full log may then be
    * compacted beyond the old state.
    */
-  readonly isSetAside: boolean
+  readonly isQuarantined: boolean
   /**
    * Quarantines the state: the log cannot bring it further, only the state of another member at
    * `atLeast` or later. @param reason one line
@@ -61,7 +61,7 @@ export type SettledProposal<Outcome> = {
    * `void`: the entry's term is not the one it was proposed for; certainly no effect, may be
    * retried.
    */
-  readonly fate: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
+  readonly result: { readonly kind: 'applied'; readonly outcome: Outcome } | { readonly kind: 'void' }
 }
 
 /** Takes one incoming snapshot. Exactly one of `finish` and `abort` is called, once. */

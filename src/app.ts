@@ -66,7 +66,7 @@ export type App = {
 /**
  * Builds one member part by part; `stop` closes the parts in reverse order.
  *
- * @throws StartFailure, ConfigFailure, or the failure of the part that could not start; nothing
+ * @throws StartError, ConfigError, or the failure of the part that could not start; nothing
  * stays open
  */
 export async function startApp(config: Config, host: AppHost, seams: AppSeams = {}): Promise<App> {

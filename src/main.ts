@@ -2,12 +2,12 @@
 import { realpathSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { BrokenInvariant } from '../base/assert.ts'
-import { Failure } from '../base/failure.ts'
+import { CodedError } from '../base/coded-error.ts'
 import { startApp } from './app.ts'
 import type { App, AppSeams } from './app.ts'
-import { StartFailure } from './config/start-failure.ts'
+import { StartError } from './config/start-error.ts'
 import { removedExitCode, removedMessage } from './membership/removal.ts'
-import { ConfigFailure, usageExitCode } from './config/errors.ts'
+import { ConfigError, usageExitCode } from './config/errors.ts'
 import { helpText } from './config/help.ts'
 import { limits } from './config/limits.ts'
 import { loadConfig } from './config/load.ts'
@@ -32,7 +32,7 @@ export async function main(seams: AppSeams = {}): Promise<void> {
     if (loaded.kind === 'version') return void process.stdout.write(`orch-apiserver ${programVersion}\n`)
     config = loaded.config
   } catch (cause) {
-    if (!(cause instanceof ConfigFailure)) throw cause
+    if (!(cause instanceof ConfigError)) throw cause
     return lastLine(cause.message, usageExitCode)
   }
   await run(config, seams)
@@ -62,11 +62,8 @@ async function run(config: Config, seams: AppSeams): Promise<void> {
       seams,
     )
   } catch (cause) {
-    if (cause instanceof BrokenInvariant || !(cause instanceof Failure)) return onFatal(cause)
-    return lastLine(
-      cause.message,
-      cause instanceof StartFailure && cause.code === 'usage' ? usageExitCode : 1,
-    )
+    if (cause instanceof BrokenInvariant || !(cause instanceof CodedError)) return onFatal(cause)
+    return lastLine(cause.message, cause instanceof StartError && cause.code === 'usage' ? usageExitCode : 1)
   }
   if (app.kubeconfig !== null) {
     const words = app.madeKeys ? 'made its own keys' : 'uses the keys that it made'

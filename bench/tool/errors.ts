@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `no-answer`: no endpoint completed a request of the setup
@@ -7,6 +7,6 @@ import { Failure } from '../../base/failure.ts'
  * - `interrupted`: the user ended the run
  * - `generator`: a thread of the load generator failed
  */
-export class BenchFailure extends Failure<
+export class BenchError extends CodedError<
   'no-answer' | 'not-possible' | 'results' | 'interrupted' | 'generator'
 > {}

@@ -1,4 +1,4 @@
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import { failuresText } from './generator/failures.ts'
 import { benchLimits } from './limits.ts'
 import type { BenchContext } from './context.ts'
@@ -14,7 +14,7 @@ export type Filling = {
   readonly payloadBytes: number
 }
 
-/** @returns the name of the namespace @throws BenchFailure */
+/** @returns the name of the namespace @throws BenchError */
 export async function fill(context: BenchContext, filling: Filling): Promise<string> {
   const { namespaces, generator, target, clock, note } = context
   const { purpose, objects, ...what } = filling
@@ -27,7 +27,7 @@ export async function fill(context: BenchContext, filling: Filling): Promise<str
   const withinMs = Math.max(benchLimits.fillMsMin, (objects / 1000) * benchLimits.fillMsPerThousand)
   const { isComplete, failures } = await generator.runCalls(clock.monotonicMs() + withinMs)
   if (!isComplete) {
-    throw new BenchFailure(
+    throw new BenchError(
       'no-answer',
       `${objects} objects could not be made: ${failuresText(failures.list())}`,
     )

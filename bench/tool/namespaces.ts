@@ -1,10 +1,10 @@
 import { present } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
-import { VerifyFailure } from '../../tools/verify/errors.ts'
+import { VerifyError } from '../../tools/verify/errors.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import { TestNamespace } from '../../tools/verify/test-namespace.ts'
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import { collectionOf } from './generator/requests.ts'
 import { benchLimits } from './limits.ts'
 import { askOnce } from './target.ts'
@@ -28,7 +28,7 @@ export class Namespaces {
     this.#prefix = prefix
   }
 
-  /** @returns the name, and whether it was created by this call @throws BenchFailure `no-answer` */
+  /** @returns the name, and whether it was created by this call @throws BenchError `no-answer` */
   async make(purpose: string): Promise<{ readonly name: string; readonly isNew: boolean }> {
     const name = `${this.#prefix}-${purpose}`
     if (this.#made.has(name)) return { name, isNew: false }
@@ -37,7 +37,7 @@ export class Namespaces {
     try {
       await this.#surroundings.makeNamespace(name)
     } catch (cause) {
-      if (cause instanceof VerifyFailure) throw new BenchFailure('no-answer', cause.message, { cause })
+      if (cause instanceof VerifyError) throw new BenchError('no-answer', cause.message, { cause })
       throw cause
     }
     return { name, isNew: true }

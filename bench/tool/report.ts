@@ -1,7 +1,7 @@
 import { isJsonList, isJsonObject, memberOf, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import type { Environment } from './environment.ts'
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import type { FailureCount } from './generator/failures.ts'
 import type { Load } from './load.ts'
 import { isMeasure, measures, spreadOf } from './measures.ts'
@@ -64,20 +64,20 @@ export type Results = {
   readonly rows: ReadonlyMap<string, readonly Sample[]>
 }
 
-/** @param name of the file, for messages @throws BenchFailure `results` */
+/** @param name of the file, for messages @throws BenchError `results` */
 export function parseResults(text: string, name: string): Results {
   const value = parsed(text, name)
   if (textMember(value, 'schema') !== resultsSchema)
-    throw new BenchFailure(
+    throw new BenchError(
       'results',
       `${name} is no result of orchctl bench: its schema is not ${resultsSchema}`,
     )
   const rows = memberOf(value, 'rows')
-  if (!isJsonList(rows)) throw new BenchFailure('results', `${name} has no rows`)
+  if (!isJsonList(rows)) throw new BenchError('results', `${name} has no rows`)
   const found = rows.map((row): readonly [string, readonly Sample[]] => {
     const rounds = isJsonObject(row) ? memberOf(row, 'rounds') : undefined
     if (!isJsonObject(row) || !isJsonList(rounds) || !rounds.every(isJsonObject))
-      throw new BenchFailure('results', `${name} has a row without rounds`)
+      throw new BenchError('results', `${name} has a row without rounds`)
     return [textMember(row, 'label'), rounds.map(sampleOf)]
   })
   const environment = memberOf(value, 'environment')
@@ -93,7 +93,7 @@ function parsed(text: string, name: string): JsonObject {
   } catch {
     // Reported below.
   }
-  throw new BenchFailure('results', `${name} is not JSON as orchctl bench writes it`)
+  throw new BenchError('results', `${name} is not JSON as orchctl bench writes it`)
 }
 
 function sampleOf(object: JsonObject): Sample {

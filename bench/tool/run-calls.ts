@@ -15,7 +15,7 @@ const readObjects = 64
 const updatedObjects = 256
 const listedBytes = 1000
 
-/** Runs clients in a closed loop. @throws BenchFailure */
+/** Runs clients in a closed loop. @throws BenchError */
 export async function runCalls(context: BenchContext, load: CallLoad, round: string): Promise<Measured> {
   const { target, clock, namespaces } = context
   const recipe = await recipeOf(context, load, round)
@@ -26,7 +26,7 @@ export async function runCalls(context: BenchContext, load: CallLoad, round: str
   return measured
 }
 
-/** Measures the calls of one load. @throws BenchFailure */
+/** Measures the calls of one load. @throws BenchError */
 export async function measureCalls(context: BenchContext, calls: CallsOf): Promise<Measured> {
   const { generator, target, clock, seconds } = context
   await generator.openCalls(calls)

@@ -5,7 +5,7 @@ import type { HttpCall } from '../../tools/verify/connection.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
 import type { BenchContext, Measured } from './context.ts'
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import { fill } from './fill.ts'
 import { longestGap } from './gap.ts'
 import { collectionOf, configMap } from './generator/requests.ts'
@@ -25,13 +25,13 @@ const pollMs = 10
 /**
  * Writes to and reads from all members during a leader failure, and measures the unavailability.
  *
- * @throws BenchFailure
+ * @throws BenchError
  */
 export async function runFailover(context: BenchContext, load: FailoverLoad): Promise<Measured> {
   const { target, clock } = context
   const { local, endpoints } = target
   if (local === null)
-    throw new BenchFailure('not-possible', 'faults need the leader of a cluster on this machine')
+    throw new BenchError('not-possible', 'faults need the leader of a cluster on this machine')
   const clients = endpoints.length + 1
   const namespace = await fill(context, { purpose: 'failover', prefix: 'f', objects: clients, payloadBytes })
   const [writes, reads] = [new Traffic(clock), new Traffic(clock)]
@@ -53,7 +53,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
       measuring.push(gaps)
     })
     const [sample] = await Promise.all(measuring)
-    if (sample === undefined) throw new BenchFailure('not-possible', 'there was no fault')
+    if (sample === undefined) throw new BenchError('not-possible', 'there was no fault')
     return { sample, failures: [] }
   } finally {
     await Promise.all([writes.end(), reads.end()])
@@ -64,7 +64,7 @@ export async function runFailover(context: BenchContext, load: FailoverLoad): Pr
  * Measures the longest gaps from now on, each to its end, even if the fault is reverted earlier and
  * the restarted member uses the CPU.
  *
- * @throws BenchFailure `no-answer`
+ * @throws BenchError `no-answer`
  */
 async function gapsFrom(clock: Clock, writes: Traffic, reads: Traffic): Promise<Sample> {
   const fromMs = clock.monotonicMs()
@@ -98,14 +98,14 @@ class Traffic {
    * Returns the time of the first success after `fromMs`.
    *
    * @param endMs timeout
-   * @throws BenchFailure `no-answer`
+   * @throws BenchError `no-answer`
    */
   async nextAnswer(fromMs: number, endMs: number): Promise<number> {
     for (;;) {
       const found = this.answeredMs.find((at) => at >= fromMs)
       if (found !== undefined) return found
       if (this.#ended || this.#clock.monotonicMs() >= endMs)
-        throw new BenchFailure(
+        throw new BenchError(
           'no-answer',
           `no call was answered for ${benchLimits.gapMsMax / 1000} s after the fault`,
         )

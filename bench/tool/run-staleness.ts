@@ -34,7 +34,7 @@ type Seen = { readonly latencies: LatencyHistogram; readonly staleness: LatencyH
  * One client writes versions of one object as fast as possible, others read it at other members;
  * measures the age of what they read.
  *
- * @throws BenchFailure
+ * @throws BenchError
  */
 export async function runStaleness(context: BenchContext, load: StalenessLoad): Promise<Measured> {
   const { target, clock, seconds } = context

@@ -2,7 +2,7 @@ import { present } from '../../base/assert.ts'
 import { latencySample } from './context.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { Cost } from './cost.ts'
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import { fill } from './fill.ts'
 import { FailureCounts } from './generator/failures.ts'
 import { collectionOf } from './generator/requests.ts'
@@ -22,7 +22,7 @@ const otherFiles = 200
 /**
  * Watches of one namespace and a writer at a steady rate; measures the delays of the fast watchers.
  *
- * @throws BenchFailure
+ * @throws BenchError
  */
 export async function runWatch(context: BenchContext, load: WatchLoad): Promise<Measured> {
   const { generator, target, clock, seconds, note } = context
@@ -62,9 +62,9 @@ export async function runWatch(context: BenchContext, load: WatchLoad): Promise<
   return { sample, failures: failures.list() }
 }
 
-/** @throws BenchFailure `not-possible` */
+/** @throws BenchError `not-possible` */
 function checkRoom({ fast, slow }: WatchLoad): void {
   const [needed, most] = [fast + slow + otherFiles, openFilesMax()]
   if (most === null || needed <= most) return
-  throw new BenchFailure('not-possible', `${needed} open files are needed and ${most} allowed: see ulimit -n`)
+  throw new BenchError('not-possible', `${needed} open files are needed and ${most} allowed: see ulimit -n`)
 }

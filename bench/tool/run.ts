@@ -1,10 +1,10 @@
 import { assertNever } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import type { Random } from '../../base/random.ts'
 import type { BenchContext, Measured } from './context.ts'
 import { environmentOf, loadNow } from './environment.ts'
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import { FailureCounts } from './generator/failures.ts'
 import { Generator } from './generator/generator.ts'
 import { http2 } from './generator/protocol.ts'
@@ -38,7 +38,7 @@ const warmClientsMax = 64
  * Measures the selected loads, round after round, and removes the created namespaces, also after an
  * interrupt.
  *
- * @throws BenchFailure `no-answer`, `not-possible` when nothing can be measured
+ * @throws BenchError `no-answer`, `not-possible` when nothing can be measured
  */
 export async function runBench(options: BenchOptions, { clock, random }: Host): Promise<BenchReport> {
   const { endpoints, local, note, signal, seconds, rounds, threads } = options
@@ -100,7 +100,7 @@ class Run {
       .map(({ load, label, rounds, counts }) => ({ load, label, rounds, failures: counts.list() }))
   }
 
-  /** @throws BenchFailure `not-possible` when no load is left */
+  /** @throws BenchError `not-possible` when no load is left */
   async all(): Promise<void> {
     const { rounds, note, signal } = this.#options
     const plan = await this.#plan()
@@ -132,7 +132,7 @@ class Run {
     if (selection.workloads.includes('failover') && !canFail)
       this.notes.push('failover is not measured: it needs a leader on this machine and other members')
     for (const said of target.notes) note(said)
-    if (plan.length === 0) throw new BenchFailure('not-possible', this.notes[0] ?? nothingSelected)
+    if (plan.length === 0) throw new BenchError('not-possible', this.notes[0] ?? nothingSelected)
     const minutes = Math.max(1, Math.round(guessMs(plan, { secondsEach: seconds, rounds }) / 60_000))
     note(`${plan.length} loads, ${rounds} round(s) of ${seconds} s each, about ${minutes} min in all:`)
     for (const load of plan) note(`  ${labelOf(load)}`)
@@ -179,7 +179,7 @@ class Run {
       row.rounds.push(sample)
       return sample
     } catch (cause) {
-      if (!(cause instanceof Failure)) throw cause
+      if (!(cause instanceof CodedError)) throw cause
       // An interrupt ends the threads, which appears as this failure.
       if (!this.#options.signal.aborted) this.notes.push(`${row.label}: ${cause.message}`)
       return null

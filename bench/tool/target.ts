@@ -3,7 +3,7 @@ import { isJsonObject, memberOf, textMember } from '../../src/api/json.ts'
 import type { JsonObject } from '../../src/api/json.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { pause } from '../../tools/verify/pause.ts'
-import { BenchFailure } from './errors.ts'
+import { BenchError } from './errors.ts'
 import { mostRecent, requestBytes, withQuery } from './generator/requests.ts'
 import type { HttpRequest, ReadForm } from './generator/requests.ts'
 import type { WireAnswer } from './generator/wire-connection.ts'
@@ -60,14 +60,14 @@ export class Target {
     this.#path = of.path
   }
 
-  /** @param path of an existing object @throws BenchFailure `no-answer` */
+  /** @param path of an existing object @throws BenchError `no-answer` */
   static async probe(
     endpoints: readonly Endpoint[],
     local: LocalServers | null,
     path: string,
   ): Promise<Target> {
     const [first] = endpoints
-    if (first === undefined) throw new BenchFailure('no-answer', 'there is no endpoint')
+    if (first === undefined) throw new BenchError('no-answer', 'there is no endpoint')
     const version = textMember(
       objectOf(await askOnce(first, { method: 'GET', path: '/version' })),
       'gitVersion',
@@ -83,7 +83,7 @@ export class Target {
   /**
    * Returns the endpoints with that role.
    *
-   * @throws BenchFailure `not-possible` when no endpoint has it for a while
+   * @throws BenchError `not-possible` when no endpoint has it for a while
    */
   async at(place: Place, clock: Clock): Promise<readonly Endpoint[]> {
     if (place === 'all') return this.endpoints
@@ -93,7 +93,7 @@ export class Target {
       const found = this.endpoints.find((_, at) => roles[at] === place)
       if (found !== undefined) return [found]
       if (clock.monotonicMs() >= endMs)
-        throw new BenchFailure('not-possible', `no endpoint is a ${place} at the moment`)
+        throw new BenchError('not-possible', `no endpoint is a ${place} at the moment`)
       await pause(clock, pollMs)
     }
   }
@@ -195,13 +195,13 @@ export function objectOf(answer: WireAnswer | null): JsonObject {
 /**
  * Returns the `resourceVersion` of an empty list, from which a watch can start.
  *
- * @throws BenchFailure `no-answer`
+ * @throws BenchError `no-answer`
  */
 export async function versionOf(endpoint: Endpoint, collection: string): Promise<string> {
   const list = objectOf(await askOnce(endpoint, { method: 'GET', path: withQuery(collection, 'limit=1') }))
   const metadata = memberOf(list, 'metadata')
   const version =
     metadata !== undefined && isJsonObject(metadata) ? textMember(metadata, 'resourceVersion') : ''
-  if (version === '') throw new BenchFailure('no-answer', `${endpoint.name} does not list ${collection}`)
+  if (version === '') throw new BenchError('no-answer', `${endpoint.name} does not list ${collection}`)
   return version
 }

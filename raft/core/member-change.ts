@@ -73,7 +73,7 @@ export type ChangeContext = {
   /** An entry of the leader's term is committed. */
   readonly settled: boolean
   /** Members in contact within the last election timeout, the leader included. */
-  readonly inTouch: ReadonlySet<NodeId>
+  readonly responding: ReadonlySet<NodeId>
   /** Learners whose last catch-up round was short (thesis §4.2.1). */
   readonly caughtUp: ReadonlySet<NodeId>
 }
@@ -272,7 +272,7 @@ function freed(gone: NodeId | null): (member: MemberInfo) => MemberInfo {
 function checked(
   configuration: Configuration,
   plan: Extract<ChangePlan, { readonly kind: 'change' }>,
-  { inTouch }: ChangeContext,
+  { responding }: ChangeContext,
 ): ChangePlan {
   const { members } = plan
   const voters = members.filter(({ role }) => role === 'voter').map(({ id }) => id)
@@ -288,9 +288,9 @@ function checked(
   }
   const same =
     voters.length === configuration.voters.length && voters.every((id) => configuration.voters.includes(id))
-  if (same || isQuorum({ voters, votersOutgoing: null }, (id) => inTouch.has(id))) return plan
+  if (same || isQuorum({ voters, votersOutgoing: null }, (id) => responding.has(id))) return plan
   const silent = members
-    .filter(({ id, role }) => role === 'voter' && !inTouch.has(id))
+    .filter(({ id, role }) => role === 'voter' && !responding.has(id))
     .map(({ name }) => `"${name}"`)
   const way = 'start them, or first remove or replace those that are lost'
   return refused('below-live-quorum', `no change could be committed without ${silent.join(', ')}: ${way}`)

@@ -3,7 +3,7 @@ import type { Entry, LogIndex, MemberInfo, NodeId } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 
 /** The driver, as the relay uses it. */
-export interface EntryRelayNeeds {
+export interface EntryRelayDependencies {
   readonly self: NodeId
   readonly core: { status(): Pick<CoreStatus, 'commit' | 'persistedIndex'> }
   readonly members: readonly MemberInfo[]
@@ -16,13 +16,13 @@ export interface EntryRelayNeeds {
  * Sends committed entries to members whose own log lost them, one request of each member at a time.
  */
 export class EntryRelay {
-  readonly #needs: EntryRelayNeeds
+  readonly #dependencies: EntryRelayDependencies
   readonly #bytesMax: number
   /** Members whose requests wait for the log. At most all members. */
   readonly #underWay = new Set<NodeId>()
 
-  constructor(needs: EntryRelayNeeds, { bytesMax }: { readonly bytesMax: number }) {
-    this.#needs = needs
+  constructor(dependencies: EntryRelayDependencies, { bytesMax }: { readonly bytesMax: number }) {
+    this.#dependencies = dependencies
     this.#bytesMax = bytesMax
   }
 
@@ -31,15 +31,15 @@ export class EntryRelay {
    * they may still change. The peer repeats its request.
    */
   requested(from: NodeId, first: LogIndex, last: LogIndex): void {
-    const { self, core, members } = this.#needs
+    const { self, core, members } = this.#dependencies
     const { commit, persistedIndex } = core.status()
     if (first < 1 || first > last || last > commit || last > persistedIndex) return
     if (this.#underWay.has(from) || !members.some(({ id }) => id === from)) return
     this.#underWay.add(from)
-    this.#needs.fetch(first, this.#bytesMax, (found) => {
+    this.#dependencies.fetch(first, this.#bytesMax, (found) => {
       this.#underWay.delete(from)
       const entries = found.filter(({ index }) => index <= last)
-      this.#needs.send({ kind: 'entries-sent', from: self, to: from, first, entries })
+      this.#dependencies.send({ kind: 'entries-sent', from: self, to: from, first, entries })
     })
   }
 }

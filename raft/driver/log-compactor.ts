@@ -15,7 +15,7 @@ export interface LogCompactorOptions {
 
 /** Removes the beginning of the log, up to what the database or an installed snapshot holds. */
 export class LogCompactor {
-  readonly #needs: LogCompactorOptions
+  readonly #options: LogCompactorOptions
   /** The snapshot that replaces a quarantined state, while the log is being compacted to it. */
   #pendingBase: SnapshotMeta | null = null
   /**
@@ -26,17 +26,17 @@ export class LogCompactor {
   /** The state is quarantined: nothing is applied, and no database advances. */
   #isStateQuarantined = false
 
-  constructor(needs: LogCompactorOptions) {
-    this.#needs = needs
+  constructor(options: LogCompactorOptions) {
+    this.#options = options
   }
 
   /** The database advanced. @param needs what peers need of the log */
   durable(needs: readonly LogNeed[]): void {
-    const { bounds } = this.#needs
+    const { bounds } = this.#options
     const base = this.#damaged ? bounds.compactAll() : bounds.compact(needs)
     if (base === null) return
-    this.#needs.core.compact(base)
-    this.#needs.compact(base)
+    this.#options.core.compact(base)
+    this.#options.compact(base)
   }
 
   stateQuarantined(): void {
@@ -55,23 +55,23 @@ export class LogCompactor {
    */
   tick(needs: () => readonly LogNeed[]): void {
     if (!this.#isStateQuarantined || this.#pendingBase !== null) return
-    const { core, bounds } = this.#needs
+    const { core, bounds } = this.#options
     const committed = core.durablyCommitted
     if (committed === null || committed.index <= bounds.base.index) return
     const base = bounds.compactAbandoned(committed, needs())
     if (base === null) return
     core.applied(base.index)
     core.compact(base)
-    this.#needs.compact(base)
+    this.#options.compact(base)
   }
 
   damageFound(): void {
     this.#damaged = true
-    const { bounds, core } = this.#needs
+    const { bounds, core } = this.#options
     const base = bounds.compactAll()
     if (base !== null) core.compact(base)
     // The log tries to repair itself with each compaction, even if there is nothing to compact.
-    this.#needs.compact(bounds.base)
+    this.#options.compact(bounds.base)
   }
 
   damageRepaired(): void {
@@ -88,14 +88,14 @@ export class LogCompactor {
    *   already begins after it
    */
   beginAfter(snapshot: SnapshotMeta): 'begun' | 'later' | 'never' {
-    const { core, bounds } = this.#needs
+    const { core, bounds } = this.#options
     if (snapshot.index < bounds.base.index) return 'never'
     const { commit, persistedIndex } = core.status()
     if (snapshot.index > commit || snapshot.index > persistedIndex) return 'later'
     this.#isStateQuarantined = false
     if (snapshot.index === bounds.base.index) {
       bounds.beginAfter(snapshot)
-      this.#needs.install(snapshot)
+      this.#options.install(snapshot)
       return 'begun'
     }
     const base = bounds.complete(snapshot)
@@ -103,7 +103,7 @@ export class LogCompactor {
     core.applied(base.index)
     bounds.beginAfter(base)
     core.compact(base)
-    this.#needs.compact(base)
+    this.#options.compact(base)
     return 'begun'
   }
 
@@ -112,6 +112,6 @@ export class LogCompactor {
     const beginning = this.#pendingBase
     if (beginning === null || beginning.index > index) return
     this.#pendingBase = null
-    this.#needs.install(beginning)
+    this.#options.install(beginning)
   }
 }

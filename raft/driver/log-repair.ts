@@ -45,7 +45,7 @@ export const missingBytesMax = 64 * 1024 * 1024
  * member has no core: it does not vote, acknowledge or campaign. Peers send committed entries only.
  */
 export class LogRepair {
-  readonly #needs: LogRepairOptions
+  readonly #options: LogRepairOptions
   readonly #timer: Timer
   /** Peers that cannot provide the entries: they compacted them, or sent others. */
   readonly #unusable = new Set<NodeId>()
@@ -57,34 +57,34 @@ export class LogRepair {
   #noticedMs: number
   #over = false
 
-  constructor(needs: LogRepairOptions) {
-    this.#needs = needs
-    this.#answeredMs = needs.clock.monotonicMs()
+  constructor(options: LogRepairOptions) {
+    this.#options = options
+    this.#answeredMs = options.clock.monotonicMs()
     this.#noticedMs = this.#answeredMs
-    this.#timer = needs.clock.every(answerMsMax, () => this.#tick())
-    needs.clock.soon(() => this.#askNext())
+    this.#timer = options.clock.every(answerMsMax, () => this.#tick())
+    options.clock.soon(() => this.#askNext())
   }
 
   receive(message: PeerMessage): void {
     if (this.#over || message.kind !== 'entries-sent' || message.from !== this.#asked) return
-    if (message.to !== this.#needs.self || message.first !== this.#next) return
+    if (message.to !== this.#options.self || message.first !== this.#next) return
     const { entries } = message
     if (entries.length === 0) return this.#skipPeer(message.from, 'has compacted them')
-    this.#answeredMs = this.#needs.clock.monotonicMs()
+    this.#answeredMs = this.#options.clock.monotonicMs()
     for (const entry of entries) this.#bytes += entryBytes(entry)
     if (this.#bytes > missingBytesMax) return this.#refuse(`more than ${missingBytesMax} bytes are missing`)
     this.#entries.push(...entries)
-    const { first, anchor } = this.#needs
+    const { first, anchor } = this.#options
     if (this.#next <= anchor.index && entries.at(-1)?.index === this.#next - 1) return this.#ask()
     const altered = alteredIn(this.#entries)
     const wrong =
       altered === null ? checkFetched(anchor, first, this.#entries) : `entry ${altered} was altered`
     if (wrong !== null) {
-      this.#needs.refusePeer(message.from, wrong)
+      this.#options.refusePeer(message.from, wrong)
       return this.#skipPeer(message.from, `sent what is not in this log: ${wrong}`)
     }
     this.close()
-    this.#needs.done(this.#entries)
+    this.#options.done(this.#entries)
   }
 
   close(): void {
@@ -93,14 +93,14 @@ export class LogRepair {
   }
 
   get #next(): LogIndex {
-    return logIndex(this.#needs.first + this.#entries.length)
+    return logIndex(this.#options.first + this.#entries.length)
   }
 
   #tick(): void {
-    const now = this.#needs.clock.monotonicMs()
+    const now = this.#options.clock.monotonicMs()
     if (now - this.#noticedMs >= noticePeriodMs) {
       this.#noticedMs = now
-      this.#needs.notice(
+      this.#options.notice(
         `${this.#missing} are missing in the log, and no other member that has them responds`,
       )
     }
@@ -109,7 +109,7 @@ export class LogRepair {
 
   #askNext(): void {
     if (this.#over) return
-    const peers = this.#needs.peers.filter((peer) => !this.#unusable.has(peer))
+    const peers = this.#options.peers.filter((peer) => !this.#unusable.has(peer))
     const at = this.#asked === null ? -1 : peers.indexOf(this.#asked)
     const peer = peers[(at + 1) % Math.max(1, peers.length)]
     if (peer === undefined) return this.#refuse(`no other member has ${this.#missing} any more`)
@@ -120,10 +120,10 @@ export class LogRepair {
   }
 
   #ask(): void {
-    const { self, anchor } = this.#needs
+    const { self, anchor } = this.#options
     if (this.#asked === null) return
-    this.#answeredMs = this.#needs.clock.monotonicMs()
-    this.#needs.send({
+    this.#answeredMs = this.#options.clock.monotonicMs()
+    this.#options.send({
       kind: 'entries-wanted',
       from: self,
       to: this.#asked,
@@ -133,7 +133,7 @@ export class LogRepair {
   }
 
   #skipPeer(peer: NodeId, reason: string): void {
-    this.#needs.notice(`${this.#missing} are missing in the log, and member ${peer} ${reason}`)
+    this.#options.notice(`${this.#missing} are missing in the log, and member ${peer} ${reason}`)
     this.#unusable.add(peer)
     this.#askNext()
   }
@@ -141,10 +141,10 @@ export class LogRepair {
   #refuse(reason: string): void {
     if (this.#over) return
     this.close()
-    this.#needs.refuse(reason)
+    this.#options.refuse(reason)
   }
 
   get #missing(): string {
-    return `entries ${this.#needs.first} to ${this.#needs.anchor.index}`
+    return `entries ${this.#options.first} to ${this.#options.anchor.index}`
   }
 }

@@ -51,7 +51,7 @@ type PendingRequest = {
  * leader also promotes learners that caught up.
  */
 export class MembershipCoordinator {
-  readonly #needs: MembershipCoordinatorOptions
+  readonly #options: MembershipCoordinatorOptions
   readonly #clock: Clock
   readonly #rounds: CatchUpRounds
   /**
@@ -70,27 +70,27 @@ export class MembershipCoordinator {
   #transferSinceMs: number | null = null
   #promoteNotBeforeMs = 0
 
-  constructor(needs: MembershipCoordinatorOptions, clock: Clock, random: Random) {
-    this.#needs = needs
+  constructor(options: MembershipCoordinatorOptions, clock: Clock, random: Random) {
+    this.#options = options
     this.#clock = clock
-    this.#rounds = new CatchUpRounds(needs.electionMs)
+    this.#rounds = new CatchUpRounds(options.electionMs)
     this.#firstRound = random.below(2 ** 32) * 2 ** 20
   }
 
   /** Handles a request of the api thread, which repeats it until it is answered. */
   local(request: number, change: MemberChange): void {
-    const { self, core } = this.#needs
+    const { self, core } = this.#options
     const { leader } = core
     const fault = changeFault(change)
     if (fault !== null) {
       const message = `such a member is not possible: ${fault}`
-      this.#needs.changeAnswered(request, { kind: 'refused', reason: 'impossible', message })
+      this.#options.changeAnswered(request, { kind: 'refused', reason: 'impossible', message })
     } else if (leader === self) this.#take(null, request, change)
-    else if (leader === null) this.#needs.changeAnswered(request, { kind: 'later' })
+    else if (leader === null) this.#options.changeAnswered(request, { kind: 'later' })
     else {
       const round = this.#firstRound + request
       this.#noteSent(round, leader)
-      this.#needs.send({ kind: 'change-wanted', from: self, to: leader, round, change })
+      this.#options.send({ kind: 'change-wanted', from: self, to: leader, round, change })
     }
   }
 
@@ -102,7 +102,7 @@ export class MembershipCoordinator {
   }: Extract<PeerMessage, { readonly kind: 'change-wanted' }>): string | null {
     const fault = changeFault(change)
     if (fault !== null) return `it requests an invalid member: ${fault}`
-    const { self, core } = this.#needs
+    const { self, core } = this.#options
     if (core.leader !== self) this.#answer({ from, round }, { kind: 'later' })
     else if (core.configuration.members.some(({ id }) => id === from)) this.#take(from, round, change)
     return null
@@ -115,7 +115,7 @@ export class MembershipCoordinator {
   answered({ from, round, answer }: Extract<PeerMessage, { readonly kind: 'change-answer' }>): void {
     if (this.#sentTo.get(round)?.has(from) !== true) return
     if (answer.kind !== 'later') this.#sentTo.delete(round)
-    this.#needs.changeAnswered(round - this.#firstRound, answer)
+    this.#options.changeAnswered(round - this.#firstRound, answer)
   }
 
   /** Runs at the end of a turn, when a change may be committed or leadership lost. */
@@ -152,18 +152,18 @@ export class MembershipCoordinator {
 
   /** Opens one read round for all of them. A dropped round is retried in a later turn. */
   #prove(requests: ReadonlySet<PendingRequest>): void {
-    const round = this.#needs.core.readIndex()
+    const round = this.#options.core.readIndex()
     if (round.kind === 'dropped') return
     this.#requests = this.#requests.map((pending) =>
       requests.has(pending) ? { ...pending, proof: round.context } : pending,
     )
-    this.#needs.wake()
+    this.#options.wake()
   }
 
   tick(): void {
     const now = this.#clock.monotonicMs()
     if (!this.#leads(now)) return
-    const { core } = this.#needs
+    const { core } = this.#options
     const { learners } = core.configuration
     if (learners.length === 0) return this.#rounds.clear()
     const { followers, lastIndex } = core.status()
@@ -186,7 +186,7 @@ export class MembershipCoordinator {
    * `later`, so that they go to the next leader.
    */
   #leads(now: number): boolean {
-    const { core, self } = this.#needs
+    const { core, self } = this.#options
     if (core.leader === self) {
       if (this.#leadership?.term !== core.term) this.#leadership = { term: core.term, sinceMs: now }
       return true
@@ -201,7 +201,7 @@ export class MembershipCoordinator {
 
   /** Returns whether no change is in progress and this leader may make one. */
   get #free(): boolean {
-    const { core } = this.#needs
+    const { core } = this.#options
     if (!core.settled || core.decided.configuration !== core.configuration || isJoint(core)) return false
     return core.status().transferTarget === null
   }
@@ -214,12 +214,12 @@ export class MembershipCoordinator {
     // valid proof.
     const before = this.#requests.find((pending) => pending.from === from && pending.round === round)
     this.#requests = [...others, { from, round, change, untilMs, proof: before?.proof ?? null }]
-    this.#needs.wake()
+    this.#options.wake()
   }
 
   /** @returns null: not committed yet */
   #decide(change: MemberChange, now: number): MembershipAnswer | null {
-    const { core } = this.#needs
+    const { core } = this.#options
     const plan = planChange(core.configuration, change, this.#changeContext())
     switch (plan.kind) {
       case 'done': {
@@ -237,7 +237,7 @@ export class MembershipCoordinator {
   }
 
   #promote(now: number): void {
-    const { core } = this.#needs
+    const { core } = this.#options
     const context = this.#changeContext()
     const next = core.configuration.members.find(
       ({ id, role, wantedRole }) => role === 'learner' && wantedRole === 'voter' && context.caughtUp.has(id),
@@ -250,12 +250,12 @@ export class MembershipCoordinator {
 
   /** @returns whether the configuration is in force now */
   #begin(members: readonly MemberInfo[], now: number): boolean {
-    const { core, self } = this.#needs
+    const { core, self } = this.#options
     const staysVoter = members.some(({ id, role }) => id === self && role === 'voter')
     if (!staysVoter && this.#waitsForTransfer(now)) return false
     const isAccepted = core.changeConfiguration({ members }).kind === 'accepted'
     // A dropped change is retried in a later turn; a turn right now would only drop it again.
-    if (isAccepted) this.#needs.wake()
+    if (isAccepted) this.#options.wake()
     return isAccepted
   }
 
@@ -266,16 +266,16 @@ export class MembershipCoordinator {
    * afterwards.
    */
   #waitsForTransfer(now: number): boolean {
-    const forMs = transferTimeouts * this.#needs.electionMs
+    const forMs = transferTimeouts * this.#options.electionMs
     if (this.#transferSinceMs === null || now - this.#transferSinceMs > 2 * forMs) {
       this.#transferSinceMs = now
-      this.#needs.transferAway(forMs)
+      this.#options.transferAway(forMs)
     }
     return now - this.#transferSinceMs <= forMs
   }
 
   #changeContext(): ChangeContext {
-    const { core, self } = this.#needs
+    const { core, self } = this.#options
     // Followers that responded in this term; followers that are only presumed active do not count.
     const answering = core
       .status()
@@ -284,19 +284,19 @@ export class MembershipCoordinator {
       configurationIndex: core.decided.index,
       pending: !this.#free,
       settled: core.settled,
-      inTouch: new Set([self, ...answering.map(({ id }) => id)]),
+      responding: new Set([self, ...answering.map(({ id }) => id)]),
       caughtUp: this.#rounds.caughtUp,
     }
   }
 
   /** Returns whether this leader is so new that healthy followers may not have responded yet. */
   #isNewLeader(now: number): boolean {
-    return this.#leadership !== null && now - this.#leadership.sinceMs < this.#needs.electionMs
+    return this.#leadership !== null && now - this.#leadership.sinceMs < this.#options.electionMs
   }
 
   #answer({ from, round }: Pick<PendingRequest, 'from' | 'round'>, answer: MembershipAnswer): void {
-    if (from === null) this.#needs.changeAnswered(round, answer)
-    else this.#needs.send({ kind: 'change-answer', from: this.#needs.self, to: from, round, answer })
+    if (from === null) this.#options.changeAnswered(round, answer)
+    else this.#options.send({ kind: 'change-answer', from: this.#options.self, to: from, round, answer })
   }
 }
 

@@ -5,7 +5,7 @@ import { envelopeBytes, isEnvelope, proposalIdOf } from '../protocol/envelope.ts
 import type { TryRefused } from '../protocol/thread-messages.ts'
 
 /** The core and the driver, as the relay uses them. */
-export interface ProposalRelayNeeds {
+export interface ProposalRelayDependencies {
   readonly self: NodeId
   readonly term: Term
   /** The id of this member on the leader. */
@@ -35,7 +35,7 @@ export type ProposalRelayLimits = {
  * certainly has no effect, and its proposer is notified; a lost one is sent again by its proposer.
  */
 export class ProposalRelay {
-  readonly #needs: ProposalRelayNeeds
+  readonly #dependencies: ProposalRelayDependencies
   readonly #limits: ProposalRelayLimits
   #waiting: Batch[] = []
   #waitingBytes = 0
@@ -45,8 +45,8 @@ export class ProposalRelay {
    */
   readonly #forwardedTo = new Map<Term, NodeId>()
 
-  constructor(needs: ProposalRelayNeeds, limits: ProposalRelayLimits) {
-    this.#needs = needs
+  constructor(dependencies: ProposalRelayDependencies, limits: ProposalRelayLimits) {
+    this.#dependencies = dependencies
     this.#limits = limits
   }
 
@@ -78,7 +78,7 @@ export class ProposalRelay {
     if (leader === undefined) return null
     if (leader !== message.from) return `it refuses proposals that were forwarded to member ${leader}`
     const reason = message.reason === 'unreadable' ? message.reason : 'not-leader'
-    this.#needs.dropped(message.term, message.proposals, reason)
+    this.#dependencies.dropped(message.term, message.proposals, reason)
     return null
   }
 
@@ -88,7 +88,7 @@ export class ProposalRelay {
     const waiting = this.#waiting
     this.#waiting = []
     this.#waitingBytes = 0
-    const { term, leader, self } = this.#needs
+    const { term, leader, self } = this.#dependencies
     const current: Batch[] = []
     for (const batch of waiting) {
       if (batch.term !== term) this.#drop(batch, 'term-changed')
@@ -112,19 +112,19 @@ export class ProposalRelay {
     const proposals: Uint8Array[] = []
     const unreadable: Uint8Array[] = []
     for (const proposal of batch.proposals) {
-      const isCommand = this.#needs.isCommand(proposal.subarray(envelopeBytes))
+      const isCommand = this.#dependencies.isCommand(proposal.subarray(envelopeBytes))
       ;(isCommand ? proposals : unreadable).push(proposal)
     }
     this.#drop({ ...batch, proposals: unreadable }, 'unreadable')
     if (unreadable.length > 0)
-      this.#needs.refusePeer(batch.from, 'it forwards a command that cannot be decoded')
+      this.#dependencies.refusePeer(batch.from, 'it forwards a command that cannot be decoded')
     return { ...batch, proposals }
   }
 
   #propose(term: Term, batches: readonly Batch[]): void {
     const all = batches.length === 1 ? (batches[0]?.proposals ?? []) : batches.flatMap((b) => b.proposals)
     if (all.length === 0) return
-    const answer = this.#needs.propose(all, term)
+    const answer = this.#dependencies.propose(all, term)
     if (answer.kind === 'accepted') return
     // All or none are accepted: smaller batches may still fit.
     if (answer.reason === 'too-many-uncommitted' && batches.length > 1) {
@@ -142,7 +142,13 @@ export class ProposalRelay {
     let bytes = 0
     const send = (): void => {
       if (part.length === 0) return
-      this.#needs.send({ kind: 'forward', from: this.#needs.self, to: leader, term, proposals: part })
+      this.#dependencies.send({
+        kind: 'forward',
+        from: this.#dependencies.self,
+        to: leader,
+        term,
+        proposals: part,
+      })
       part = []
       bytes = 0
     }
@@ -157,11 +163,11 @@ export class ProposalRelay {
   #drop(batch: Batch, reason: TryRefused): void {
     const proposals = batch.proposals.map(proposalIdOf)
     if (proposals.length === 0) return
-    if (batch.from === null) this.#needs.dropped(batch.term, proposals, reason)
+    if (batch.from === null) this.#dependencies.dropped(batch.term, proposals, reason)
     else {
-      this.#needs.send({
+      this.#dependencies.send({
         kind: 'forward-refused',
-        from: this.#needs.self,
+        from: this.#dependencies.self,
         to: batch.from,
         term: batch.term,
         reason: reason === 'unreadable' ? reason : 'not-now',

@@ -5,7 +5,7 @@ import type { LogIndex, NodeId, Term } from '../core/types.ts'
 import type { PeerMessage } from '../ports.ts'
 
 /** The core and the driver, as the relay uses them. */
-export interface ReadRelayNeeds {
+export interface ReadRelayDependencies {
   readonly self: NodeId
   readonly term: Term
   readonly leader: NodeId | null
@@ -31,7 +31,7 @@ export type ReadRelayLimits = {
  * otherwise a response delayed by a restart could confirm a later read.
  */
 export class ReadRelay {
-  readonly #needs: ReadRelayNeeds
+  readonly #dependencies: ReadRelayDependencies
   readonly #limits: ReadRelayLimits
   #waiting: Requester[] = []
   /** On the leader: the requesters that wait for each round of the core. */
@@ -42,8 +42,8 @@ export class ReadRelay {
   readonly #sent = new Map<number, SentRequest>()
   #nextRound: number
 
-  constructor(needs: ReadRelayNeeds, limits: ReadRelayLimits, random: Random) {
-    this.#needs = needs
+  constructor(dependencies: ReadRelayDependencies, limits: ReadRelayLimits, random: Random) {
+    this.#dependencies = dependencies
     this.#limits = limits
     // 2^48 starting points, far enough apart for the lifetime of any process.
     this.#nextRound = random.below(2 ** 32) * 2 ** 20 + random.below(2 ** 16) * 2 ** 4
@@ -65,7 +65,7 @@ export class ReadRelay {
     if (sent === undefined) return null
     if (sent.leader !== message.from) return `it answers a read that was sent to member ${sent.leader}`
     this.#sent.delete(message.round)
-    for (const round of sent.rounds) this.#needs.answer(round, message.index)
+    for (const round of sent.rounds) this.#dependencies.answer(round, message.index)
     return null
   }
 
@@ -81,7 +81,7 @@ export class ReadRelay {
   leaderChanged(): void {
     const sent = [...this.#sent.values()]
     this.#sent.clear()
-    for (const { rounds } of sent) for (const round of rounds) this.#needs.answer(round, null)
+    for (const { rounds } of sent) for (const round of rounds) this.#dependencies.answer(round, null)
   }
 
   /** Runs at the end of the inputs of a turn. */
@@ -89,21 +89,21 @@ export class ReadRelay {
     if (this.#waiting.length === 0) return
     const waiting = this.#waiting
     this.#waiting = []
-    if (this.#needs.leader === this.#needs.self) this.#openRound(waiting)
+    if (this.#dependencies.leader === this.#dependencies.self) this.#openRound(waiting)
     else this.#forward(waiting)
   }
 
   #openRound(waiting: readonly Requester[]): void {
-    const answer = this.#needs.readIndex()
+    const answer = this.#dependencies.readIndex()
     if (answer.kind === 'accepted') {
       const before = this.#rounds.get(answer.context)
       const requesters = before === undefined ? waiting : [...before.requesters, ...waiting]
-      this.#rounds.set(answer.context, { term: this.#needs.term, requesters })
+      this.#rounds.set(answer.context, { term: this.#dependencies.term, requesters })
     } else for (const requester of waiting) this.#answer(requester, null)
   }
 
   #forward(waiting: readonly Requester[]): void {
-    const { leader, self, term } = this.#needs
+    const { leader, self, term } = this.#dependencies
     const local: number[] = []
     for (const requester of waiting) {
       if (requester.from === null && leader !== null) local.push(requester.round)
@@ -113,14 +113,14 @@ export class ReadRelay {
     if (this.#sent.size >= this.#limits.waitingMax) this.#dropOldest()
     const round = this.#nextRound++
     this.#sent.set(round, { leader, rounds: local })
-    this.#needs.send({ kind: 'read-request', from: self, to: leader, term, round })
+    this.#dependencies.send({ kind: 'read-request', from: self, to: leader, term, round })
   }
 
   /** The oldest round is the most likely to be lost. */
   #dropOldest(): void {
     for (const [oldest, { rounds }] of this.#sent) {
       this.#sent.delete(oldest)
-      for (const round of rounds) this.#needs.answer(round, null)
+      for (const round of rounds) this.#dependencies.answer(round, null)
       return
     }
   }
@@ -131,12 +131,12 @@ export class ReadRelay {
     for (const requester of round?.requesters ?? []) this.#answer(requester, index, round?.term)
   }
 
-  #answer(requester: Requester, index: LogIndex | null, term = this.#needs.term): void {
-    if (requester.from === null) this.#needs.answer(requester.round, index)
+  #answer(requester: Requester, index: LogIndex | null, term = this.#dependencies.term): void {
+    if (requester.from === null) this.#dependencies.answer(requester.round, index)
     else {
-      this.#needs.send({
+      this.#dependencies.send({
         kind: 'read-response',
-        from: this.#needs.self,
+        from: this.#dependencies.self,
         to: requester.from,
         term,
         round: requester.round,

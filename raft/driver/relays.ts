@@ -5,7 +5,7 @@ import type { Ready } from '../core/ready.ts'
 import type { LogIndex, NodeId, SnapshotMeta } from '../core/types.ts'
 import type { PeerMessage, Transport } from '../ports.ts'
 import { EntryRelay } from './entry-relay.ts'
-import type { EntryRelayNeeds } from './entry-relay.ts'
+import type { EntryRelayDependencies } from './entry-relay.ts'
 import { MembershipCoordinator } from './membership-coordinator.ts'
 import type { NodeLimits } from '../protocol/node-options.ts'
 import { ProposalRelay } from './proposal-relay.ts'
@@ -18,7 +18,7 @@ import { SnapshotOutbox } from './snapshot-outbox.ts'
 import { TransferRelay } from './transfer-relay.ts'
 
 /** The driver, as the relays use it. */
-export type RelaysNeeds = {
+export type RelaysDependencies = {
   readonly self: NodeId
   readonly core: Raft
   readonly transport: Transport
@@ -28,7 +28,7 @@ export type RelaysNeeds = {
   readonly electionMs: number
   readonly post: (message: RaftToApi) => void
   readonly send: (message: PeerMessage) => void
-  readonly fetch: EntryRelayNeeds['fetch']
+  readonly fetch: EntryRelayDependencies['fetch']
   /** See `RaftActorOptions`. */
   readonly isCommand: (payload: Uint8Array) => boolean
   /** Requests a turn. */
@@ -60,9 +60,9 @@ export class Relays {
   readonly inbox: SnapshotInbox
   #closed = false
 
-  constructor(needs: RelaysNeeds) {
-    const { limits, clock, random } = needs
-    const common = this.#common(needs)
+  constructor(dependencies: RelaysDependencies) {
+    const { limits, clock, random } = dependencies
+    const common = this.#common(dependencies)
     this.proposals = new ProposalRelay(common, {
       forwardBytesMax: limits.appendBytesMax,
       waitingBytesMax: limits.forwardedBytesMax,
@@ -147,7 +147,7 @@ export class Relays {
   }
 
   /** The core and the driver, as all relays use them. */
-  #common(needs: RelaysNeeds): Common {
+  #common(dependencies: RelaysDependencies): Common {
     const {
       self,
       core,
@@ -160,7 +160,7 @@ export class Relays {
       electionMs,
       transferAway: transferAway,
       isCommand,
-    } = needs
+    } = dependencies
     const stateWanted = (): LogIndex | null => this.repairs.wanted
     return {
       self,
@@ -183,14 +183,14 @@ export class Relays {
         return core.status().configuration.members
       },
       get logBase() {
-        return needs.logBase()
+        return dependencies.logBase()
       },
       get stateWanted() {
         return stateWanted()
       },
       post,
       wake,
-      fetch: needs.fetch,
+      fetch: dependencies.fetch,
       complete,
       beginLogAfter,
       propose: (datas, expectedTerm) => core.propose(datas, expectedTerm),
@@ -224,7 +224,7 @@ type Common = ConstructorParameters<typeof ProposalRelay>[0] &
   ConstructorParameters<typeof ReadRelay>[0] &
   ConstructorParameters<typeof ReportRelay>[0] &
   ConstructorParameters<typeof RepairRelay>[0] &
-  EntryRelayNeeds &
+  EntryRelayDependencies &
   ConstructorParameters<typeof MembershipCoordinator>[0] &
   ConstructorParameters<typeof TransferRelay>[0] &
   ConstructorParameters<typeof SnapshotOutbox>[0] &

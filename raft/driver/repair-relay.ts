@@ -5,7 +5,7 @@ import { repairLogBytesMin } from './log-needs.ts'
 import type { LogNeed } from './log-needs.ts'
 
 /** The driver, as the relay uses it. */
-export interface RepairRelayNeeds {
+export interface RepairRelayDependencies {
   readonly self: NodeId
   readonly leader: NodeId | null
   readonly members: readonly MemberInfo[]
@@ -22,19 +22,19 @@ export interface RepairRelayNeeds {
  * after it was needed.
  */
 export class RepairRelay {
-  readonly #needs: RepairRelayNeeds
+  readonly #dependencies: RepairRelayDependencies
   readonly #clock: Clock
   #request: StateRequest | null = null
 
-  constructor(needs: RepairRelayNeeds, clock: Clock) {
-    this.#needs = needs
+  constructor(dependencies: RepairRelayDependencies, clock: Clock) {
+    this.#dependencies = dependencies
     this.#clock = clock
   }
 
   /** The lowest index of a snapshot that may be installed here; null: none is wanted. */
   get wanted(): LogIndex | null {
     const request = this.#current
-    return request === null ? null : later(request.atLeast, this.#needs.logBase)
+    return request === null ? null : later(request.atLeast, this.#dependencies.logBase)
   }
 
   /**
@@ -56,11 +56,11 @@ export class RepairRelay {
    * transfer leadership first.
    */
   local(atLeast: LogIndex): void {
-    const { self, leader, logBase } = this.#needs
+    const { self, leader, logBase } = this.#dependencies
     const sentFrom = later(atLeast, logBase)
     this.#request = { atLeast, sentFrom, untilMs: this.#clock.monotonicMs() + requestMsMax }
     if (leader !== null && leader !== self)
-      this.#needs.send({ kind: 'state-wanted', from: self, to: leader, atLeast: sentFrom })
+      this.#dependencies.send({ kind: 'state-wanted', from: self, to: leader, atLeast: sentFrom })
   }
 
   /** A snapshot was installed. Another one for the same request would replace a trusted state. */
@@ -73,8 +73,8 @@ export class RepairRelay {
    * certain to be recent enough.
    */
   requested(from: NodeId, atLeast: LogIndex): void {
-    const { self, leader, members } = this.#needs
-    if (leader === self && members.some(({ id }) => id === from)) this.#needs.sendState(from, atLeast)
+    const { self, leader, members } = this.#dependencies
+    if (leader === self && members.some(({ id }) => id === from)) this.#dependencies.sendState(from, atLeast)
   }
 }
 

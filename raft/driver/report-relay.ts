@@ -3,7 +3,7 @@ import type { PeerMessage } from '../ports.ts'
 import type { RaftToApi } from '../protocol/thread-messages.ts'
 
 /** The driver, as the relay uses it. */
-export interface ReportRelayNeeds {
+export interface ReportRelayDependencies {
   readonly self: NodeId
   readonly members: readonly MemberInfo[]
   send(message: PeerMessage): void
@@ -15,29 +15,29 @@ export interface ReportRelayNeeds {
  * only the latest is passed on, so at most one per member is in progress.
  */
 export class ReportRelay {
-  readonly #needs: ReportRelayNeeds
+  readonly #dependencies: ReportRelayDependencies
   readonly #latest = new Map<NodeId, Uint8Array>()
 
-  constructor(needs: ReportRelayNeeds) {
-    this.#needs = needs
+  constructor(dependencies: ReportRelayDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** @param to null: all other members */
   local(to: NodeId | null, bytes: Uint8Array): void {
-    const { self, members } = this.#needs
+    const { self, members } = this.#dependencies
     for (const { id } of members) {
       if (id === self || (to !== null && id !== to)) continue
-      this.#needs.send({ kind: 'report', from: self, to: id, bytes })
+      this.#dependencies.send({ kind: 'report', from: self, to: id, bytes })
     }
   }
 
   received(from: NodeId, bytes: Uint8Array): void {
-    if (this.#needs.members.some(({ id }) => id === from)) this.#latest.set(from, bytes)
+    if (this.#dependencies.members.some(({ id }) => id === from)) this.#latest.set(from, bytes)
   }
 
   /** Runs at the end of the inputs of a turn. */
   flush(): void {
-    for (const [from, bytes] of this.#latest) this.#needs.post({ kind: 'report', from, bytes })
+    for (const [from, bytes] of this.#latest) this.#dependencies.post({ kind: 'report', from, bytes })
     this.#latest.clear()
   }
 }

@@ -7,7 +7,7 @@ import type { LogNeed } from './log-needs.ts'
 import type { RaftToApi, SnapshotInAnswer } from '../protocol/thread-messages.ts'
 
 /** The driver, as the inbox uses it. */
-export interface SnapshotInboxNeeds {
+export interface SnapshotInboxDependencies {
   readonly self: NodeId
   readonly commit: LogIndex
   /**
@@ -46,7 +46,7 @@ export type SnapshotInboxLimits = {
  * sender retries.
  */
 export class SnapshotInbox {
-  readonly #needs: SnapshotInboxNeeds
+  readonly #dependencies: SnapshotInboxDependencies
   readonly #limits: SnapshotInboxLimits
   #stream: Stream | null = null
   #nextStream = 1
@@ -65,15 +65,15 @@ export class SnapshotInbox {
   /** A staged snapshot that this member requested: installed even if the log is further. */
   #repair: Repair | null = null
 
-  constructor(needs: SnapshotInboxNeeds, limits: SnapshotInboxLimits) {
-    this.#needs = needs
+  constructor(dependencies: SnapshotInboxDependencies, limits: SnapshotInboxLimits) {
+    this.#dependencies = dependencies
     this.#limits = limits
   }
 
   async receive(header: SnapshotHeader): Promise<SnapshotSink> {
-    if (header.to !== this.#needs.self) throw new Error('this snapshot is for another member')
+    if (header.to !== this.#dependencies.self) throw new Error('this snapshot is for another member')
     const { from, to, term, snapshot } = header
-    const violation = this.#needs.violation({ kind: 'snapshot', from, to, term, snapshot })
+    const violation = this.#dependencies.violation({ kind: 'snapshot', from, to, term, snapshot })
     if (violation !== null) throw new Error(violation)
     if (this.#state !== 'free' && !this.#isOutdated(header))
       throw new Error('another snapshot is being installed')
@@ -85,7 +85,7 @@ export class SnapshotInbox {
     const repairs = purpose === 'repair' ? sent.index : null
     const stream: Stream = { id: this.#nextStream++, from, term, repairs, bytes: 0, answers: [] }
     this.#stream = stream
-    this.#needs.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
+    this.#dependencies.post({ kind: 'sink-open', stream: stream.id, snapshot: header.snapshot })
     try {
       await this.#answer(stream)
     } catch (cause) {
@@ -122,10 +122,12 @@ export class SnapshotInbox {
     const offered = this.#offered
     this.#offered = null
     // The core ignores a repair that the log has overtaken.
-    if (offered !== null && offered.snapshot.index > this.#needs.commit) this.#needs.staged(offered)
+    if (offered !== null && offered.snapshot.index > this.#dependencies.commit)
+      this.#dependencies.staged(offered)
     const unneeded = this.#unneeded
     this.#unneeded = null
-    if (unneeded !== null && unneeded.snapshot.index <= this.#needs.commit) this.#needs.staged(unneeded)
+    if (unneeded !== null && unneeded.snapshot.index <= this.#dependencies.commit)
+      this.#dependencies.staged(unneeded)
   }
 
   /** Returns whether the log names, or is about to name, a snapshot that is not installed yet. */
@@ -156,7 +158,7 @@ export class SnapshotInbox {
    */
   turnEnded(): void {
     if (this.#state !== 'staged' || this.#offered !== null) return
-    const answer = this.#repair === null ? 'never' : this.#needs.beginLogAfter(this.#repair.snapshot)
+    const answer = this.#repair === null ? 'never' : this.#dependencies.beginLogAfter(this.#repair.snapshot)
     if (answer === 'later') return
     this.#state = answer === 'begun' ? 'taken' : 'free'
     this.#repair = null
@@ -164,7 +166,7 @@ export class SnapshotInbox {
 
   /** The log durably names the snapshot; the api thread installs it. */
   install(snapshot: SnapshotMeta): void {
-    this.#needs.post({ kind: 'install', snapshot })
+    this.#dependencies.post({ kind: 'install', snapshot })
   }
 
   installed(): void {
@@ -187,13 +189,13 @@ export class SnapshotInbox {
   }
 
   #checkWanted({ purpose, snapshot, from, to, term }: SnapshotHeader): void {
-    const { commit, stateWanted } = this.#needs
+    const { commit, stateWanted } = this.#dependencies
     if (purpose === 'catch-up') {
       if (snapshot.index > commit) return
       // The acknowledgement of this member may have been lost, and the entries compacted from the
       // leader's log since. Then neither the log nor a snapshot that is always refused would help.
       this.#unneeded = { kind: 'snapshot', from, to, term, snapshot }
-      this.#needs.wake()
+      this.#dependencies.wake()
       throw new Error('this member does not need a snapshot')
     } else if (stateWanted === null || snapshot.index < stateWanted) {
       throw new Error('this member did not request a snapshot')
@@ -219,7 +221,7 @@ export class SnapshotInbox {
     this.#check(stream)
     stream.bytes += bytes.byteLength
     const taken = this.#answer(stream)
-    this.#needs.post({ kind: 'sink-chunk', stream: stream.id, bytes })
+    this.#dependencies.post({ kind: 'sink-chunk', stream: stream.id, bytes })
     // The window: continue when the oldest of its chunks is acknowledged.
     if (stream.answers.length < this.#limits.windowChunks) return
     await (stream.answers[0]?.promise ?? taken)
@@ -228,7 +230,7 @@ export class SnapshotInbox {
   async #finish(stream: Stream, header: SnapshotHeader): Promise<void> {
     this.#check(stream)
     const done = this.#answer(stream)
-    this.#needs.post({ kind: 'sink-finish', stream: stream.id })
+    this.#dependencies.post({ kind: 'sink-finish', stream: stream.id })
     try {
       await done
       // Another stream may have taken its place in the meantime.
@@ -240,14 +242,14 @@ export class SnapshotInbox {
     this.#state = 'staged'
     this.#repair = header.purpose === 'repair' ? { snapshot, term, bytes: stream.bytes } : null
     this.#offered = { kind: 'snapshot', from, to, term, snapshot }
-    this.#needs.wake()
+    this.#dependencies.wake()
   }
 
   #abort(stream: Stream, cause: unknown): void {
     if (this.#stream !== stream) return
     this.#forget(stream)
     const text = cause instanceof Error ? cause.message : 'the stream broke'
-    this.#needs.post({ kind: 'sink-abort', stream: stream.id, cause: text })
+    this.#dependencies.post({ kind: 'sink-abort', stream: stream.id, cause: text })
   }
 
   #answer(stream: Stream): Promise<void> {

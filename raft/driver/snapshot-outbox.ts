@@ -8,7 +8,7 @@ import { oneLine } from '../protocol/one-line.ts'
 import type { RaftToApi, SnapshotOutAnswer } from '../protocol/thread-messages.ts'
 
 /** The driver, as the outbox uses it. */
-export interface SnapshotOutboxNeeds {
+export interface SnapshotOutboxDependencies {
   readonly self: NodeId
   readonly term: Term
   readonly commit: LogIndex
@@ -31,7 +31,7 @@ export type SnapshotOutboxLimits = {
 
 /** Sends snapshots to peers: pulls chunks from the api thread as fast as the peer takes them. */
 export class SnapshotOutbox {
-  readonly #needs: SnapshotOutboxNeeds
+  readonly #dependencies: SnapshotOutboxDependencies
   readonly #limits: SnapshotOutboxLimits
   readonly #streams = new Map<number, Stream>()
   /**
@@ -51,8 +51,8 @@ export class SnapshotOutbox {
   readonly #unserved = new Set<NodeId>()
   #nextStream = 1
 
-  constructor(needs: SnapshotOutboxNeeds, limits: SnapshotOutboxLimits) {
-    this.#needs = needs
+  constructor(dependencies: SnapshotOutboxDependencies, limits: SnapshotOutboxLimits) {
+    this.#dependencies = dependencies
     this.#limits = limits
   }
 
@@ -96,7 +96,7 @@ export class SnapshotOutbox {
     if (under !== null) under.coreWaits = true
     else if (this.#streams.size >= this.#limits.streamsMax) {
       this.#wait(peer, null)
-      this.#needs.report(peer, 'failed')
+      this.#dependencies.report(peer, 'failed')
     } else this.#open(peer, null, 'core waits')
   }
 
@@ -112,7 +112,7 @@ export class SnapshotOutbox {
     if (stream === undefined) return
     switch (answer.kind) {
       case 'source-opened':
-        this.#begin(stream, this.#needs.complete(answer.snapshot))
+        this.#begin(stream, this.#dependencies.complete(answer.snapshot))
         return
       case 'source-chunk':
         if (stream.waiting === null) stream.ready.push(answer.bytes)
@@ -146,7 +146,7 @@ export class SnapshotOutbox {
   #wait(peer: NodeId, atLeast: LogIndex | null): void {
     // A request of the peer itself replaces one of the core: it has no state at all.
     const known = this.#waiting.get(peer)
-    this.#waiting.set(peer, { term: this.#needs.term, atLeast: atLeast ?? known?.atLeast ?? null })
+    this.#waiting.set(peer, { term: this.#dependencies.term, atLeast: atLeast ?? known?.atLeast ?? null })
   }
 
   #open(peer: NodeId, atLeast: LogIndex | null, core: 'core waits' | 'no report'): void {
@@ -154,7 +154,7 @@ export class SnapshotOutbox {
     this.#delivered.delete(peer)
     this.#unserved.add(peer)
     const id = this.#nextStream++
-    const { term } = this.#needs
+    const { term } = this.#dependencies
     const coreWaits = core === 'core waits'
     this.#streams.set(id, {
       id,
@@ -167,11 +167,11 @@ export class SnapshotOutbox {
       ready: [],
       waiting: null,
     })
-    this.#needs.post({ kind: 'source-open', stream: id, atLeast })
+    this.#dependencies.post({ kind: 'source-open', stream: id, atLeast })
   }
 
   #begin(stream: Stream, snapshot: SnapshotMeta): void {
-    const { self, term, transport } = this.#needs
+    const { self, term, transport } = this.#dependencies
     // A member that sends a snapshot claims to lead its term, and a later term has another leader.
     if (stream.term !== term) return this.#end(stream, 'failed')
     stream.snapshot = snapshot
@@ -203,26 +203,26 @@ export class SnapshotOutbox {
   }
 
   #pull(stream: Stream): void {
-    if (this.#streams.has(stream.id)) this.#needs.post({ kind: 'source-pull', stream: stream.id })
+    if (this.#streams.has(stream.id)) this.#dependencies.post({ kind: 'source-pull', stream: stream.id })
   }
 
   #end(stream: Stream, outcome: 'finished' | 'failed'): void {
     if (!this.#streams.delete(stream.id)) return
-    this.#needs.post({ kind: 'source-close', stream: stream.id })
+    this.#dependencies.post({ kind: 'source-close', stream: stream.id })
     if (outcome === 'finished' && stream.snapshot !== null) {
-      const { commit } = this.#needs
+      const { commit } = this.#dependencies
       this.#delivered.set(stream.to, { index: stream.snapshot.index, bytes: stream.bytes, commit })
     }
     // First, because the core may request another snapshot for this peer.
     this.#openNext()
-    if (stream.coreWaits) this.#needs.report(stream.to, stream.atLeast === null ? outcome : 'failed')
+    if (stream.coreWaits) this.#dependencies.report(stream.to, stream.atLeast === null ? outcome : 'failed')
   }
 
   /** Opens the next waiting stream. Requests of an earlier term were made to another leader. */
   #openNext(): void {
     for (const [peer, { term, atLeast }] of this.#waiting) {
       this.#waiting.delete(peer)
-      if (term !== this.#needs.term || this.#streamTo(peer) !== null) continue
+      if (term !== this.#dependencies.term || this.#streamTo(peer) !== null) continue
       this.#open(peer, atLeast, 'no report')
       return
     }

@@ -3,7 +3,7 @@ import type { NodeId } from '../core/types.ts'
 import type { PeerMessage, TransferRefusal } from '../ports.ts'
 
 /** The driver, as the relay uses it. */
-export interface TransferRelayNeeds {
+export interface TransferRelayDependencies {
   readonly self: NodeId
   readonly leader: NodeId | null
   transferLeadership(to: NodeId): TransferAnswer
@@ -17,39 +17,46 @@ export interface TransferRelayNeeds {
  * has moved or a leader refuses it; each leader decides for itself, so no state is kept here.
  */
 export class TransferRelay {
-  readonly #needs: TransferRelayNeeds
+  readonly #dependencies: TransferRelayDependencies
 
-  constructor(needs: TransferRelayNeeds) {
-    this.#needs = needs
+  constructor(dependencies: TransferRelayDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Handles a request of this member's api thread. */
   local(request: number, target: NodeId): void {
-    const { self, leader } = this.#needs
+    const { self, leader } = this.#dependencies
     if (leader === null) return
     if (leader !== self) {
-      return this.#needs.send({ kind: 'transfer-wanted', from: self, to: leader, round: request, target })
+      return this.#dependencies.send({
+        kind: 'transfer-wanted',
+        from: self,
+        to: leader,
+        round: request,
+        target,
+      })
     }
     const reason = this.#begin(target)
-    if (reason !== null) this.#needs.transferRefused(request, reason)
+    if (reason !== null) this.#dependencies.transferRefused(request, reason)
   }
 
   /** Handles a request of a peer. The response is a change of leader, or a refusal. */
   requested({ from, round, target }: Extract<PeerMessage, { readonly kind: 'transfer-wanted' }>): void {
-    const { self, leader } = this.#needs
+    const { self, leader } = this.#dependencies
     if (leader !== self) return
     const reason = this.#begin(target)
-    if (reason !== null) this.#needs.send({ kind: 'transfer-refused', from: self, to: from, round, reason })
+    if (reason !== null)
+      this.#dependencies.send({ kind: 'transfer-refused', from: self, to: from, round, reason })
   }
 
   /** Handles a refusal of a peer; only the current leader may refuse. */
   refused({ from, round, reason }: Extract<PeerMessage, { readonly kind: 'transfer-refused' }>): void {
-    if (from === this.#needs.leader) this.#needs.transferRefused(round, reason)
+    if (from === this.#dependencies.leader) this.#dependencies.transferRefused(round, reason)
   }
 
   /** Returns why the transfer is refused; null: it began, or another member leads by now. */
   #begin(target: NodeId): TransferRefusal | null {
-    const answer = this.#needs.transferLeadership(target)
+    const answer = this.#dependencies.transferLeadership(target)
     return answer.kind === 'accepted' || answer.reason === 'not-leader' ? null : answer.reason
   }
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * Errors of a log. Every code but `cut` and `missing` is final: the member must stop.
@@ -29,7 +29,7 @@ export type LogErrorCode =
   | 'missing'
 
 /** The message is one line that names the file and, if there is one, the remedy. */
-export class LogError extends Failure<LogErrorCode> {}
+export class LogError extends CodedError<LogErrorCode> {}
 
 /**
  * The remedy for a log that may have lost a vote or an entry. An older copy of the log lacks them

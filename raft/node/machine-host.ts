@@ -28,40 +28,41 @@ export interface MachineHostOptions<Outcome> {
  */
 export class MachineHost<Outcome> {
   readonly #machine: StateMachine<Outcome>
-  readonly #needs: MachineHostOptions<Outcome>
+  readonly #options: MachineHostOptions<Outcome>
   readonly #applier: Applier<Outcome>
   readonly #snapshots: SnapshotStreams
   #reportedDisk: LogIndex
   #reportedQuarantine = false
 
-  constructor(machine: StateMachine<Outcome>, needs: MachineHostOptions<Outcome>) {
-    const { options, session, creditDelayMs } = needs
-    const { limits } = options.node
+  constructor(machine: StateMachine<Outcome>, options: MachineHostOptions<Outcome>) {
+    const { session, creditDelayMs } = options
+    const { clock, reader, node } = options.options
+    const { limits } = node
     this.#machine = machine
-    this.#needs = needs
+    this.#options = options
     this.#reportedDisk = machine.appliedDisk.index
-    this.#snapshots = new SnapshotStreams(machine, (message) => needs.post(message))
+    this.#snapshots = new SnapshotStreams(machine, (message) => options.post(message))
     this.#applier = new Applier({
       machine,
       session,
-      clock: options.clock,
-      reader: options.reader,
+      clock,
+      reader,
       sliceBytesMax: limits.applySliceBytesMax,
       sliceEntriesMax: limits.applySliceEntriesMax,
       readBytesMax: limits.catchUpBytesMax,
       creditBytesMin: limits.entryCreditBytes / 4,
       creditDelayMs,
-      onSettled: (settled) => needs.proposals.settle(settled),
-      onApplied: (index, term) => needs.applied(index, term),
-      grant: (index, credit) => needs.post({ kind: 'applied', index, credit }),
-      resume: (from) => needs.post({ kind: 'resume', from }),
-      onBroken: (cause) => needs.broken(cause),
+      onSettled: (settled) => options.proposals.settle(settled),
+      onApplied: (index, term) => options.applied(index, term),
+      grant: (index, credit) => options.post({ kind: 'applied', index, credit }),
+      resume: (from) => options.post({ kind: 'resume', from }),
+      onBroken: (cause) => options.broken(cause),
     })
   }
 
   /** Sends the first message to the raft thread. @param known the recorded logs of peers */
   begin(known: readonly PeerLog[], cluster: ClusterRecord | null): void {
-    this.#needs.post({ kind: 'start', applied: this.#machine.appliedDisk, known, cluster })
+    this.#options.post({ kind: 'start', applied: this.#machine.appliedDisk, known, cluster })
   }
 
   get appliedMemory(): LogIndex {
@@ -96,13 +97,13 @@ export class MachineHost<Outcome> {
     try {
       // The outcomes of this snapshot's entries were decided elsewhere, so the outcome of our own
       // tries among them is not known.
-      this.#needs.proposals.entriesSkipped()
+      this.#options.proposals.entriesSkipped()
       await this.#applier.install(snapshot)
     } catch (cause) {
-      this.#needs.broken(`the received state could not be installed: ${oneLine(cause)}`)
+      this.#options.broken(`the received state could not be installed: ${oneLine(cause)}`)
       return
     }
-    this.#needs.post({ kind: 'installed', index: snapshot.index })
+    this.#options.post({ kind: 'installed', index: snapshot.index })
     this.#reportedQuarantine = false
     this.#applier.resume()
   }
@@ -122,14 +123,14 @@ export class MachineHost<Outcome> {
    * the log may be compacted. Cheap when nothing changed.
    */
   reportAppliedDisk(): void {
-    const { appliedDisk, isSetAside } = this.#machine
+    const { appliedDisk, isQuarantined } = this.#machine
     if (appliedDisk.index > this.#reportedDisk) {
       this.#reportedDisk = appliedDisk.index
-      this.#needs.post({ kind: 'applied-disk', snapshot: appliedDisk })
+      this.#options.post({ kind: 'applied-disk', snapshot: appliedDisk })
     }
-    if (!isSetAside || this.#reportedQuarantine) return
+    if (!isQuarantined || this.#reportedQuarantine) return
     this.#reportedQuarantine = true
-    this.#needs.post({ kind: 'state-quarantined' })
+    this.#options.post({ kind: 'state-quarantined' })
   }
 
   /** Stops applying. */

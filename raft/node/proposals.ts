@@ -129,10 +129,10 @@ export class Proposals<Outcome> {
 
   /** The state machine applied entries of this session. */
   settle(settled: readonly SettledProposal<Outcome>[]): void {
-    for (const { sequence, index, fate } of settled) {
+    for (const { sequence, index, result } of settled) {
       const pending = this.#pending.get(sequence)
       if (pending === undefined) continue
-      if (fate.kind === 'applied') this.#end(pending, { kind: 'applied', index, outcome: fate.outcome })
+      if (result.kind === 'applied') this.#end(pending, { kind: 'applied', index, outcome: result.outcome })
       // A void try needs no record: its term is over, and `termApplied` handles that.
     }
   }
@@ -211,10 +211,10 @@ export class Proposals<Outcome> {
     }
   }
 
-  #end(pending: Pending<Outcome>, fate: ProposalResult<Outcome>): void {
+  #end(pending: Pending<Outcome>, result: ProposalResult<Outcome>): void {
     this.#pending.delete(pending.sequence)
     this.#bytes -= pending.payload.byteLength
-    pending.deferred.resolve(fate)
+    pending.deferred.resolve(result)
   }
 }
 

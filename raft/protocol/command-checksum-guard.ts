@@ -47,12 +47,12 @@ export interface CommandChecksumGuardOptions {
 
 /** Verifies commands between the raft thread and its peers. */
 export class CommandChecksumGuard {
-  readonly #needs: CommandChecksumGuardOptions
+  readonly #options: CommandChecksumGuardOptions
   /** Time of the last report for each peer. At most all members. */
   readonly #reportedAtMs = new Map<NodeId, number>()
 
-  constructor(needs: CommandChecksumGuardOptions) {
-    this.#needs = needs
+  constructor(options: CommandChecksumGuardOptions) {
+    this.#options = options
   }
 
   /**
@@ -75,11 +75,11 @@ export class CommandChecksumGuard {
   }
 
   #report(peer: NodeId, index: LogIndex): void {
-    const now = this.#needs.now()
+    const now = this.#options.now()
     const before = this.#reportedAtMs.get(peer)
     if (before !== undefined && now - before < reportMsMin) return
     this.#reportedAtMs.set(peer, now)
-    this.#needs.report({ kind: 'altered', peer, index })
+    this.#options.report({ kind: 'altered', peer, index })
   }
 }
 

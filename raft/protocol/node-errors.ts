@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import type { ConsensusErrorCode } from '../consensus.ts'
 import type { ChangeRefusal } from '../core/member-change.ts'
 
@@ -13,10 +13,10 @@ import type { ChangeRefusal } from '../core/member-change.ts'
  * - `target-silent`, `target-behind`, `target-declined`: it would not take over soon, see
  *   `TransferRefused`
  */
-export class ConsensusError extends Failure<ConsensusErrorCode> {}
+export class ConsensusError extends CodedError<ConsensusErrorCode> {}
 
 /** A membership change that the leader refuses. The message is one line with the remedy. */
-export class MembershipError extends Failure<ChangeRefusal> {}
+export class MembershipError extends CodedError<ChangeRefusal> {}
 
 /**
  * Returns why a member ends whose peers have recorded another log for it. The remedy for a founded

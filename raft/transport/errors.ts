@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `malformed`: bytes from a peer that do not follow `proto/`.
@@ -25,4 +25,4 @@ export type TransportErrorCode =
   | 'listen'
   | 'closed'
 
-export class TransportError extends Failure<TransportErrorCode> {}
+export class TransportError extends CodedError<TransportErrorCode> {}

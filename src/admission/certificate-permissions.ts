@@ -13,11 +13,11 @@ import type { AdmissionPlugin } from './chain.ts'
  *
  * @source spec 3.2, 5.7; upstream `plugin/pkg/admission/certificates`
  */
-export function certificatePermissions(parts: {
+export function certificatePermissions(dependencies: {
   readonly names: Names
   readonly reviewers: AccessReviewer
 }): AdmissionPlugin {
-  const group = parts.names.group('certificates')
+  const group = dependencies.names.group('certificates')
   return {
     name: 'CertificatePermissions',
     // An authorizer may be a webhook.
@@ -29,7 +29,7 @@ export function certificatePermissions(parts: {
       const verb = verbOf(request)
       if (verb === null || oldObject === null) return
       const signer = textMember(objectMember(oldObject, 'spec'), 'signerName')
-      if (await mayUse(parts.reviewers, request, { verb, group, signer })) return
+      if (await mayUse(dependencies.reviewers, request, { verb, group, signer })) return
       const why = `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`
       throw forbidden(resourceOf(definition), request.target.name ?? '', why)
     },

@@ -27,7 +27,7 @@ import { credentialsOf } from './peer-credentials.ts'
 import { initialMembers } from '../data-dir/initial-members.ts'
 import { logFolder } from '../data-dir/layout.ts'
 
-export type ConsensusParts = {
+export type ConsensusDependencies = {
   /** See `peerCluster`. */
   readonly cluster: string
   readonly id: NodeId
@@ -47,11 +47,11 @@ export type ConsensusParts = {
  * Opens this member's part of consensus: on threads of its own, or on this thread for a single
  * member that stores nothing.
  */
-export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<Outcome> {
-  const { cluster, id, clock, random, keys, log } = parts
+export function openConsensus(config: Config, dependencies: ConsensusDependencies): RaftNode<Outcome> {
+  const { cluster, id, clock, random, keys, log } = dependencies
   const onFatal = (cause: string): void =>
-    parts.onFatal(withPeerPortAdvice(withReplacement(cause, config), config))
-  const node = nodeOptions(config, parts)
+    dependencies.onFatal(withPeerPortAdvice(withReplacement(cause, config), config))
+  const node = nodeOptions(config, dependencies)
   const self = { id, name: config.name }
   if (config['in-memory'] && keys.peer === null) {
     const network = new MemoryNetwork()
@@ -59,13 +59,13 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
     return inlineNode<Outcome>({ node, clock, random, transport, log: new MemoryLog(), onFatal })
   }
   const { peer } = keys
-  const logDirectory = join(parts.directory, logFolder)
+  const logDirectory = join(dependencies.directory, logFolder)
   const electionMs = config['election-timeout']
   const startedMs = clock.monotonicMs()
-  const promise = { directory: parts.directory, electionMs, hasLog: hasLog(logDirectory), log }
+  const promise = { directory: dependencies.directory, electionMs, hasLog: hasLog(logDirectory), log }
   let owedMs = promisedMs(promise)
-  const peerBook = new FilePeerBook(parts.directory)
-  const clusterRecord = new FileClusterRecord(parts.directory)
+  const peerBook = new FilePeerBook(dependencies.directory)
+  const clusterRecord = new FileClusterRecord(dependencies.directory)
   // The logs of founders are in the cluster record.
   const isNobodyKnown = peerBook.known().length === 0 && (clusterRecord.read()?.founders ?? []).length === 0
   if (peer !== null && promise.hasLog && isNobodyKnown) {
@@ -75,8 +75,9 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
     )
   }
   const initial = config['initial-members']
-  const founding = peer === null ? '' : foundingOf(parts.directory, logDirectory, initial, log)
-  const membersChanged = parts.joined === null && founding !== '' && founding !== fingerprintOf(initial)
+  const founding = peer === null ? '' : foundingOf(dependencies.directory, logDirectory, initial, log)
+  const membersChanged =
+    dependencies.joined === null && founding !== '' && founding !== fingerprintOf(initial)
   const opened = threadedNode<Outcome>({
     node: { ...node, membersChanged, timing: { ...node.timing, promisedMs: owedMs } },
     clock,
@@ -113,11 +114,11 @@ export function openConsensus(config: Config, parts: ConsensusParts): RaftNode<O
         line.startsWith('repaired: ') ? 'the log was repaired' : 'the log is damaged',
       ),
     onMeasured: (measured) => {
-      parts.onMeasured(measured)
+      dependencies.onMeasured(measured)
       // By then every promise of an earlier process has expired, on any clock.
       if (owedMs === electionMs || clock.monotonicMs() < startedMs + 2 * owedMs) return
       owedMs = electionMs
-      forgetPromise(parts.directory, electionMs, log)
+      forgetPromise(dependencies.directory, electionMs, log)
     },
   })
   return opened
@@ -137,7 +138,7 @@ function peerListenAddress(config: Config): string {
 
 function nodeOptions(
   config: Config,
-  { cluster, id, joined }: Pick<ConsensusParts, 'cluster' | 'id' | 'joined'>,
+  { cluster, id, joined }: Pick<ConsensusDependencies, 'cluster' | 'id' | 'joined'>,
 ): NodeOptions {
   return {
     id,

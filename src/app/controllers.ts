@@ -23,7 +23,7 @@ import { prefixOf } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { counter } from '../metrics/gauges.ts'
 
-export type ControllersParts = {
+export type ControllersDependencies = {
   readonly registry: Registry
   readonly store: ObjectStore
   readonly consensus: Consensus<Outcome>
@@ -41,14 +41,14 @@ const callMsMax = 30_000
 
 /** Runs the controllers on the leader. */
 export class Controllers {
-  readonly #parts: ControllersParts
+  readonly #dependencies: ControllersDependencies
   /** null: events never expire. */
   readonly #expiry: EventExpiry | null
   #stops: (() => void)[] = []
 
-  constructor(parts: ControllersParts) {
-    this.#parts = parts
-    const { store, clock, eventTtlMs: ttlMs, log } = parts
+  constructor(dependencies: ControllersDependencies) {
+    this.#dependencies = dependencies
+    const { store, clock, eventTtlMs: ttlMs, log } = dependencies
     const onFailure = (cause: unknown): void => log.warn({ err: cause }, 'events not deleted yet')
     this.#expiry = ttlMs === 0 ? null : new EventExpiry({ store, clock, ttlMs, onFailure })
   }
@@ -72,11 +72,11 @@ export class Controllers {
     if (expiry === null) return []
     expiry.start()
     const work = { start: () => expiry.lead(), stop: () => expiry.follow() }
-    return [() => expiry.close(), whileLeading(leadershipOf(this.#parts.consensus), work)]
+    return [() => expiry.close(), whileLeading(leadershipOf(this.#dependencies.consensus), work)]
   }
 
   #startDeletion(): readonly (() => void)[] {
-    const { registry, store, consensus, clock, names, catalog, log } = this.#parts
+    const { registry, store, consensus, clock, names, catalog, log } = this.#dependencies
     const user = {
       name: 'system:serviceaccount:' + names.systemNamespace + ':namespace-controller',
       uid: '',
@@ -104,7 +104,7 @@ export class Controllers {
 
   /** Starts the controllers of definitions, as the user that upstream's server uses. */
   #startDefinitions(): readonly (() => void)[] {
-    const { registry, store, consensus, clock, names, catalog, definitions, log } = this.#parts
+    const { registry, store, consensus, clock, names, catalog, definitions, log } = this.#dependencies
     const groups = ['system:masters', 'system:authenticated']
     const user = { name: 'system:apiserver', uid: '', groups, extra: {} }
     const client = new LocalClient({ registry, clock, user, timeoutMs: callMsMax })

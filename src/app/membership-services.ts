@@ -11,7 +11,7 @@ import type { MemberKeys } from '../pki/member-keys.ts'
 import type { MemberContext } from './context.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
 
-export type MembershipParts = {
+export type MembershipDependencies = {
   readonly store: ObjectStore
   readonly machine: Pick<
     StoreMachine,
@@ -35,7 +35,7 @@ const joinLevel = 3
 /** Builds the services for joining, member administration and repair. */
 export function membershipServices(
   { clock, random, config, names, life }: MemberContext,
-  { store, machine, consensus, keys, watch }: MembershipParts,
+  { store, machine, consensus, keys, watch }: MembershipDependencies,
 ): {
   readonly joinService: JoinService
   readonly memberAdmin: MemberAdmin

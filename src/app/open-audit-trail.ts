@@ -1,7 +1,7 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import { appendedFiles } from '../host/append-file.ts'
 import { AuditLogWriter } from '../audit/audit-log-writer.ts'
-import type { AuditLogOptions, AuditLogParts } from '../audit/audit-log-writer.ts'
+import type { AuditLogOptions, AuditLogDependencies } from '../audit/audit-log-writer.ts'
 import { AuditMetrics } from '../audit/audit-metrics.ts'
 import { AuditPolicyMalformed, auditApiVersion, parseAuditPolicy } from '../audit/policy-file.ts'
 import type { AuditPolicy } from '../audit/audit-policy.ts'
@@ -9,10 +9,10 @@ import { AuditTrail } from '../audit/audit-trail.ts'
 import { AuditWebhook } from '../audit/audit-webhook.ts'
 import { readClientConfig } from '../pki/client-config.ts'
 import type { ClientConfig } from '../pki/client-config.ts'
-import { PkiFailure } from '../pki/errors.ts'
+import { PkiError } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
 import { HttpAuditReceiver } from '../audit/http-audit-receiver.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import type { MemberContext } from './context.ts'
 
 type AuditSite = Pick<MemberContext, 'config' | 'names' | 'clock' | 'random' | 'log' | 'output' | 'closing'>
@@ -23,7 +23,7 @@ const dayMs = 24 * 3_600_000
 /**
  * Opens the audit trail that the flags configure; null: none.
  *
- * @throws StartFailure `usage`: a file is invalid, or the log cannot be written
+ * @throws StartError `usage`: a file is invalid, or the log cannot be written
  */
 export async function openAuditTrail(site: AuditSite, register: MetricsRegistry): Promise<AuditTrail | null> {
   const { config, names } = site
@@ -50,7 +50,7 @@ function policyOf(path: string, names: MemberContext['names']): AuditPolicy {
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
     const where = cause instanceof AuditPolicyMalformed ? `${path}: ` : ''
-    throw new StartFailure('usage', `--audit-policy-file: ${where}${words}`, { cause })
+    throw new StartError('usage', `--audit-policy-file: ${where}${words}`, { cause })
   }
 }
 
@@ -84,8 +84,8 @@ function receiverOf(path: string): { readonly client: ClientConfig; readonly rec
     return { client, receiver: new HttpAuditReceiver(client) }
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
-    const where = cause instanceof PkiFailure ? '' : `${path}: `
-    throw new StartFailure('usage', `--audit-webhook-config-file: ${where}${words}`, { cause })
+    const where = cause instanceof PkiError ? '' : `${path}: `
+    throw new StartError('usage', `--audit-webhook-config-file: ${where}${words}`, { cause })
   }
 }
 
@@ -113,13 +113,16 @@ async function logOf(
   return writer
 }
 
-async function openLog(options: AuditLogOptions, parts: AuditLogParts): Promise<AuditLogWriter> {
+async function openLog(
+  options: AuditLogOptions,
+  dependencies: AuditLogDependencies,
+): Promise<AuditLogWriter> {
   try {
-    return await AuditLogWriter.open(options, parts)
+    return await AuditLogWriter.open(options, dependencies)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
     const remedy = 'name a file that this process may write, on a disk with free space'
-    throw new StartFailure(
+    throw new StartError(
       'usage',
       `--audit-log-path ${options.path} cannot be written (${words}): ${remedy}`,
       {

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { DirectoryTaken } from '../host/directory-lock.ts'
 import { lockForProcess } from '../host/process-lock.ts'
 import { makeDirectory } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import type { BootContext } from './context.ts'
 
 /**
  * Locks the data directory for this process; a temporary directory for a member that stores
  * nothing.
- * @throws StartFailure `data-directory`
+ * @throws StartError `data-directory`
  */
 export async function openDataDirectory(ground: BootContext): Promise<string> {
   const { config, closing } = ground
@@ -37,9 +37,9 @@ async function lockFor(
     })
     closing.add(() => lock.release())
   } catch (cause) {
-    if (cause instanceof DirectoryTaken) throw new StartFailure('data-directory', cause.message, { cause })
+    if (cause instanceof DirectoryTaken) throw new StartError('data-directory', cause.message, { cause })
     if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) throw cause
-    throw new StartFailure(
+    throw new StartError(
       'data-directory',
       `data directory ${directory} cannot be locked (${String(cause.code)}): give one this process may write to`,
       { cause },

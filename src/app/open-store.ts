@@ -5,7 +5,7 @@ import { DatabaseError } from '../store/store-errors.ts'
 import type { QuarantinedDatabaseEvent } from '../store/disk/quarantined-database.ts'
 import { StoreMachine } from '../store/store-machine.ts'
 import type { StoreMachineOptions } from '../store/store-machine-options.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { withReplacement } from './replacement-advice.ts'
 import { logQuarantine } from './log-quarantine.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
@@ -16,7 +16,7 @@ type Told = 'onInstalled' | 'onQuarantine' | 'onReplay' | 'onMissing' | 'onAside
  * Opens the state of a member and logs what was found.
  *
  * @param directory the data directory
- * @throws StartFailure `data-directory` naming the directory
+ * @throws StartError `data-directory` naming the directory
  */
 export async function openStore(
   options: Omit<StoreMachineOptions, Told>,
@@ -44,7 +44,7 @@ export async function openStore(
     })
   } catch (cause) {
     if (!(cause instanceof DatabaseError)) throw cause
-    throw new StartFailure('data-directory', withReplacement(placed(cause, directory), config), { cause })
+    throw new StartError('data-directory', withReplacement(placed(cause, directory), config), { cause })
   }
 }
 

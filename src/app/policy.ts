@@ -9,7 +9,7 @@ import { bootstrapPolicy } from '../auth/bootstrap-policy.ts'
 import { clientCertificates } from '../auth/client-certificate.ts'
 import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
-import { AuthFailure } from '../auth/errors.ts'
+import { AuthError } from '../auth/errors.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
 import { staticRules } from '../auth/static-rules.ts'
 import type { TrustStore } from '../auth/trust-store.ts'
@@ -18,7 +18,7 @@ import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 
 /** Authentication and authorization of this server, as its flags configure them. */
 export type Access = {
@@ -27,7 +27,7 @@ export type Access = {
   readonly authorizer: Authorizer
 }
 
-/** @throws StartFailure `usage` when the token file cannot be read */
+/** @throws StartError `usage` when the token file cannot be read */
 export function accessOf(config: Config, names: Names): Access {
   const path = config['token-auth-file']
   return {
@@ -40,22 +40,22 @@ function tokensOf(path: string): ReturnType<typeof tokenFile> {
   try {
     return tokenFile(readTextFile(path), path)
   } catch (cause) {
-    const why = cause instanceof AuthFailure || cause instanceof Error ? cause.message : String(cause)
-    throw new StartFailure('usage', `--token-auth-file: ${why}`, { cause })
+    const why = cause instanceof AuthError || cause instanceof Error ? cause.message : String(cause)
+    throw new StartError('usage', `--token-auth-file: ${why}`, { cause })
   }
 }
 
 /** @param more methods in addition to certificates and those of `access` */
 export function authenticatorOf(
   config: Config,
-  parts: {
+  dependencies: {
     readonly clock: Clock
     readonly access: Access
     readonly trust: TrustStore
     readonly more: readonly AuthenticationMethod[]
   },
 ): Authenticator {
-  const { clock, access, trust, more } = parts
+  const { clock, access, trust, more } = dependencies
   return new Authenticator({
     methods: [clientCertificates(clock, trust), ...more, ...access.tokens],
     allowAnonymous: allowsAnonymous(config),

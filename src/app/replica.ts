@@ -9,7 +9,7 @@ import type { StoreMachine } from '../store/store-machine.ts'
 import type { ConsensusMetrics } from '../metrics/consensus-metrics.ts'
 import { openConsensus } from './consensus.ts'
 import type { MemberKeys } from '../pki/member-keys.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { openStore } from './open-store.ts'
 import { withReplacement } from './replacement-advice.ts'
 import { storeLimits } from './context.ts'
@@ -24,7 +24,7 @@ export type Replica = {
   readonly judgedBy: (judge: StateGuard) => void
 }
 
-export type ReplicaParts = {
+export type ReplicaDependencies = {
   readonly directory: string
   readonly keys: MemberKeys
   readonly threads: ConsensusMetrics
@@ -38,9 +38,9 @@ const leaveMsMax = 3000
  * Opens the log and the database and starts consensus.
  * @throws ConsensusError, DatabaseError
  */
-export async function openReplica(site: MemberContext, parts: ReplicaParts): Promise<Replica> {
+export async function openReplica(site: MemberContext, dependencies: ReplicaDependencies): Promise<Replica> {
   const { clock, random, log, onFatal, config, cluster, id, joined, closing } = site
-  const { directory, keys, threads } = parts
+  const { directory, keys, threads } = dependencies
   const node = openConsensus(config, {
     ...{ cluster, id, joined, directory, keys, clock, random, log, onFatal },
     onMeasured: (measured) => threads.take(measured),
@@ -57,7 +57,7 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
     ? new MemoryKeyValueDatabases()
     : await onDisk(join(directory, databaseFolder))
   if (damage !== null && (await hasNewerDatabase(home, base.index))) {
-    throw new StartFailure('data-directory', withReplacement(damage, config))
+    throw new StartError('data-directory', withReplacement(damage, config))
   }
   let judge: StateGuard | null = null
   const machine = await openStore(
@@ -74,7 +74,7 @@ export async function openReplica(site: MemberContext, parts: ReplicaParts): Pro
     { directory, log, config },
   )
   opened = machine
-  parts.onMachine(machine)
+  dependencies.onMachine(machine)
   await node.start(machine)
   return {
     node,

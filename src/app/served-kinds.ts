@@ -2,12 +2,12 @@ import { nearest } from '../config/nearest.ts'
 import type { RuntimeConfig } from '../config/runtime-config.ts'
 import { apiVersionOf } from '../registry/kinds/definition.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 
 /**
  * Returns the definitions that this member serves, of all that it knows.
  *
- * @throws StartFailure `usage` where a switch names an unknown one
+ * @throws StartError `usage` where a switch names an unknown one
  * @source spec 9.1, 9.3
  */
 export function servedKinds(
@@ -49,5 +49,5 @@ function mustKnow(key: string, name: string, known: readonly string[]): void {
   if (known.includes(name)) return
   const close = nearest(name, known)
   const hint = close === null ? `there are ${known.join(', ')}` : `did you mean ${close}?`
-  throw new StartFailure('usage', `--runtime-config names ${key}, which this server does not have: ${hint}`)
+  throw new StartError('usage', `--runtime-config names ${key}, which this server does not have: ${hint}`)
 }

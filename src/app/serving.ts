@@ -33,7 +33,7 @@ import { MemberSnapshots } from '../server/routes/snapshot-provider.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
 import { credentialsOf } from './peer-credentials.ts'
 
-export type ServingParts = {
+export type ServingDependencies = {
   readonly store: Store
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
@@ -53,14 +53,14 @@ export type ServingParts = {
 /**
  * Starts serving clients.
  * @returns the URL
- * @throws StartFailure `address`
+ * @throws StartError `address`
  */
-export async function serve(site: MemberContext, parts: ServingParts): Promise<string> {
+export async function serve(site: MemberContext, dependencies: ServingDependencies): Promise<string> {
   const { config, closing } = site
-  let keysInForce = parts.keys
+  let keysInForce = dependencies.keys
   const trust = new TrustStore(trustOf(keysInForce))
-  const server = await serverOf(site, parts, { trust, keysInForce: () => keysInForce })
-  endStaleWatches(site, server, parts.caughtUp)
+  const server = await serverOf(site, dependencies, { trust, keysInForce: () => keysInForce })
+  endStaleWatches(site, server, dependencies.caughtUp)
   closing.add(() =>
     server.drain({
       shutdownDelayMs: config['shutdown-delay-duration'],
@@ -68,11 +68,11 @@ export async function serve(site: MemberContext, parts: ServingParts): Promise<s
     }),
   )
   const address = await listen(server, config)
-  const watch = new KeyWatch(site, parts.keys, (keys) => {
+  const watch = new KeyWatch(site, dependencies.keys, (keys) => {
     keysInForce = keys
     trust.replace(trustOf(keys))
     server.reload(keys.server)
-    if (keys.peer !== null) parts.renewPeerKeys(credentialsOf(keys.peer))
+    if (keys.peer !== null) dependencies.renewPeerKeys(credentialsOf(keys.peer))
   })
   watch.start()
   closing.add(() => watch.close())
@@ -81,12 +81,12 @@ export async function serve(site: MemberContext, parts: ServingParts): Promise<s
 
 function serverOf(
   site: MemberContext,
-  parts: ServingParts,
+  dependencies: ServingDependencies,
   { trust, keysInForce }: { readonly trust: TrustStore; readonly keysInForce: () => MemberKeys },
 ): Promise<ApiServer> {
   const { config, names, clock, random, log, onFatal } = site
-  const { store, machine, consensus, registry, served, health, metrics, access, audit } = parts
-  const services = membershipServices(site, { ...parts, keys: keysInForce })
+  const { store, machine, consensus, registry, served, health, metrics, access, audit } = dependencies
+  const services = membershipServices(site, { ...dependencies, keys: keysInForce })
   return createServer({
     ...services,
     ...{ registry, served, names, clock, random, log, metrics, health, audit },
@@ -116,7 +116,7 @@ function serverOf(
       config['feature-gates'].isOn.OpenAPIV3,
     ),
     version: buildInfo(),
-    tls: parts.keys.server,
+    tls: dependencies.keys.server,
     tlsPolicy: { minVersion: tlsVersions[config['tls-min-version']], ciphers: config['tls-cipher-suites'] },
     protocols: config.http2 ? 'http2-and-http1' : 'http1',
     limits: {

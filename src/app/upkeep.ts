@@ -16,7 +16,7 @@ import { watchState } from '../state-agreement/state-watch.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
 import { logStorageAlarm } from '../health/storage-alarm-log.ts'
 
-export type UpkeepParts = {
+export type UpkeepDependencies = {
   readonly store: Store
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
@@ -28,7 +28,7 @@ export type UpkeepParts = {
  */
 export function startUpkeep(
   site: MemberContext,
-  { store, machine, consensus, keys }: UpkeepParts,
+  { store, machine, consensus, keys }: UpkeepDependencies,
 ): { readonly bootstrap: Bootstrap; readonly watch: StateWatch } {
   const { clock, random, log, onFatal, config, names, closing } = site
   const featureLevelMax = config['feature-level-max']

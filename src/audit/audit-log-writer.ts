@@ -4,7 +4,7 @@ import { limits } from '../config/limits.ts'
 import { backupName, expiredBackups } from './backups.ts'
 import type { LogFile, LogFiles } from './log-files.ts'
 import { DroppedEventReporter } from './dropped-event-reporter.ts'
-import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'
+import type { DroppedEventReporterDependencies } from './dropped-event-reporter.ts'
 
 export type AuditLogOptions = {
   readonly path: string
@@ -16,10 +16,10 @@ export type AuditLogOptions = {
   readonly backupMsMax: number
 }
 
-export type AuditLogParts = {
+export type AuditLogDependencies = {
   readonly clock: Clock
   readonly files: LogFiles
-  readonly log: DroppedEventReporterParts['log']
+  readonly log: DroppedEventReporterDependencies['log']
   /** Called for lines that could not be written, or did not fit. */
   readonly onLost: (plugin: 'log' | 'buffered', count: number) => void
 }
@@ -37,7 +37,7 @@ type Waiter = { readonly upTo: number; readonly wake: (written: boolean) => void
  */
 export class AuditLogWriter {
   readonly #options: AuditLogOptions
-  readonly #parts: AuditLogParts
+  readonly #dependencies: AuditLogDependencies
   #queue: Uint8Array[] = []
   #queuedBytes = 0
   /** The number of lines accepted, and of those written or dropped. */
@@ -51,20 +51,20 @@ export class AuditLogWriter {
   readonly #reporter: DroppedEventReporter
 
   /** @param file at `path`, open */
-  constructor(file: LogFile, options: AuditLogOptions, parts: AuditLogParts) {
+  constructor(file: LogFile, options: AuditLogOptions, dependencies: AuditLogDependencies) {
     this.#file = file
     this.#options = options
-    this.#parts = parts
+    this.#dependencies = dependencies
     this.#rotateAt = options.bytesMax
     this.#reporter = new DroppedEventReporter({
-      ...{ clock: parts.clock, log: parts.log, where: { path: options.path } },
+      ...{ clock: dependencies.clock, log: dependencies.log, where: { path: options.path } },
       remedy: 'free space on the disk of the audit log, and check its permissions',
     })
   }
 
   /** @throws Error of the operating system */
-  static async open(options: AuditLogOptions, parts: AuditLogParts): Promise<AuditLogWriter> {
-    const writer = new AuditLogWriter(await parts.files.open(options.path), options, parts)
+  static async open(options: AuditLogOptions, dependencies: AuditLogDependencies): Promise<AuditLogWriter> {
+    const writer = new AuditLogWriter(await dependencies.files.open(options.path), options, dependencies)
     await writer.#removeExpired()
     return writer
   }
@@ -86,7 +86,7 @@ export class AuditLogWriter {
       this.#queue.length >= auditBufferLinesMax ||
       this.#queuedBytes + line.byteLength > auditBufferBytesMax
     ) {
-      this.#parts.onLost('buffered', 1)
+      this.#dependencies.onLost('buffered', 1)
       this.#reporter.dropped(1, 'too many events are waiting to be written')
       return false
     }
@@ -116,7 +116,7 @@ export class AuditLogWriter {
 
   /** Writes what waits, up to a time limit for the disk. Nothing may be added afterwards. */
   async close(): Promise<void> {
-    const { clock } = this.#parts
+    const { clock } = this.#dependencies
     const pending = this.#writing
     if (pending !== null) {
       const isDone = await new Promise<boolean>((resolve) => {
@@ -153,7 +153,7 @@ export class AuditLogWriter {
   /** Returns why it is not written, or null. */
   async #append(bytes: Uint8Array): Promise<string | null> {
     try {
-      this.#file ??= await this.#parts.files.open(this.#options.path)
+      this.#file ??= await this.#dependencies.files.open(this.#options.path)
       await this.#file.append(bytes)
       return null
     } catch (cause) {
@@ -197,7 +197,7 @@ export class AuditLogWriter {
   }
 
   async #rotate(size: number): Promise<void> {
-    const { files, log } = this.#parts
+    const { files, log } = this.#dependencies
     const { path, bytesMax } = this.#options
     try {
       await this.#dropFile()
@@ -216,14 +216,14 @@ export class AuditLogWriter {
   async #freePath(): Promise<string> {
     const { path } = this.#options
     const directory = dirname(path)
-    const there = new Set(await this.#parts.files.list(directory))
-    let wallMs = this.#parts.clock.wallMs()
+    const there = new Set(await this.#dependencies.files.list(directory))
+    let wallMs = this.#dependencies.clock.wallMs()
     while (there.has(backupName(basename(path), wallMs))) wallMs++
     return join(directory, backupName(basename(path), wallMs))
   }
 
   async #removeExpired(): Promise<void> {
-    const { files, clock, log } = this.#parts
+    const { files, clock, log } = this.#dependencies
     const { path, backupsMax, backupMsMax } = this.#options
     if (backupsMax === 0 && backupMsMax === 0) return
     const bounds = { countMax: backupsMax, ageMsMax: backupMsMax, nowMs: clock.wallMs() }
@@ -247,7 +247,7 @@ export class AuditLogWriter {
   }
 
   #drop(count: number, cause: string): void {
-    this.#parts.onLost('log', count)
+    this.#dependencies.onLost('log', count)
     this.#reporter.dropped(count, cause)
   }
 }

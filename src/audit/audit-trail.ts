@@ -25,7 +25,7 @@ export type AuditMode = (typeof AUDIT_MODES)[number]
 const lineAs = { json: eventLine } as const
 export type AuditFormat = keyof typeof lineAs
 
-export type AuditTrailParts = {
+export type AuditTrailDependencies = {
   readonly policy: AuditPolicy
   readonly names: AuditNames
   readonly mode: AuditMode
@@ -39,22 +39,22 @@ export type AuditTrailParts = {
 
 /** Records requests as the policy demands. */
 export class AuditTrail {
-  readonly #parts: AuditTrailParts
+  readonly #dependencies: AuditTrailDependencies
 
-  constructor(parts: AuditTrailParts) {
-    this.#parts = parts
+  constructor(dependencies: AuditTrailDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Decides how much of a request is recorded. Once per request. */
   decide(user: UserInfo | null, action: Action): AuditDecision {
-    const decision = auditDecision(this.#parts.policy, user, action)
-    this.#parts.metrics.decided(decision.level)
+    const decision = auditDecision(this.#dependencies.policy, user, action)
+    this.#dependencies.metrics.decided(decision.level)
     return decision
   }
 
   /** Returns false: the log dropped it at once. */
   record(event: AuditEvent): boolean {
-    const { names, log, webhook, metrics, format } = this.#parts
+    const { names, log, webhook, metrics, format } = this.#dependencies
     metrics.made()
     const line = lineAs[format](event, names, limits.auditEventBytesMax)
     webhook?.add(line)
@@ -69,7 +69,7 @@ export class AuditTrail {
    * @returns cancels the wait, for a request that ended before `go` was called; null: it was called
    */
   admit(recorded: boolean | null, go: (may: boolean) => void): (() => void) | null {
-    const { mode, log, metrics } = this.#parts
+    const { mode, log, metrics } = this.#dependencies
     const isStrict = mode === 'blocking-strict'
     const answer = (written: boolean): void => {
       const may = written || !isStrict

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { limits } from '../config/limits.ts'
 import { DroppedEventReporter } from './dropped-event-reporter.ts'
-import type { DroppedEventReporterParts } from './dropped-event-reporter.ts'
+import type { DroppedEventReporterDependencies } from './dropped-event-reporter.ts'
 
 /** Receives lists of events, one at a time. */
 export interface AuditReceiver {
@@ -28,11 +28,11 @@ export type AuditWebhookOptions = {
   readonly backOffMs: number
 }
 
-export type AuditWebhookParts = {
+export type AuditWebhookDependencies = {
   readonly clock: Clock
   readonly random: Random
   readonly receiver: AuditReceiver
-  readonly log: DroppedEventReporterParts['log']
+  readonly log: DroppedEventReporterDependencies['log']
   readonly onLost: (plugin: 'webhook' | 'buffered', count: number) => void
 }
 
@@ -45,7 +45,7 @@ export type AuditWebhookParts = {
  */
 export class AuditWebhook {
   readonly #options: AuditWebhookOptions
-  readonly #parts: AuditWebhookParts
+  readonly #dependencies: AuditWebhookDependencies
   readonly #reporter: DroppedEventReporter
   #queue: Uint8Array[] = []
   #queuedBytes = 0
@@ -57,11 +57,11 @@ export class AuditWebhook {
   /** Ends a pause early. */
   #wake: (() => void) | null = null
 
-  constructor(options: AuditWebhookOptions, parts: AuditWebhookParts) {
+  constructor(options: AuditWebhookOptions, dependencies: AuditWebhookDependencies) {
     this.#options = options
-    this.#parts = parts
+    this.#dependencies = dependencies
     this.#reporter = new DroppedEventReporter({
-      ...{ clock: parts.clock, log: parts.log, where: { url: options.url } },
+      ...{ clock: dependencies.clock, log: dependencies.log, where: { url: options.url } },
       remedy: 'check the server that they are sent to, and --audit-webhook-config-file',
     })
   }
@@ -74,7 +74,7 @@ export class AuditWebhook {
     const { auditBufferLinesMax, auditBufferBytesMax } = limits
     const bytes = this.#queuedBytes + line.byteLength
     if (this.#queue.length >= auditBufferLinesMax || bytes > auditBufferBytesMax) {
-      this.#parts.onLost('buffered', 1)
+      this.#dependencies.onLost('buffered', 1)
       this.#reporter.dropped(1, 'too many events are waiting to be sent')
       return false
     }
@@ -94,7 +94,7 @@ export class AuditWebhook {
     const pending = this.#sending
     if (pending === null) return
     const isDone = await new Promise<boolean>((resolve) => {
-      const timer = this.#parts.clock.after(limits.auditCloseMsMax, () => resolve(false))
+      const timer = this.#dependencies.clock.after(limits.auditCloseMsMax, () => resolve(false))
       void pending.then(() => {
         timer.cancel()
         resolve(true)
@@ -125,7 +125,7 @@ export class AuditWebhook {
   }
 
   async #send(batch: readonly Uint8Array[]): Promise<void> {
-    const { receiver, random } = this.#parts
+    const { receiver, random } = this.#dependencies
     const list = eventList(this.#options.apiVersion, batch)
     let backOffMs = this.#options.backOffMs
     for (let tries = 1; ; tries++) {
@@ -147,7 +147,7 @@ export class AuditWebhook {
   async #pause(pauseMs: number): Promise<void> {
     if (this.#isClosing) return
     await new Promise<void>((resolve) => {
-      const timer = this.#parts.clock.after(pauseMs, resolve)
+      const timer = this.#dependencies.clock.after(pauseMs, resolve)
       this.#wake = () => {
         timer.cancel()
         resolve()
@@ -171,7 +171,7 @@ export class AuditWebhook {
 
   #lose(count: number, cause: string): void {
     if (count === 0) return
-    this.#parts.onLost('webhook', count)
+    this.#dependencies.onLost('webhook', count)
     this.#reporter.dropped(count, cause)
   }
 }

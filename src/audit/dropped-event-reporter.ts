@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../config/limits.ts'
 
-export type DroppedEventReporterParts = {
+export type DroppedEventReporterDependencies = {
   readonly clock: Clock
   readonly log: {
     readonly error: (fields: object, message: string) => void
@@ -15,17 +15,17 @@ export type DroppedEventReporterParts = {
 
 /** Logs that audit events were dropped, at limited frequency, and when they are written again. */
 export class DroppedEventReporter {
-  readonly #parts: DroppedEventReporterParts
+  readonly #dependencies: DroppedEventReporterDependencies
   #dropped = 0
   #reportedMs = Number.NEGATIVE_INFINITY
   #isReported = false
 
-  constructor(parts: DroppedEventReporterParts) {
-    this.#parts = parts
+  constructor(dependencies: DroppedEventReporterDependencies) {
+    this.#dependencies = dependencies
   }
 
   dropped(count: number, cause: string): void {
-    const { clock, log, where, remedy } = this.#parts
+    const { clock, log, where, remedy } = this.#dependencies
     this.#dropped += count
     if (clock.monotonicMs() - this.#reportedMs < limits.auditToldMs) return
     this.#reportedMs = clock.monotonicMs()
@@ -36,7 +36,7 @@ export class DroppedEventReporter {
   /** Called when events are accepted again. */
   recovered(): void {
     if (!this.#isReported) return
-    const { log, where } = this.#parts
+    const { log, where } = this.#dependencies
     log.info({ ...where, lost: this.#dropped }, 'audit events are written again')
     this.#dropped = 0
     this.#isReported = false

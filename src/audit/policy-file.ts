@@ -1,6 +1,6 @@
 import { causesOf } from '../api/errors/findings.ts'
 import type { Findings } from '../api/errors/findings.ts'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import { ApiError } from '../api/errors/api-error.ts'
 import { parseYamlObject } from '../api/codec/yaml.ts'
 import { invalid, required } from '../api/errors/field-error.ts'
@@ -18,7 +18,7 @@ import { AUDIT_LEVELS, AUDIT_STAGES } from './audit-policy.ts'
 import type { AuditedResources, AuditLevel, AuditPolicy, AuditRule, AuditStage } from './audit-policy.ts'
 
 /** The policy file is invalid. One line with the place and the remedy. */
-export class AuditPolicyMalformed extends Failure<'audit-policy-malformed'> {
+export class AuditPolicyMalformed extends CodedError<'audit-policy-malformed'> {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super('audit-policy-malformed', message, options)
   }

@@ -3,7 +3,7 @@ import type { Action } from '../api/action.ts'
 import { alwaysAllow, alwaysDeny } from './always.ts'
 import { noOpinion } from './decision.ts'
 import type { Authorizer, Decision, RuleList } from './decision.ts'
-import { AuthFailure } from './errors.ts'
+import { AuthError } from './errors.ts'
 import { rbac } from './rbac.ts'
 import type { RuleSource } from './rules.ts'
 
@@ -33,7 +33,7 @@ export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as cons
 /**
  * Returns the authorizer of `--authorization-mode`.
  *
- * @throws AuthFailure `unknown-authorization-mode`
+ * @throws AuthError `unknown-authorization-mode`
  */
 export function authorizerFor(modes: readonly string[], rules: RuleSource): Authorizer {
   return firstOpinion(modes.map((mode) => authorizerOf(mode, rules)))
@@ -48,7 +48,7 @@ function authorizerOf(mode: string, rules: RuleSource): Authorizer {
     case 'AlwaysDeny':
       return alwaysDeny
     default:
-      throw new AuthFailure(
+      throw new AuthError(
         'unknown-authorization-mode',
         `authorization mode ${JSON.stringify(mode)} is not one of ${AUTHORIZATION_MODES.join(', ')}`,
       )

@@ -1,9 +1,9 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `token-file-malformed`: a line of the token file is not `token,user,uid[,"group1,group2"]`
  * - `unknown-authorization-mode`: this server does not have the mode
  */
-export type AuthFailureCode = 'token-file-malformed' | 'unknown-authorization-mode'
+export type AuthErrorCode = 'token-file-malformed' | 'unknown-authorization-mode'
 
-export class AuthFailure extends Failure<AuthFailureCode> {}
+export class AuthError extends CodedError<AuthErrorCode> {}

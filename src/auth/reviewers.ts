@@ -9,7 +9,7 @@ import { rulesOfMode } from './authorize.ts'
 import type { AuthenticationMethod, Credentials } from './credentials.ts'
 import type { Authorizer, Decision } from './decision.ts'
 
-export type ReviewersParts = {
+export type ReviewersDependencies = {
   readonly authorizer: Authorizer
   /** Methods that identify users by bearer tokens, in order. */
   readonly tokens: readonly AuthenticationMethod[]
@@ -21,8 +21,8 @@ export type ReviewersParts = {
  * Builds reviewers that decide as the server does: with the same authorizer and the same token
  * methods.
  */
-export function reviewersOf(parts: ReviewersParts): AccessReviewer {
-  const { authorizer, tokens } = parts
+export function reviewersOf(dependencies: ReviewersDependencies): AccessReviewer {
+  const { authorizer, tokens } = dependencies
   return {
     authorize: (user, action) => {
       const decision = authorizer.authorize(user, action)
@@ -30,9 +30,11 @@ export function reviewersOf(parts: ReviewersParts): AccessReviewer {
     },
     rulesOf: (user, namespace) => knownRules(authorizer, user, namespace),
     authenticate: async (token, audiences) => {
-      const own = parts.audiences.filter((one) => audiences.includes(one))
+      const own = dependencies.audiences.filter((one) => audiences.includes(one))
       if (audiences.length > 0 && own.length === 0) {
-        return nobody(`this server has no audience of ${shown(audiences)}: it has ${shown(parts.audiences)}`)
+        return nobody(
+          `this server has no audience of ${shown(audiences)}: it has ${shown(dependencies.audiences)}`,
+        )
       }
       return recognize(tokens, token, own)
     },

@@ -4,7 +4,7 @@ import { bearerToken } from './bearer-token.ts'
 import { notRecognized } from './credentials.ts'
 import type { AuthenticationMethod, Credentials, Recognition } from './credentials.ts'
 import { parseCsv } from './csv.ts'
-import { AuthFailure } from './errors.ts'
+import { AuthError } from './errors.ts'
 import { authenticatedUser } from './user.ts'
 
 /**
@@ -17,7 +17,7 @@ import { authenticatedUser } from './user.ts'
  *
  * @param text of the file
  * @param source named in errors; the content of a line never is
- * @throws AuthFailure `token-file-malformed`
+ * @throws AuthError `token-file-malformed`
  * @source spec 5; apiserver `pkg/authentication/token/tokenfile`
  */
 export function tokenFile(text: string, source: string): AuthenticationMethod {
@@ -60,8 +60,8 @@ function parseTokenFile(text: string, source: string): ReadonlyMap<string, UserI
   return users
 }
 
-function malformed(source: string, line: number, what: string): AuthFailure {
-  return new AuthFailure('token-file-malformed', `${source}, line ${line}: ${what}`)
+function malformed(source: string, line: number, what: string): AuthError {
+  return new AuthError('token-file-malformed', `${source}, line ${line}: ${what}`)
 }
 
 function digest(token: string): string {

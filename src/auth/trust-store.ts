@@ -28,7 +28,7 @@ export class TrustStore {
 
 /**
  * Returns the authorities of clients.
- * @throws PkiFailure not for keys that `memberKeys` returned
+ * @throws PkiError not for keys that `memberKeys` returned
  */
 export function trustOf({ server: { clientAuthorities } }: MemberKeys): TrustBundles {
   const client = clientAuthorities === null ? null : readTrustBundle(clientAuthorities)

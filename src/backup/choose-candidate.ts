@@ -1,5 +1,5 @@
 import type { Configuration, NodeId } from '../../raft/index.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import type { RecoveryCandidate, CandidateLog, UnprovenWrite } from './recovery-candidate.ts'
 
 /** A candidate whose log can be read. */
@@ -45,7 +45,7 @@ export type DroppedEntries = {
  * The committed index comes first: a lost leader can have committed an older entry than the last
  * entry of a candidate that it never reached, so the last term alone could choose a log without it.
  *
- * @throws BackupFailure `refused`: different clusters, no intact candidate, or a majority that
+ * @throws BackupError `refused`: different clusters, no intact candidate, or a majority that
  * needs no recovery
  * @source Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", sections
  * 5.4.1 and 5.4.2
@@ -66,12 +66,12 @@ export function chooseCandidate(candidates: readonly RecoveryCandidate[]): Recov
       b.committed - a.committed,
   )
   if (best === undefined)
-    throw new BackupFailure('refused', 'none of the directories is intact: restore a snapshot instead')
+    throw new BackupError('refused', 'none of the directories is intact: restore a snapshot instead')
   const { configuration } = best.log
   const here = whole.map(({ identity }) => identity.id)
   if (isMajority(configuration, here)) {
     const names = whole.map(({ identity }) => identity.member).join(', ')
-    throw new BackupFailure(
+    throw new BackupError(
       'refused',
       `the directories of ${names} are intact and a majority: no recovery is needed, start them`,
     )
@@ -109,7 +109,7 @@ function isReadable(candidate: RecoveryCandidate): candidate is ReadableCandidat
  * Rejects directories of different foundings under the same names, which differ only in the cluster
  * ID.
  *
- * @throws BackupFailure `refused` that lists the directories by cluster
+ * @throws BackupError `refused` that lists the directories by cluster
  */
 function sameFounding(candidates: readonly RecoveryCandidate[]): void {
   const directories = new Map<string, string[]>()
@@ -118,7 +118,7 @@ function sameFounding(candidates: readonly RecoveryCandidate[]): void {
   }
   if (directories.size <= 1) return
   const groups = [...directories].map(([id, paths]) => `${paths.join(' and ')} of cluster ${id}`)
-  throw new BackupFailure(
+  throw new BackupError(
     'refused',
     `the directories belong to separately founded clusters: ${groups.join('; ')}; give those of one`,
   )
@@ -129,14 +129,14 @@ function sameCluster(candidates: readonly RecoveryCandidate[]): void {
   for (const other of rest) {
     const [a, b] = [first?.identity, other.identity]
     if (a?.cluster !== b.cluster || a.life !== b.life) {
-      throw new BackupFailure(
+      throw new BackupError(
         'refused',
         `${first?.directory ?? ''} and ${other.directory} belong to different clusters, or incarnations of one: give those of one`,
       )
     }
     if (a.member === b.member) {
       const both = `${first?.directory ?? ''} and ${other.directory} are both member ${b.member}`
-      throw new BackupFailure('refused', `${both}: give the one that ran last`)
+      throw new BackupError('refused', `${both}: give the one that ran last`)
     }
   }
   sameFounding(candidates)

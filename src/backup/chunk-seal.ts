@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, scryptSync, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../base/random.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { checkBytes, sha256 } from './snapshot-format.ts'
 import type { KeyDerivation } from './snapshot-format.ts'
 
@@ -23,10 +23,10 @@ export function newDerivation(secret: Secret, random: Random): KeyDerivation {
 /**
  * Derives the key of a file.
  *
- * @throws BackupFailure `secret` when the secret is missing, not needed, or of another kind
+ * @throws BackupError `secret` when the secret is missing, not needed, or of another kind
  */
 export function keyFor(name: string, how: KeyDerivation | null, secret: Secret | null): Uint8Array | null {
-  const wanted = (what: string): BackupFailure => new BackupFailure('secret', `${name} ${what}`)
+  const wanted = (what: string): BackupError => new BackupError('secret', `${name} ${what}`)
   if (how === null) {
     if (secret === null) return null
     // An attacker may have replaced the encrypted file.

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * The reason why a snapshot or data directory cannot be used. The message is one line with the
@@ -11,7 +11,7 @@ import { Failure } from '../../base/failure.ts'
  * - `secret`: the passphrase or key is missing or wrong
  * - `refused`: it is possible, but unsafe
  */
-export type BackupFailureCode =
+export type BackupErrorCode =
   'not-a-snapshot' | 'newer-format' | 'damaged' | 'incomplete' | 'secret' | 'refused'
 
-export class BackupFailure extends Failure<BackupFailureCode> {}
+export class BackupError extends CodedError<BackupErrorCode> {}

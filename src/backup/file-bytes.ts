@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import type { FileBytes } from './snapshot-file.ts'
 
 /** Random access to a file on disk. */
@@ -7,13 +7,13 @@ export class RealFileBytes implements FileBytes {
   readonly #file: number
   readonly #size: number
 
-  /** @throws BackupFailure `not-a-snapshot` when the file does not exist or cannot be read */
+  /** @throws BackupError `not-a-snapshot` when the file does not exist or cannot be read */
   constructor(path: string) {
     const file = orRefused(path, () => openSync(path, 'r'))
     try {
       const found = orRefused(path, () => fstatSync(file))
       if (!found.isFile())
-        throw new BackupFailure('not-a-snapshot', `${path} is not a file: give the path of a snapshot`)
+        throw new BackupError('not-a-snapshot', `${path} is not a file: give the path of a snapshot`)
       this.#size = found.size
       this.#file = file
     } catch (cause) {
@@ -49,6 +49,6 @@ function orRefused<T>(path: string, action: () => T): T {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     const why = code === 'ENOENT' ? 'it is not there; give the right path' : `${code}; give another file`
-    throw new BackupFailure('not-a-snapshot', `${path} cannot be read: ${why}`, { cause })
+    throw new BackupError('not-a-snapshot', `${path} cannot be read: ${why}`, { cause })
   }
 }

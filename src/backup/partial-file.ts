@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Random } from '../../base/random.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 
 /** Remedies by error code, for the directory of the file. */
 const remedies = new Map<string, (directory: string) => string>([
@@ -22,12 +22,12 @@ export class PartialFile {
   #open = true
   #bytes = 0
 
-  /** @throws BackupFailure `refused` when the file exists */
+  /** @throws BackupError `refused` when the file exists */
   constructor(path: string, random: Random) {
     this.#path = resolve(path)
     this.#partial = `${this.#path}.${Buffer.from(random.bytes(6)).toString('hex')}.partial`
     if (existsSync(this.#path))
-      throw new BackupFailure('refused', `${path} is there already: give another name, or move it away`)
+      throw new BackupError('refused', `${path} is there already: give another name, or move it away`)
     this.#file = this.#try('make', () => openSync(this.#partial, 'wx', 0o600))
   }
 
@@ -46,7 +46,7 @@ export class PartialFile {
   /**
    * Publishes the file.
    *
-   * @throws BackupFailure `refused` when another file has been created there
+   * @throws BackupError `refused` when another file has been created there
    */
   commit(): void {
     this.#try('write', () => {
@@ -75,7 +75,7 @@ export class PartialFile {
       linkSync(this.#partial, this.#path)
     } catch (cause) {
       if (!existsSync(this.#path)) throw cause
-      throw new BackupFailure('refused', `${this.#path} was created concurrently: give another name`, {
+      throw new BackupError('refused', `${this.#path} was created concurrently: give another name`, {
         cause,
       })
     }
@@ -90,10 +90,10 @@ export class PartialFile {
     try {
       return action()
     } catch (cause) {
-      if (cause instanceof BackupFailure) throw cause
+      if (cause instanceof BackupError) throw cause
       const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
       const remedy = remedies.get(code)?.(dirname(this.#path)) ?? 'give another place'
-      throw new BackupFailure('refused', `cannot ${deed} ${this.#path} (${code}): ${remedy}`, { cause })
+      throw new BackupError('refused', `cannot ${deed} ${this.#path} (${code}): ${remedy}`, { cause })
     }
   }
 }

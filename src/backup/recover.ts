@@ -13,7 +13,7 @@ import { digestOf, headOf } from '../store/machine/digest.ts'
 import { hashText } from '../store/machine/hash.ts'
 import type { MachineState } from '../store/machine/state.ts'
 import type { ReadableCandidate } from './choose-candidate.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { sourceFingerprint } from './incarnation.ts'
 import type { ClusterIncarnation } from './incarnation.ts'
 import { backupLimits } from './limits.ts'
@@ -63,7 +63,7 @@ export async function recoverInto(
   const own = log.configuration.members.find((member) => member.id === identity.id)
   if (own === undefined || state.identity === null) {
     const what = own === undefined ? 'was no member any more' : 'is of a cluster that was never founded'
-    throw new BackupFailure('refused', `${directory} ${what}: restore a snapshot instead`)
+    throw new BackupError('refused', `${directory} ${what}: restore a snapshot instead`)
   }
   const aside = `before-${incarnation.id}`
   moveAside(directory, aside)

@@ -3,7 +3,7 @@ import type { Random } from '../../base/random.ts'
 import { decodeEnvelope, FileDisk, LogError, logIndex, noIndex, Wal } from '../../raft/index.ts'
 import type { Configuration, Entry, RecoveredLog } from '../../raft/index.ts'
 import { FileClusterRecord } from '../data-dir/cluster-record-file.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { hasLog } from '../data-dir/founding.ts'
 import { readIdentity } from '../data-dir/member-identity.ts'
 import type { MemberIdentity } from '../data-dir/member-identity.ts'
@@ -21,7 +21,7 @@ import { Machine } from '../store/machine/machine.ts'
 import { emptyState } from '../store/machine/state.ts'
 import type { MachineState } from '../store/machine/state.ts'
 import { featureLevelMax } from '../version.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { backupLimits } from './limits.ts'
 import { ReadOnlyDisk } from './read-only-disk.ts'
 import { logFolder, databaseFolder } from '../data-dir/layout.ts'
@@ -67,7 +67,7 @@ export type UnprovenWrite = { readonly index: number; readonly keys: readonly st
  * opens.
  *
  * @returns also the state after the last entry; null when it is damaged
- * @throws BackupFailure `refused` when it is not the directory of a member
+ * @throws BackupError `refused` when it is not the directory of a member
  */
 export async function inspectDataDir(
   directory: string,
@@ -120,7 +120,7 @@ function clusterIdIn(directory: string, { joined }: MemberIdentity): string | nu
     if (record?.clusterId === '') return null
     return record?.clusterId ?? joined?.clusterId ?? null
   } catch (cause) {
-    if (cause instanceof StartFailure) return joined?.clusterId ?? null
+    if (cause instanceof StartError) return joined?.clusterId ?? null
     throw cause
   }
 }
@@ -130,10 +130,10 @@ function identityOf(directory: string): MemberIdentity {
     const identity = readIdentity(directory)
     if (identity !== null) return identity
   } catch (cause) {
-    if (cause instanceof StartFailure) throw new BackupFailure('refused', cause.message, { cause })
+    if (cause instanceof StartError) throw new BackupError('refused', cause.message, { cause })
     throw cause
   }
-  throw new BackupFailure('refused', `${directory} is no member's data directory: give those that survived`)
+  throw new BackupError('refused', `${directory} is no member's data directory: give those that survived`)
 }
 
 /** Loads the state that a start would begin with. @returns null, with the reason */

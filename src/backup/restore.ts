@@ -11,7 +11,7 @@ import type { Version } from '../store/machine/object-version.ts'
 import type { Revision } from '../store/revision.ts'
 import { featureLevelMax } from '../version.ts'
 import type { Secret } from './chunk-seal.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { isMadeFrom, sourceFingerprint } from './incarnation.ts'
 import type { ClusterIncarnation } from './incarnation.ts'
 import { makeLog, NewStateBuilder, recordCluster } from './new-state.ts'
@@ -54,7 +54,7 @@ export type RestorePlan = VerifiedSnapshot & {
   readonly incarnation: ClusterIncarnation
 }
 
-/** Reads the whole file before anything is written. @throws BackupFailure */
+/** Reads the whole file before anything is written. @throws BackupError */
 export function planRestore(options: RestoreOptions): RestorePlan {
   const { file, name, secret, apiDomain } = options
   const superseded = new Set<Revision>()
@@ -68,11 +68,11 @@ export function planRestore(options: RestoreOptions): RestorePlan {
   })
   const { head } = verified.summary
   if (head.featureLevel > featureLevelMax)
-    throw new BackupFailure('newer-format', `${name}: ${tooNew(head.featureLevel, featureLevelMax).message}`)
+    throw new BackupError('newer-format', `${name}: ${tooNew(head.featureLevel, featureLevelMax).message}`)
   if (file.header.apiDomain !== apiDomain) {
     const theirs = file.header.apiDomain
     const what = `${name} belongs to a cluster with API domain ${theirs}, not ${apiDomain}: give --api-domain ${theirs}`
-    throw new BackupFailure('refused', what)
+    throw new BackupError('refused', what)
   }
   return { ...verified, superseded, incarnation: incarnationFor(verified, options) }
 }
@@ -82,7 +82,7 @@ export function planRestore(options: RestoreOptions): RestorePlan {
  * incarnation that were created from different files would apply entries to different states; an ID
  * that is reused for other members would mix the clients of two clusters.
  *
- * @throws BackupFailure `refused`
+ * @throws BackupError `refused`
  */
 function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: RestoreOptions): ClusterIncarnation {
   const { name, cluster, membersOf, newKeys, incarnationOf } = options
@@ -96,7 +96,7 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
   )
   const incarnation = incarnationOf(fingerprint)
   if (isMadeFrom(incarnation, fingerprint)) return incarnation
-  throw new BackupFailure(
+  throw new BackupError(
     'refused',
     `--restore-id ${incarnation.id} is not of ${name}, or not of these members, cluster name and keys: ` +
       'give what the first restore was given, or leave it out for another cluster',
@@ -108,7 +108,7 @@ function incarnationFor({ summary, trailer }: VerifiedSnapshot, options: Restore
  * directory, and a second attempt replaces it.
  *
  * @param directory locked by the caller
- * @throws BackupFailure `refused` when it is not empty; StorageFailure, LogError, PkiFailure of
+ * @throws BackupError `refused` when it is not empty; StorageFailure, LogError, PkiError of
  * the disk
  */
 export async function restoreInto(
@@ -153,7 +153,7 @@ async function buildState(
     }
     // The file may have changed since it was verified.
     if (verifier.finish().digest !== digest)
-      throw new BackupFailure('damaged', `${name} changed while it was read`)
+      throw new BackupError('damaged', `${name} changed while it was read`)
     return await builder.finish()
   } catch (cause) {
     await builder.abandon()

@@ -1,5 +1,5 @@
 import type { Random } from '../../base/random.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { newDerivation } from './chunk-seal.ts'
 import type { Secret } from './chunk-seal.ts'
 import type { FileHeader } from './snapshot-format.ts'
@@ -40,7 +40,7 @@ export class SnapshotSaver {
     return used > 0 ? used : null
   }
 
-  /** @throws BackupFailure: the partial file is unusable */
+  /** @throws BackupError: the partial file is unusable */
   take(bytes: Uint8Array): void {
     this.#verifier.take(bytes)
     this.#early.push(bytes)
@@ -50,12 +50,12 @@ export class SnapshotSaver {
     this.#early = []
   }
 
-  /** @throws BackupFailure: as above */
+  /** @throws BackupError: as above */
   finish(): { readonly header: FileHeader; readonly summary: StateSummary } {
     const summary = this.#verifier.finish()
     const [writer, header] = [this.#writer, this.#header]
     if (writer === null || header === null) {
-      throw new BackupFailure('incomplete', `${this.#options.name} ended early: nothing was saved`)
+      throw new BackupError('incomplete', `${this.#options.name} ended early: nothing was saved`)
     }
     writer.end()
     return { header, summary }
@@ -65,7 +65,7 @@ export class SnapshotSaver {
     const { head, digest } = this.#verifier
     if (this.#writer !== null || head === null) return
     if (head.identity === null) {
-      throw new BackupFailure('refused', 'the cluster is not founded yet: there is nothing to save')
+      throw new BackupError('refused', 'the cluster is not founded yet: there is nothing to save')
     }
     const { name, clusterName, savedAt, program, secret, random, write } = this.#options
     this.#header = {

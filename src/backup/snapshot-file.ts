@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ChunkSeal, keyFor } from './chunk-seal.ts'
 import type { Secret } from './chunk-seal.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { backupLimits } from './limits.ts'
 import {
   checkBytes,
@@ -33,7 +33,7 @@ export class SnapshotFile {
   readonly #preambleHash: Uint8Array
   readonly #bodyAt: number
 
-  /** @param name for messages @throws BackupFailure */
+  /** @param name for messages @throws BackupError */
   constructor(file: FileBytes, name: string) {
     this.#name = name
     this.#file = file
@@ -50,7 +50,7 @@ export class SnapshotFile {
    * Yields the stream of the state, each chunk verified. May be called again.
    *
    * @returns the verified trailer
-   * @throws BackupFailure
+   * @throws BackupError
    */
   *pieces(secret: Secret | null): Generator<Uint8Array, FileTrailer> {
     const seal = this.#unlock(secret)
@@ -79,7 +79,7 @@ export class SnapshotFile {
     const seal = new ChunkSeal(this.#preambleHash, keyFor(this.#name, encryption, secret))
     if (timingSafeEqual(seal.keyCheck(), check)) return seal
     if (encryption === null) throw damaged(this.#name, 'its key check')
-    throw new BackupFailure(
+    throw new BackupError(
       'secret',
       `${this.#name} was saved with another ${encryption.kind}, or its beginning was altered`,
     )
@@ -93,7 +93,7 @@ export class SnapshotFile {
     const head = Buffer.from(this.#read(at, chunkHeadBytes))
     const length = head.readUInt32LE(0)
     const kind = head.readUInt8(4)
-    const wrong = (): BackupFailure => damaged(this.#name, `chunk ${number} at byte ${at}`)
+    const wrong = (): BackupError => damaged(this.#name, `chunk ${number} at byte ${at}`)
     if (length > backupLimits.chunkBytesMax) throw wrong()
     const sealed = this.#read(at + chunkHeadBytes, length)
     const end = at + chunkHeadBytes + length + checkBytes

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRecord } from '../../base/record.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import { backupLimits } from './limits.ts'
 
 /*
@@ -73,24 +73,24 @@ export function encodePreamble(header: FileHeader): Uint8Array {
   return Buffer.concat([fixed, json, sha256(fixed, json)])
 }
 
-/** @returns the length of the JSON @throws BackupFailure */
+/** @returns the length of the JSON @throws BackupError */
 export function headerBytesIn(fixed: Uint8Array, name: string): number {
   const bytes = Buffer.from(fixed)
   if (bytes.length < snapshotMagic.length || !bytes.subarray(0, 8).equals(snapshotMagic)) {
-    throw new BackupFailure('not-a-snapshot', `${name} is not a snapshot: orchctl snapshot save makes one`)
+    throw new BackupError('not-a-snapshot', `${name} is not a snapshot: orchctl snapshot save makes one`)
   }
   if (bytes.length < preambleFixedBytes) throw incomplete(name, bytes.length)
   const format = bytes.readUInt32LE(8)
   if (format > snapshotFormat) {
     const known = `this program knows up to ${snapshotFormat}: use the program that saved it`
-    throw new BackupFailure('newer-format', `${name} is a snapshot of format ${format}, ${known}`)
+    throw new BackupError('newer-format', `${name} is a snapshot of format ${format}, ${known}`)
   }
   const length = bytes.readUInt32LE(12)
   if (format !== snapshotFormat || length > backupLimits.headerBytesMax) throw damaged(name, 'its beginning')
   return length
 }
 
-/** @param json verified by the hash of the preamble @throws BackupFailure `damaged` */
+/** @param json verified by the hash of the preamble @throws BackupError `damaged` */
 export function decodeHeader(json: Uint8Array, name: string): FileHeader {
   const value = parsed(json)
   if (value === null) throw damaged(name, 'its header')
@@ -126,15 +126,12 @@ export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
   return hash.digest()
 }
 
-export function damaged(name: string, what: string): BackupFailure {
-  return new BackupFailure(
-    'damaged',
-    `${name} is damaged: ${what} is not as it was written; use another copy`,
-  )
+export function damaged(name: string, what: string): BackupError {
+  return new BackupError('damaged', `${name} is damaged: ${what} is not as it was written; use another copy`)
 }
 
-export function incomplete(name: string, bytes: number): BackupFailure {
-  return new BackupFailure('incomplete', `${name} is truncated after ${bytes} bytes: use another copy`)
+export function incomplete(name: string, bytes: number): BackupError {
+  return new BackupError('incomplete', `${name} is truncated after ${bytes} bytes: use another copy`)
 }
 
 function derivationIn(value: unknown): KeyDerivation | 'none' {

@@ -10,7 +10,7 @@ import { encodeHead } from '../store/machine/head.ts'
 import type { Head } from '../store/machine/head.ts'
 import { decodeVersion } from '../store/machine/object-version.ts'
 import type { Version } from '../store/machine/object-version.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 
 /** Objects and bytes of one resource. */
 export type ResourceCount = { readonly resource: string; readonly objects: number; readonly bytes: number }
@@ -55,18 +55,18 @@ export class SnapshotVerifier {
     return this.#stored === null ? '' : hashText(this.#stored.digest)
   }
 
-  /** @throws BackupFailure `damaged`, `newer-format` */
+  /** @throws BackupError `damaged`, `newer-format` */
   take(bytes: Uint8Array): void {
     this.#reportDamage(() => {
       for (const frame of this.#parser.push(bytes)) this.#frame(frame)
     })
   }
 
-  /** @throws BackupFailure `damaged`, `incomplete` */
+  /** @throws BackupError `damaged`, `incomplete` */
   finish(): StateSummary {
     const stored = this.#stored
     if (stored === null || !this.#ended || !this.#parser.atBorder) {
-      throw new BackupFailure('incomplete', `${this.#name} ended early: nothing was saved`)
+      throw new BackupError('incomplete', `${this.#name} ended early: nothing was saved`)
     }
     const { head, digest } = stored
     const sum = hash128(encodeHead(head), 0, newHash())
@@ -128,13 +128,13 @@ export class SnapshotVerifier {
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause
       if (cause.code === 'unsupported')
-        throw new BackupFailure('newer-format', `${this.#name}: ${cause.message}`, { cause })
+        throw new BackupError('newer-format', `${this.#name}: ${cause.message}`, { cause })
       throw this.#damaged(cause.message)
     }
   }
 
-  #damaged(what: string): BackupFailure {
-    return new BackupFailure('damaged', `${this.#name} is damaged: ${what}`)
+  #damaged(what: string): BackupError {
+    return new BackupError('damaged', `${this.#name} is damaged: ${what}`)
   }
 }
 

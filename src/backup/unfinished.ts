@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { asideSuffix, readFileIfThere, removeFile, replaceFile } from '../pki/files.ts'
-import { BackupFailure } from './errors.ts'
+import { BackupError } from './errors.ts'
 import {
   claimFileName,
   unfinishedFileName,
@@ -42,14 +42,14 @@ export function removeMark(directory: string): void {
   removeFile(join(directory, unfinishedFileName))
 }
 
-/** @returns null without a mark @throws BackupFailure `refused` when the mark is damaged */
+/** @returns null without a mark @throws BackupError `refused` when the mark is damaged */
 export function readMark(directory: string): UnfinishedCommand | null {
   const path = join(directory, unfinishedFileName)
   const text = readFileIfThere(path)
   if (text === null) return null
   const found = unfinishedIn(text)
   if (found !== null) return found
-  throw new BackupFailure('refused', `${path} is damaged: empty the directory, or give another --data-dir`)
+  throw new BackupError('refused', `${path} is damaged: empty the directory, or give another --data-dir`)
 }
 
 function unfinishedIn(text: string): UnfinishedCommand | null {
@@ -80,7 +80,7 @@ const ignoredFiles = new Set([
 /**
  * Removes the remains of an interrupted restore, and rejects any other content.
  *
- * @throws BackupFailure `refused`
+ * @throws BackupError `refused`
  */
 export function emptyForRestore(directory: string): void {
   const unfinished = readMark(directory)
@@ -90,7 +90,7 @@ export function emptyForRestore(directory: string): void {
   }
   const [there] = readdirSync(directory).filter((name) => !ignoredFiles.has(name))
   if (there === undefined && unfinished === null) return
-  throw new BackupFailure(
+  throw new BackupError(
     'refused',
     `${directory} is not empty (${there ?? unfinishedFileName}): give another --data-dir, or move away what is there`,
   )

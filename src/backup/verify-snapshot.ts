@@ -18,7 +18,7 @@ export type VerifiedSnapshot = {
  * of the state, and the header.
  *
  * @param onVersion called for each version, ascending by revision
- * @throws BackupFailure
+ * @throws BackupError
  */
 export function verifySnapshot(
   file: SnapshotFile,

@@ -1,6 +1,6 @@
 import { fetchAnyStatus, fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { call, jsonOf, readEndpoints, wordsOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { diagnoseUnreachable } from './diagnose-unreachable.ts'
@@ -52,7 +52,7 @@ export class AnyMember {
   /**
    * Returns the status of the leader, or of any member without a leader.
    *
-   * @throws CliFailure `failed` when no member responds
+   * @throws CliError `failed` when no member responds
    */
   async status(): Promise<MemberStatus> {
     const { endpoint, status } = await fetchAnyStatus(this.#endpoints, (silent, why, next) => {
@@ -67,7 +67,7 @@ export class AnyMember {
       this.#first(leader)
       return said
     } catch (cause) {
-      if (cause instanceof CliFailure) return status
+      if (cause instanceof CliError) return status
       throw cause
     }
   }
@@ -111,7 +111,7 @@ export class AnyMember {
    * Sends an idempotent request. When a member does not respond or does not know the outcome, the
    * next one is tried.
    *
-   * @throws CliFailure `failed` with the message of the member
+   * @throws CliError `failed` with the message of the member
    */
   async post(path: string, body: unknown): Promise<Answer> {
     // Finding a member that responds takes seconds, a change up to a minute.
@@ -135,7 +135,7 @@ export class AnyMember {
       said = `member ${endpoint.name} ${words}`
       this.#last(endpoint, said, endpoints[at + 1] ?? null)
     }
-    throw new CliFailure(
+    throw new CliError(
       'failed',
       `no member confirmed the change: tried ${asked.join(', ')}; it is safe to try again (--timeout); ${said}`,
     )
@@ -162,7 +162,7 @@ export class AnyMember {
       }
       if (nowMs >= endMs) {
         const seconds = Math.round(what.timeoutMs / 1000)
-        throw new CliFailure(
+        throw new CliError(
           'failed',
           `${line} after ${seconds} s; rerun the same command to keep waiting (--timeout)`,
         )
@@ -213,7 +213,7 @@ export async function orNull(asked: Promise<MemberStatus>): Promise<MemberStatus
   try {
     return await asked
   } catch (cause) {
-    if (cause instanceof CliFailure) return null
+    if (cause instanceof CliError) return null
     throw cause
   }
 }

@@ -16,7 +16,7 @@ import type { Terminal } from './terminal.ts'
  * members of it.
  *
  * @returns null otherwise
- * @throws CliFailure `failed` when the directory has only a part of a cluster
+ * @throws CliError `failed` when the directory has only a part of a cluster
  */
 export function localServers(
   terminal: Terminal,
@@ -44,7 +44,7 @@ function pidsOf(cluster: LocalCluster): readonly number[] {
 /**
  * Injects one fault like `orchctl chaos`, reverts it and waits until all members are ready.
  *
- * @throws ChaosFailure
+ * @throws ChaosError
  */
 async function strike(
   terminal: Terminal,

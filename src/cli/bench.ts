@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { buildInfo } from '../build-info.ts'
 import { compare } from '../../bench/tool/compare.ts'
-import { BenchFailure } from '../../bench/tool/errors.ts'
+import { BenchError } from '../../bench/tool/errors.ts'
 import { benchLimits } from '../../bench/tool/limits.ts'
 import type { HttpVersion, Workload } from '../../bench/tool/load.ts'
 import { benchDefaults } from '../../bench/tool/options.ts'
@@ -17,7 +17,7 @@ import { markdownOf, textOf } from '../../bench/tool/tables.ts'
 import { MachineClock } from '../host/machine-clock.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
 import { localServers } from './bench-local.ts'
-import { CliFailure, exitCodes } from './errors.ts'
+import { CliError, exitCodes } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
 import { formatTable } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
@@ -49,7 +49,7 @@ export type BenchFlags = EndpointFlags & {
  * Runs the benchmarks, or compares results.
  *
  * @returns the exit code
- * @throws CliFailure, BenchFailure
+ * @throws CliError, BenchError
  */
 export async function bench(terminal: Terminal, flags: BenchFlags, processors: number): Promise<number> {
   if (flags.compare !== undefined) return compared(terminal, flags.compare)
@@ -98,11 +98,11 @@ function selectionOf(flags: BenchFlags): Selection {
 /**
  * Prevents loading a cluster that a default kubeconfig happens to name.
  *
- * @throws CliFailure `usage`
+ * @throws CliError `usage`
  */
 async function confirm(endpoints: readonly Endpoint[]): Promise<void> {
   const names = endpoints.map(({ url }) => url).join(', ')
-  const refusal = new CliFailure('usage', `${names}: not a cluster of --dir; use --yes to load it anyway`)
+  const refusal = new CliError('usage', `${names}: not a cluster of --dir; use --yes to load it anyway`)
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw refusal
   const asked = createInterface({ input: process.stdin, output: process.stderr })
   try {
@@ -131,10 +131,10 @@ function tell(terminal: Terminal, flags: BenchFlags, report: BenchReport): void 
 function compared(terminal: Terminal, files: readonly string[]): number {
   const [first, second, ...more] = files
   if (first === undefined || second === undefined || more.length > 0)
-    throw new CliFailure('usage', '--compare takes two files, of the run before and of the one after')
+    throw new CliError('usage', '--compare takes two files, of the run before and of the one after')
   const [before, after] = [resultsOf(first), resultsOf(second)]
   const { rows, alone } = compare(before, after)
-  if (rows.length === 1) throw new CliFailure('usage', `${first} and ${second} have no load in common`)
+  if (rows.length === 1) throw new CliError('usage', `${first} and ${second} have no load in common`)
   terminal.print(
     `${basename(second)} (commit ${after.commit}) divided by ${basename(first)} (commit ${before.commit})`,
   )
@@ -144,14 +144,13 @@ function compared(terminal: Terminal, files: readonly string[]): number {
   return exitCodes.done
 }
 
-/** @throws CliFailure `usage` */
+/** @throws CliError `usage` */
 function resultsOf(path: string): Results {
   try {
-    if (statSync(path).size > benchLimits.resultsBytesMax)
-      throw new CliFailure('usage', `${path} is too large`)
+    if (statSync(path).size > benchLimits.resultsBytesMax) throw new CliError('usage', `${path} is too large`)
     return parseResults(readFileSync(path, 'utf8'), path)
   } catch (cause) {
-    if (cause instanceof BenchFailure) throw new CliFailure('usage', cause.message, { cause })
+    if (cause instanceof BenchError) throw new CliError('usage', cause.message, { cause })
     throw cause
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import { faultKinds, parseKinds } from '../../tools/chaos/fault.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
 import { chaosLimits } from '../../tools/chaos/limits.ts'
@@ -87,7 +87,7 @@ function kinds(text: string): readonly FaultKind[] {
   try {
     return parseKinds(text)
   } catch (cause) {
-    if (cause instanceof Failure) throw new InvalidArgumentError(cause.message)
+    if (cause instanceof CodedError) throw new InvalidArgumentError(cause.message)
     throw cause
   }
 }

@@ -9,7 +9,7 @@ import { needsPeers, planChaos } from '../../tools/chaos/plan.ts'
 import { runChaos } from '../../tools/chaos/run.ts'
 import type { CompletedFault } from '../../tools/chaos/run.ts'
 import { durationText } from '../config/flag.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
 import { openCluster } from './local-cluster.ts'
 import { LocalTarget, unsupportedReason } from './local-target.ts'
@@ -28,7 +28,7 @@ export type ChaosFlags = {
 const defaultNodes = 3
 const readyAgainMs = 200
 
-/** Prints the plan of `run`. @throws ChaosFailure `no-plan`; CliFailure `failed` */
+/** Prints the plan of `run`. @throws ChaosError `no-plan`; CliError `failed` */
 export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nodes?: number }): void {
   const { dir, nodes, duration, output } = flags
   const hasCluster = nodes === undefined && existsSync(join(resolve(dir), 'n1'))
@@ -61,7 +61,7 @@ export function chaosPlan(terminal: Terminal, flags: ChaosFlags & { readonly nod
  * Runs the plan and reverts all faults, also after an interrupt.
  *
  * @returns false when it was interrupted
- * @throws ChaosFailure; CliFailure `failed` when there is no cluster, or it does not support a
+ * @throws ChaosError; CliError `failed` when there is no cluster, or it does not support a
  * fault
  */
 export async function chaosRun(
@@ -74,7 +74,7 @@ export async function chaosRun(
   const kinds = flags.faults ?? possible(cluster.members.length)
   const lacking = kinds.map((kind) => unsupportedReason(cluster, kind)).filter((why) => why !== null)
   const [first] = lacking
-  if (first !== undefined && flags.faults !== undefined) throw new CliFailure('failed', first)
+  if (first !== undefined && flags.faults !== undefined) throw new CliError('failed', first)
   for (const why of lacking) terminal.note(`skipped: ${why}`)
   const had = kinds.filter((kind) => unsupportedReason(cluster, kind) === null)
   const seed = flags.seed ?? terminal.random.below(2 ** 31)
@@ -127,7 +127,7 @@ export async function chaosLinks(terminal: Terminal, dir: string): Promise<void>
 /**
  * Requires that all members are ready: earlier problems would look like effects of faults.
  *
- * @throws CliFailure `failed`
+ * @throws CliError `failed`
  */
 async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal): Promise<void> {
   const endMs = clock.monotonicMs() + chaosLimits.beginMsMax
@@ -138,10 +138,10 @@ async function allReady(target: LocalTarget, clock: Clock, signal: AbortSignal):
     // Waiting does not help for a member that is not running.
     const down = not.filter((member) => !target.isRunning(member))
     if (down.length > 0)
-      throw new CliFailure('failed', `${down.join(', ')} not running: orchctl cluster up first`)
+      throw new CliError('failed', `${down.join(', ')} not running: orchctl cluster up first`)
     if (clock.monotonicMs() >= endMs) {
       const late = `${not.join(', ')} not ready after ${chaosLimits.beginMsMax / 1000} s`
-      throw new CliFailure('failed', `${late}: see orchctl cluster status, and try again when all are`)
+      throw new CliError('failed', `${late}: see orchctl cluster status, and try again when all are`)
     }
     await sleep(clock, readyAgainMs)
   }

@@ -1,12 +1,12 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import { durationMs, sizeBytes } from '../config/flag.ts'
 import { programVersion } from '../version.ts'
 import { addBench } from './bench-command.ts'
 import { addChaos } from './chaos-command.ts'
 import { clusterDown, clusterStatus, clusterUp } from './cluster.ts'
 import { addClusterMembers } from './cluster-commands.ts'
-import { CliFailure, exitCodes } from './errors.ts'
+import { CliError, exitCodes } from './errors.ts'
 import { addMember } from './member-commands.ts'
 import { parsePkiMembers, pkiInit } from './pki-init.ts'
 import { readSecret } from './secret-file.ts'
@@ -34,10 +34,10 @@ export async function cli(args: readonly string[], terminal: Terminal): Promise<
   } catch (cause) {
     // Help and version end with an exception, too; commander has printed them.
     if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    const isExpected = cause instanceof Failure || (cause instanceof Error && 'syscall' in cause)
+    const isExpected = cause instanceof CodedError || (cause instanceof Error && 'syscall' in cause)
     if (!isExpected) throw cause
     terminal.note(`orchctl: ${cause.message}`)
-    return cause instanceof CliFailure && cause.code === 'usage' ? exitCodes.usage : exitCodes.failed
+    return cause instanceof CliError && cause.code === 'usage' ? exitCodes.usage : exitCodes.failed
   }
 }
 

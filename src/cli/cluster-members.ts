@@ -7,7 +7,7 @@ import { removeFile, makeDirectory, readTextFile, replaceFile } from '../pki/fil
 import { forgetServer } from '../pki/kubeconfig.ts'
 import { AnyMember } from './any-member.ts'
 import { waitGone, waitReady } from './cluster.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { localHost, memberAt, openCluster, readConfig, seatConfig } from './local-cluster.ts'
 import type { LocalCluster, Seat } from './local-cluster.ts'
 import { addContext, makeKeys, newToken } from './member-add.ts'
@@ -55,9 +55,9 @@ export async function clusterAdd(
   terminal.print(`${seat.name} ${role === 'voter' ? 'votes' : 'is a learner'}, its context is ${seat.name}`)
 }
 
-function isMemberWithout({ name, configPath }: Seat): CliFailure {
+function isMemberWithout({ name, configPath }: Seat): CliError {
   const elsewhere = `it was not added by orchctl cluster add, or its file was lost; for one more give another name, or none`
-  return new CliFailure('failed', `${name} is a member, and there is no ${configPath}: ${elsewhere}`)
+  return new CliError('failed', `${name} is a member, and there is no ${configPath}: ${elsewhere}`)
 }
 
 function wantedOf({ name, clientPort, peerPort }: Seat, role: 'voter' | 'learner'): RequestedMember {
@@ -112,7 +112,7 @@ export async function clusterRemove(terminal: Terminal, name: string, options: O
     if (left.length > 0) signalProcess(place, pid, 'SIGTERM')
     left = await waitGone(terminal, left, options.timeoutMs)
     if (left.length > 0)
-      throw new CliFailure('failed', `${name} (pid ${pid}) does not end: end it, then try again`)
+      throw new CliError('failed', `${name} (pid ${pid}) does not end: end it, then try again`)
   }
   forgetProcess(place)
   // From here on it counts as removed, not as lost.
@@ -129,7 +129,7 @@ async function membersOf(cluster: LocalCluster): Promise<readonly { readonly nam
   try {
     return (await new AnyMember(cluster.kubeconfigPath).status()).members
   } catch (cause) {
-    if (cause instanceof CliFailure) return cluster.members
+    if (cause instanceof CliError) return cluster.members
     throw cause
   }
 }
@@ -148,20 +148,20 @@ function firstFree(members: readonly { readonly name: string }[]): string {
   }
 }
 
-/** Ports follow from the number, as for founding members. @throws CliFailure */
+/** Ports follow from the number, as for founding members. @throws CliError */
 function seatOf(cluster: LocalCluster, name: string): Seat {
   const [, text] = /^n([1-9][0-9]{0,2})$/.exec(name) ?? []
   if (text === undefined) {
-    throw new CliFailure(
+    throw new CliError(
       'usage',
       `members of a local cluster are called n1, n2 and so on, not ${JSON.stringify(name)}`,
     )
   }
   const [first] = cluster.members
-  if (first === undefined) throw new CliFailure('failed', `there is no member in ${cluster.directory}`)
+  if (first === undefined) throw new CliError('failed', `there is no member in ${cluster.directory}`)
   const peerAddress = readConfig(first.configPath)['peer-address']
   if (typeof peerAddress !== 'string') {
-    throw new CliFailure(
+    throw new CliError(
       'failed',
       `${first.configPath} has no peer-address: give it one, then orchctl member move`,
     )

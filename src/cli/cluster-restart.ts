@@ -1,5 +1,5 @@
 import { afterEnd, waitGone, waitReady } from './cluster.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { openCluster } from './local-cluster.ts'
 import type { LocalCluster, LocalMember } from './local-cluster.ts'
 import { logLength, processState, signalProcess, startProcess } from './process.ts'
@@ -12,7 +12,7 @@ import type { Terminal } from './terminal.ts'
  * removed from the cluster is skipped.
  *
  * @param name null: all
- * @throws CliFailure `failed`
+ * @throws CliError `failed`
  */
 export async function clusterRestart(
   terminal: Terminal,
@@ -23,7 +23,7 @@ export async function clusterRestart(
   const members = name === null ? cluster.members : cluster.members.filter((member) => member.name === name)
   if (members.length === 0) {
     const names = namesInOrder(cluster.members)
-    throw new CliFailure('failed', `${String(name)} is no member of ${cluster.directory}: there are ${names}`)
+    throw new CliError('failed', `${String(name)} is no member of ${cluster.directory}: there are ${names}`)
   }
   const restarted: LocalMember[] = []
   for (const [at, member] of members.entries()) {
@@ -32,8 +32,8 @@ export async function clusterRestart(
         restarted.push(member)
     } catch (cause) {
       const rest = members.slice(at + 1)
-      if (!(cause instanceof CliFailure) || rest.length === 0) throw cause
-      throw new CliFailure(cause.code, `${cause.message}; not restarted yet: ${namesInOrder(rest)}`)
+      if (!(cause instanceof CliError) || rest.length === 0) throw cause
+      throw new CliError(cause.code, `${cause.message}; not restarted yet: ${namesInOrder(rest)}`)
     }
   }
   terminal.print(restarted.length === 0 ? 'restarted: none' : `restarted: ${namesInOrder(restarted)}`)
@@ -67,6 +67,6 @@ async function stop(terminal: Terminal, member: LocalMember, timeoutMs: number):
   const left = await waitGone(terminal, [{ member, pid: state.pid }], timeoutMs)
   if (left.length > 0) {
     const remedy = 'wait for it, or orchctl cluster down --force'
-    throw new CliFailure('failed', `${member.name} (pid ${state.pid}) does not end: ${remedy}`)
+    throw new CliError('failed', `${member.name} (pid ${state.pid}) does not end: ${remedy}`)
   }
 }

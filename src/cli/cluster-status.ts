@@ -1,7 +1,7 @@
 import { isRecord } from '../../base/record.ts'
 import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 
 /** Status that a member reports of itself and its cluster, as far as commands use it. */
 export type MemberStatus = {
@@ -30,7 +30,7 @@ export type MemberStatus = {
 
 const statusTimeoutMs = 3000
 
-/** @throws CliFailure `failed` when it does not respond with a status */
+/** @throws CliError `failed` when it does not respond with a status */
 export async function fetchStatus(endpoint: Endpoint): Promise<MemberStatus> {
   const reply = await call(endpoint, { method: 'GET', path: '/cluster/v1/status' }, statusTimeoutMs)
   return parseStatus(endpoint, jsonOf(endpoint, reply))
@@ -39,7 +39,7 @@ export async function fetchStatus(endpoint: Endpoint): Promise<MemberStatus> {
 /**
  * @param onSilent called for each member without a status, with the reason and the next member;
  * null: none is left
- * @throws CliFailure `failed` when no member responds
+ * @throws CliError `failed` when no member responds
  */
 export async function fetchAnyStatus(
   endpoints: readonly Endpoint[],
@@ -50,7 +50,7 @@ export async function fetchAnyStatus(
     try {
       return { endpoint, status: await fetchStatus(endpoint) }
     } catch (cause) {
-      if (!(cause instanceof CliFailure)) throw cause
+      if (!(cause instanceof CliError)) throw cause
       failure = cause
       onSilent(endpoint, cause.message, endpoints[at + 1] ?? null)
     }
@@ -60,7 +60,7 @@ export async function fetchAnyStatus(
 
 export function parseStatus(endpoint: Endpoint, value: Record<string, unknown>): MemberStatus {
   const { members, leader } = value
-  if (!Array.isArray(members)) throw new CliFailure('failed', `member ${endpoint.name} answers no status`)
+  if (!Array.isArray(members)) throw new CliError('failed', `member ${endpoint.name} answers no status`)
   return {
     name: textOf(value['name']),
     role: textOf(value['role']),

@@ -5,7 +5,7 @@ import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
 import { isRemoved, otherMembers, latestStatus } from './latest-status.ts'
 import type { Listed } from './latest-status.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { domainOf, findProcesses, openCluster, prepareCluster, presentMembers } from './local-cluster.ts'
 import { staleDiscovery } from './kubectl-cache.ts'
 import { checkPorts } from './port-check.ts'
@@ -114,7 +114,7 @@ export async function afterEnd(
 /**
  * Waits for all of `cluster.members`.
  *
- * @throws CliFailure `failed` with the members that are not ready, and the reasons
+ * @throws CliError `failed` with the members that are not ready, and the reasons
  */
 export async function waitReady(
   terminal: Terminal,
@@ -181,12 +181,12 @@ async function untilSettled(
   }
 }
 
-function ended(cluster: LocalCluster, member: LocalMember, logFrom: number): CliFailure {
+function ended(cluster: LocalCluster, member: LocalMember, logFrom: number): CliError {
   const lines = logTail(member, logFrom, 5)
   const others = cluster.members.filter((other) => processState(other).kind === 'running')
   const names = others.map(({ name }) => name).join(', ')
   const rest = others.length === 0 ? [] : [`${names} run on; orchctl cluster down stops them`]
-  return new CliFailure(
+  return new CliError(
     'failed',
     [`${member.name} ended; the end of ${member.logPath}:`, ...lines, ...rest].join('\n  '),
   )
@@ -196,7 +196,7 @@ async function late(
   waiting: ReadonlyMap<string, LocalMember>,
   endpoints: readonly Endpoint[],
   timeoutMs: number,
-): Promise<CliFailure> {
+): Promise<CliError> {
   const lines: string[] = []
   for (const member of waiting.values()) {
     const what = { method: 'GET', path: '/readyz?verbose' } as const
@@ -209,10 +209,10 @@ async function late(
     const failing = (reply?.body ?? '').split('\n').filter((line) => line.startsWith('[-]'))
     lines.push(`${member.name}: ${failing.join(' ') || 'no answer'} (see ${member.logPath})`)
   }
-  return new CliFailure('failed', `not ready after ${timeoutMs / 1000} s:\n  ${lines.join('\n  ')}`)
+  return new CliError('failed', `not ready after ${timeoutMs / 1000} s:\n  ${lines.join('\n  ')}`)
 }
 
-/** Stops all members and waits. @throws CliFailure `failed` with those that are still running */
+/** Stops all members and waits. @throws CliError `failed` with those that are still running */
 export async function clusterDown(
   terminal: Terminal,
   options: { readonly directory: string; readonly timeoutMs: number; readonly force: boolean },
@@ -238,7 +238,7 @@ export async function clusterDown(
   }
   if (left.length > 0) {
     const names = left.map(({ member, pid }) => `${member.name} (pid ${pid})`).join(', ')
-    throw new CliFailure('failed', `still running: ${names}; use --force to SIGKILL them`)
+    throw new CliError('failed', `still running: ${names}; use --force to SIGKILL them`)
   }
   await stopLinks(terminal, resolve(options.directory))
   terminal.print(stopping.length === 0 ? 'nothing was running' : `${stopping.length} stopped`)
@@ -339,7 +339,7 @@ async function statusOrNull(endpoint: Endpoint | undefined): Promise<MemberStatu
   try {
     return await fetchStatus(endpoint)
   } catch (cause) {
-    if (cause instanceof CliFailure) return null
+    if (cause instanceof CliError) return null
     throw cause
   }
 }

@@ -1,7 +1,7 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /** `usage`: invalid command line, exit code 2. `failed`: exit code 1. */
-export class CliFailure extends Failure<'usage' | 'failed'> {}
+export class CliError extends CodedError<'usage' | 'failed'> {}
 
 /** `undecided`: the recording of `verify` proves neither an anomaly nor the absence of one. */
 export const exitCodes = Object.freeze({ done: 0, failed: 1, usage: 2, undecided: 3 })

@@ -7,7 +7,7 @@ import { hookFile, noHookFaults } from '../../tools/chaos/hook-file.ts'
 import { linksFile } from '../../tools/chaos/links/links.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
 import { makeDirectory, replaceFile, writeNewFile } from '../pki/files.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Files of a member of a cluster on this machine. */
@@ -60,7 +60,7 @@ export const localHost = '127.0.0.1'
  * Creates missing keys and configuration files. Existing ones stay, so that an operator may edit
  * them; they must match.
  *
- * @throws CliFailure `failed`; PkiFailure
+ * @throws CliError `failed`; PkiError
  */
 export function prepareCluster(terminal: Terminal, options: LocalClusterOptions): LocalCluster {
   const directory = resolve(options.directory)
@@ -106,7 +106,7 @@ export function prepareCluster(terminal: Terminal, options: LocalClusterOptions)
 /**
  * Returns the members of a new cluster.
  *
- * @throws CliFailure `failed` when the ports of peers and clients overlap
+ * @throws CliError `failed` when the ports of peers and clients overlap
  */
 export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
   const directory = resolve(options.directory)
@@ -117,7 +117,7 @@ export function plannedSeats(options: LocalClusterOptions): readonly Seat[] {
   const span = options.chaos === true ? 2 * nodes : nodes
   const room = clientPort < peerPort ? nodes : span
   if (Math.abs(clientPort - peerPort) < room) {
-    throw new CliFailure(
+    throw new CliError(
       'failed',
       `ports ${clientPort} and ${peerPort} are too close: ${nodes} members need ${room} from the lower one on`,
     )
@@ -135,7 +135,7 @@ function peerPortBeside(clientPort: number): number {
   return clientPort + 1000 <= 65_000 ? clientPort + 1000 : clientPort - 1000
 }
 
-/** Returns the members with a configuration file; none: no cluster. @throws CliFailure `failed` */
+/** Returns the members with a configuration file; none: no cluster. @throws CliError `failed` */
 export function presentMembers(directory: string): readonly LocalMember[] {
   return findMembers(resolve(directory))
 }
@@ -143,7 +143,7 @@ export function presentMembers(directory: string): readonly LocalMember[] {
 /**
  * Opens an existing cluster.
  *
- * @throws CliFailure `failed` without a cluster there, or when a member of it is lost
+ * @throws CliError `failed` without a cluster there, or when a member of it is lost
  */
 export function openCluster(path: string): LocalCluster {
   const directory = resolve(path)
@@ -156,7 +156,7 @@ export function openCluster(path: string): LocalCluster {
 /**
  * Returns the members that may be running, also with a lost configuration file.
  *
- * @throws CliFailure `failed` without a cluster there
+ * @throws CliError `failed` without a cluster there
  */
 export function findProcesses(path: string): readonly MemberPlace[] {
   const directory = resolve(path)
@@ -166,9 +166,9 @@ export function findProcesses(path: string): readonly MemberPlace[] {
   return found
 }
 
-function noCluster(directory: string): CliFailure {
+function noCluster(directory: string): CliError {
   const ways = `give --dir that of another one, or make one there: orchctl cluster up --dir ${directory}`
-  return new CliFailure('failed', `there is no cluster in ${directory}: ${ways}`)
+  return new CliError('failed', `there is no cluster in ${directory}: ${ways}`)
 }
 
 function findMembers(directory: string): readonly LocalMember[] {
@@ -178,7 +178,7 @@ function findMembers(directory: string): readonly LocalMember[] {
     .map((member) => ({ ...member, clientPort: Number(readConfig(member.configPath)['secure-port'] ?? 0) }))
 }
 
-/** Returns the member directories in order. @throws CliFailure `failed` */
+/** Returns the member directories in order. @throws CliError `failed` */
 function memberNames(directory: string): readonly string[] {
   if (!existsSync(directory)) return []
   try {
@@ -187,14 +187,14 @@ function memberNames(directory: string): readonly string[] {
       .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
-    throw new CliFailure('failed', `${directory} cannot be read (${code}): give another --dir`, { cause })
+    throw new CliError('failed', `${directory} cannot be read (${code}): give another --dir`, { cause })
   }
 }
 
 /**
  * Checks that every founding member is present or removed.
  *
- * @throws CliFailure `failed` with the lost file
+ * @throws CliError `failed` with the lost file
  */
 function checkWhole(directory: string, members: readonly LocalMember[]): void {
   const [first] = members
@@ -205,7 +205,7 @@ function checkWhole(directory: string, members: readonly LocalMember[]): void {
     const { configPath: path, removedPath } = memberAt(directory, name)
     if (existsSync(removedPath)) continue
     const remedy = `bring it back, or orchctl cluster down and remove ${directory}`
-    throw new CliFailure('failed', `${path} is missing, though ${name} is a member: ${remedy}`)
+    throw new CliError('failed', `${path} is missing, though ${name} is a member: ${remedy}`)
   }
 }
 
@@ -225,26 +225,26 @@ export function memberAt(directory: string, name: string): MemberPlace {
 function checkSame(directory: string, members: readonly LocalMember[], options: LocalClusterOptions): void {
   const remedy = `orchctl cluster down and remove ${directory}, or choose another --dir`
   if (options.nodes !== null && members.length !== options.nodes) {
-    throw new CliFailure(
+    throw new CliError(
       'failed',
       `${directory} holds a cluster of ${members.length}, not ${options.nodes}: ${remedy}`,
     )
   }
   const [first] = members
   if (options.clientPort !== null && first !== undefined && first.clientPort !== options.clientPort) {
-    throw new CliFailure(
+    throw new CliError(
       'failed',
       `${directory} holds a cluster on ports from ${first.clientPort} on: ${remedy}`,
     )
   }
   if (options.chaos === true && !existsSync(join(directory, linksFile))) {
-    throw new CliFailure('failed', `${directory} holds a cluster that was made without --chaos: ${remedy}`)
+    throw new CliError('failed', `${directory} holds a cluster that was made without --chaos: ${remedy}`)
   }
   for (const member of members) {
     const domain = domainOf(member)
     if (options.domain !== null && domain !== options.domain) {
       const held = `${member.configPath} has api-domain ${JSON.stringify(domain)}, not ${options.domain}`
-      throw new CliFailure('failed', `${held}: ${remedy}`)
+      throw new CliError('failed', `${held}: ${remedy}`)
     }
   }
 }
@@ -259,9 +259,9 @@ export function readConfig(path: string): Record<string, unknown> {
     const value: unknown = parse(readFileSync(path, 'utf8'), { maxAliasCount: 0 })
     if (isRecord(value)) return value
   } catch (cause) {
-    throw new CliFailure('failed', `${path} cannot be read as YAML`, { cause })
+    throw new CliError('failed', `${path} cannot be read as YAML`, { cause })
   }
-  throw new CliFailure('failed', `${path} is not a map of flags to values`)
+  throw new CliError('failed', `${path} is not a map of flags to values`)
 }
 
 /** Peers connect to `peerPort`; the member listens on `listenPort`, which differs with a proxy. */

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ControlClient } from '../../tools/chaos/links/control.ts'
 import { controlFile, linksFile } from '../../tools/chaos/links/links.ts'
-import { ChaosFailure } from '../../tools/chaos/errors.ts'
+import { ChaosError } from '../../tools/chaos/errors.ts'
 import { replaceFile } from '../pki/files.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { sleep } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -26,7 +26,7 @@ export function controlPath(directory: string): string {
   return join(directory, controlFile)
 }
 
-/** Starts the proxies as a background process, unless they run. @throws CliFailure `failed` */
+/** Starts the proxies as a background process, unless they run. @throws CliError `failed` */
 export async function startLinks(terminal: Terminal, directory: string): Promise<void> {
   if (!hasLinks(directory) || pidOfLinks(directory) !== null) return
   const logPath = join(directory, 'links.log')
@@ -38,7 +38,7 @@ export async function startLinks(terminal: Terminal, directory: string): Promise
       stdio: ['ignore', log, log],
     })
     if (child.pid === undefined)
-      throw new CliFailure('failed', 'the proxies between peers could not be started')
+      throw new CliError('failed', 'the proxies between peers could not be started')
     child.unref()
     replaceFile(pidPath(directory), `${child.pid}\n`, 'public')
     terminal.note(`proxies between peers started (pid ${child.pid})`)
@@ -50,7 +50,7 @@ export async function startLinks(terminal: Terminal, directory: string): Promise
     const isLate = terminal.clock.monotonicMs() > endMs
     if (isLate || pidOfLinks(directory) === null) {
       const words = readFileSync(logPath, 'utf8').trimEnd().split('\n').at(-1) ?? ''
-      throw new CliFailure('failed', `the proxies between peers do not answer: ${words} (see ${logPath})`)
+      throw new CliError('failed', `the proxies between peers do not answer: ${words} (see ${logPath})`)
     }
     await sleep(terminal.clock, pollMs)
   }
@@ -77,7 +77,7 @@ async function answers(terminal: Terminal, directory: string): Promise<boolean> 
     client.close()
     return true
   } catch (cause) {
-    if (cause instanceof ChaosFailure) return false
+    if (cause instanceof ChaosError) return false
     throw cause
   }
 }

@@ -3,11 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import type { FaultKind } from '../../tools/chaos/fault.ts'
 import { hookFile, noHookFaults } from '../../tools/chaos/hook-file.ts'
 import type { HookFaults } from '../../tools/chaos/hook-file.ts'
-import { ChaosFailure } from '../../tools/chaos/errors.ts'
+import { ChaosError } from '../../tools/chaos/errors.ts'
 import { chaosLimits } from '../../tools/chaos/limits.ts'
 import { ControlClient } from '../../tools/chaos/links/control.ts'
 import type { LinkRule } from '../../tools/chaos/links/rules.ts'
@@ -17,7 +17,7 @@ import { AnyMember } from './any-member.ts'
 import { clusterAdd, clusterRemove } from './cluster-members.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { controlPath, hasLinks } from './local-links.ts'
 import type { LocalCluster, LocalMember } from './local-cluster.ts'
 import { votes } from './member-change.ts'
@@ -66,7 +66,7 @@ export class LocalTarget implements ChaosTarget {
   }
 
   /**
-   * @throws CliFailure `failed`; ChaosFailure `links` when its proxies do not run, or another run
+   * @throws CliError `failed`; ChaosError `links` when its proxies do not run, or another run
    * uses them
    */
   static async open(cluster: LocalCluster, terminal: Terminal): Promise<LocalTarget> {
@@ -153,7 +153,7 @@ export class LocalTarget implements ChaosTarget {
       if (isFull) this.#guard(member, `prlimit ${whole.join(' ')}`)
       const { status, stderr } = spawnSync('prlimit', isFull ? words('0') : whole, { encoding: 'utf8' })
       // The process may have ended.
-      if (status !== 0 && this.isRunning(member)) throw new ChaosFailure('disk', stderr.trim())
+      if (status !== 0 && this.isRunning(member)) throw new ChaosError('disk', stderr.trim())
     }
     if (isFull) this.#full.add(member)
     else if (this.#full.delete(member)) this.#unguard(member)
@@ -183,7 +183,7 @@ export class LocalTarget implements ChaosTarget {
         await cluster.post('/cluster/v1/members', { change: 'set-role', name: member, role })
         break
       } catch (cause) {
-        if (!(cause instanceof Failure) || this.#clock.monotonicMs() > endMs) throw cause
+        if (!(cause instanceof CodedError) || this.#clock.monotonicMs() > endMs) throw cause
         await sleep(this.#clock, changeAgainMs)
       }
     }
@@ -226,20 +226,20 @@ export class LocalTarget implements ChaosTarget {
     try {
       return await fetchStatus(this.#endpoint(name))
     } catch (cause) {
-      if (cause instanceof CliFailure) return null
+      if (cause instanceof CliError) return null
       throw cause
     }
   }
 
   #member(name: string): LocalMember {
     const found = this.#cluster.members.find((member) => member.name === name)
-    if (found === undefined) throw new CliFailure('failed', `there is no member ${name}`)
+    if (found === undefined) throw new CliError('failed', `there is no member ${name}`)
     return found
   }
 
   #endpoint(name: string): Endpoint {
     const found = this.#endpoints.find((endpoint) => endpoint.name === name)
-    if (found === undefined) throw new CliFailure('failed', `the kubeconfig has no context ${name}`)
+    if (found === undefined) throw new CliError('failed', `the kubeconfig has no context ${name}`)
     return found
   }
 }

@@ -2,11 +2,11 @@ import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { isRecord } from '../../base/record.ts'
 import { memberAddress, parseAddress } from '../config/address.ts'
-import { ConfigFailure } from '../config/errors.ts'
+import { ConfigError } from '../config/errors.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../pki/cluster-pki.ts'
 import { replaceFile } from '../pki/files.ts'
 import type { AnyMember } from './any-member.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { askedBy, forgetContext, hasJoined, votes } from './member-change.ts'
 import type { ChangeFlags } from './member-change.ts'
 import type { Terminal } from './terminal.ts'
@@ -118,7 +118,7 @@ export type Seat = {
   readonly clientAddress: string
 }
 
-/** @throws CliFailure `failed` also when another member has the name or an address */
+/** @throws CliError `failed` also when another member has the name or an address */
 export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenResult> {
   const { body: answer } = await cluster.post('/cluster/v1/join-tokens', seat)
   const { token, expires, clusterName, apiDomain, addresses } = answer
@@ -128,7 +128,7 @@ export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenRes
     return { kind: 'joined', isDone: isAlone && doesVote === true }
   }
   if (typeof token !== 'string' || !Array.isArray(addresses)) {
-    throw new CliFailure('failed', `the cluster answers no token: ${JSON.stringify(Object.keys(answer))}`)
+    throw new CliError('failed', `the cluster answers no token: ${JSON.stringify(Object.keys(answer))}`)
   }
   const said = {
     token,
@@ -140,7 +140,7 @@ export async function newToken(cluster: AnyMember, seat: Seat): Promise<TokenRes
   return { kind: 'token', token: said }
 }
 
-/** @throws CliFailure `usage` */
+/** @throws CliError `usage` */
 function addressesOf(
   flags: Pick<AddFlags, 'peerAddress' | 'clientAddress'>,
 ): Pick<Seat, 'peerAddress' | 'clientAddress'> {
@@ -148,7 +148,7 @@ function addressesOf(
     try {
       return memberAddress(text)
     } catch (cause) {
-      if (cause instanceof ConfigFailure) throw new CliFailure('usage', `${flag} ${cause.message}`, { cause })
+      if (cause instanceof ConfigError) throw new CliError('usage', `${flag} ${cause.message}`, { cause })
       throw cause
     }
   }

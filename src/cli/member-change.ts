@@ -1,8 +1,8 @@
-import { PkiFailure } from '../pki/errors.ts'
+import { PkiError } from '../pki/errors.ts'
 import { forgetServer } from '../pki/kubeconfig.ts'
 import { AnyMember } from './any-member.ts'
 import type { MemberStatus } from './cluster-status.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { namesInOrder } from './name-order.ts'
 import type { Format, Terminal } from './terminal.ts'
 
@@ -102,7 +102,7 @@ export type MoveFlags = ChangeFlags & { readonly peerAddress?: string; readonly 
 export async function memberMove(terminal: Terminal, name: string, flags: MoveFlags): Promise<void> {
   const { peerAddress = null, clientAddress = null } = flags
   if (peerAddress === null && clientAddress === null) {
-    throw new CliFailure('usage', 'give --peer-address or --client-address, or both')
+    throw new CliError('usage', 'give --peer-address or --client-address, or both')
   }
   const cluster = askedBy(terminal, flags)
   const wanted = { change: 'move', peerAddress, clientAddress }
@@ -127,7 +127,7 @@ export function forgetContext(
     if (forgetServer(kubeconfig, name, authority))
       terminal.note(`took its context ${name} out of ${kubeconfig}`)
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
+    if (!(cause instanceof PkiError)) throw cause
     terminal.note(`its context ${name} stays in ${kubeconfig}: ${cause.message}`)
   }
 }

@@ -3,9 +3,9 @@ import { delimiter } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord } from '../../base/record.ts'
 import { httpCall } from '../host/http-call.ts'
-import { PkiFailure } from '../pki/errors.ts'
+import { PkiError } from '../pki/errors.ts'
 import { readTextFile } from '../pki/files.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 
 /** A member and credentials from a kubeconfig. PEM text. */
 export type Endpoint = {
@@ -24,26 +24,23 @@ const replyBytesMax = 4 * 1024 * 1024
 /**
  * Returns all contexts of the file, the current one first. All must be of one cluster.
  *
- * @throws CliFailure `failed` with the file, `usage` for a list of files
+ * @throws CliError `failed` with the file, `usage` for a list of files
  */
 export function readEndpoints(path: string): readonly Endpoint[] {
   if (path.includes(delimiter) && !existsSync(path)) {
-    throw new CliFailure(
-      'usage',
-      `${path} names several files: give the one of this cluster with --kubeconfig`,
-    )
+    throw new CliError('usage', `${path} names several files: give the one of this cluster with --kubeconfig`)
   }
   const config = readYaml(path)
   const item = (list: unknown, name: unknown, key: string): Record<string, unknown> => {
     const found = asList(list).find((candidate) => candidate['name'] === name)
     const value = found?.[key]
-    if (!isRecord(value)) throw new CliFailure('failed', `${path} lacks the ${key} "${String(name)}"`)
+    if (!isRecord(value)) throw new CliError('failed', `${path} lacks the ${key} "${String(name)}"`)
     return value
   }
   const text = (from: Record<string, unknown>, key: string): string => {
     const value = from[`${key}-data`]
     if (typeof value === 'string') return Buffer.from(value, 'base64').toString('utf8')
-    throw new CliFailure('failed', `${path} lacks ${key}-data`)
+    throw new CliError('failed', `${path} lacks ${key}-data`)
   }
   const endpoints = asList(config['contexts']).map((entry): Endpoint => {
     const name = String(entry['name'])
@@ -58,7 +55,7 @@ export function readEndpoints(path: string): readonly Endpoint[] {
       key: text(user, 'client-key'),
     }
   })
-  if (endpoints.length === 0) throw new CliFailure('failed', `${path} has no context`)
+  if (endpoints.length === 0) throw new CliError('failed', `${path} has no context`)
   const current = config['current-context']
   return [
     ...endpoints.filter(({ name }) => name === current),
@@ -86,20 +83,20 @@ export async function call(
 /**
  * Returns the JSON object of a reply.
  *
- * @throws CliFailure `failed` with the message of a `Status`
+ * @throws CliError `failed` with the message of a `Status`
  */
 export function jsonOf(endpoint: Endpoint, reply: Reply | null): Record<string, unknown> {
   if (reply === null)
-    throw new CliFailure('failed', `member ${endpoint.name} at ${endpoint.url} does not answer`)
+    throw new CliError('failed', `member ${endpoint.name} at ${endpoint.url} does not answer`)
   let value: unknown
   try {
     value = JSON.parse(reply.body)
   } catch {
-    throw new CliFailure('failed', `member ${endpoint.name} answers ${reply.status} and not in JSON`)
+    throw new CliError('failed', `member ${endpoint.name} answers ${reply.status} and not in JSON`)
   }
-  if (!isRecord(value)) throw new CliFailure('failed', `member ${endpoint.name} answers no object`)
+  if (!isRecord(value)) throw new CliError('failed', `member ${endpoint.name} answers no object`)
   if (reply.status >= 400) {
-    throw new CliFailure('failed', `member ${endpoint.name}: ${messageOf(value, reply)}`)
+    throw new CliError('failed', `member ${endpoint.name}: ${messageOf(value, reply)}`)
   }
   return value
 }
@@ -123,9 +120,9 @@ function readText(path: string): string {
   try {
     return readTextFile(path)
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
+    if (!(cause instanceof PkiError)) throw cause
     const remedy = '(--kubeconfig; orchctl cluster up makes one)'
-    throw new CliFailure('failed', `${cause.message} ${remedy}`, { cause })
+    throw new CliError('failed', `${cause.message} ${remedy}`, { cause })
   }
 }
 
@@ -138,9 +135,9 @@ function readYaml(path: string): Record<string, unknown> {
     // The parser's message continues with an excerpt of the file.
     const why =
       cause instanceof Error ? (cause.message.split('\n')[0] ?? '').replace(/:$/, '') : String(cause)
-    throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
+    throw new CliError('failed', `cannot read ${path}: ${why}`, { cause })
   }
-  if (!isRecord(value)) throw new CliFailure('failed', `${path} is not a kubeconfig`)
+  if (!isRecord(value)) throw new CliError('failed', `${path} is not a kubeconfig`)
   return value
 }
 

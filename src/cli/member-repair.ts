@@ -2,7 +2,7 @@ import { orNull } from './any-member.ts'
 import type { AnyMember } from './any-member.ts'
 import { fetchStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { askedBy } from './member-change.ts'
@@ -28,7 +28,7 @@ const pollMs = 200
  */
 export async function memberRepair(terminal: Terminal, name: string, flags: RepairFlags): Promise<void> {
   const { from = null } = flags
-  if (from === name) throw new CliFailure('usage', 'a member is not repaired --from itself')
+  if (from === name) throw new CliError('usage', 'a member is not repaired --from itself')
   const cluster = askedBy(terminal, flags)
   const status = await cluster.status()
   const target = memberOf(cluster, status, name)
@@ -48,20 +48,20 @@ function wordsFor(isNews: boolean, own: MemberStatus | null): string {
 
 type Target = { readonly name: string; readonly id: string; readonly endpoint: Endpoint }
 
-/** @throws CliFailure `failed` */
+/** @throws CliError `failed` */
 function memberOf(cluster: AnyMember, { members }: MemberStatus, name: string): Target {
   const found = members.find((member) => member.name === name)
   if (found === undefined) {
-    throw new CliFailure('failed', `there is no member "${name}": the members are ${namesInOrder(members)}`)
+    throw new CliError('failed', `there is no member "${name}": the members are ${namesInOrder(members)}`)
   }
   const endpoint = cluster.endpointOf(name)
   if (endpoint !== null) return { name, id: found.id, endpoint }
-  throw new CliFailure('failed', `the client address of ${name} is unknown: set it with orchctl member move`)
+  throw new CliError('failed', `the client address of ${name} is unknown: set it with orchctl member move`)
 }
 
 /**
  * @returns whether there was anything to do
- * @throws CliFailure `failed` with the message of the member
+ * @throws CliError `failed` with the message of the member
  */
 async function decide(
   { name, id, endpoint }: Target,
@@ -69,7 +69,7 @@ async function decide(
 ): Promise<boolean> {
   const body = { ...wanted, name, id }
   const reply = await call(endpoint, { method: 'POST', path: '/cluster/v1/members', body }, decisionTimeoutMs)
-  if (reply === null) throw new CliFailure('failed', await diagnoseUnreachable(name, endpoint))
+  if (reply === null) throw new CliError('failed', await diagnoseUnreachable(name, endpoint))
   return jsonOf(endpoint, reply)['changed'] === true
 }
 
@@ -82,7 +82,7 @@ async function fetched(terminal: Terminal, endpoint: Endpoint, timeout: number):
     if (own !== null && (own.quarantine === null || own.quarantine === 'disagreement')) return own
     if (clock.monotonicMs() >= endMs) {
       const why = own === null ? 'gives no answer' : 'has no state yet'
-      throw new CliFailure(
+      throw new CliError(
         'failed',
         `${endpoint.name} ${why} after ${timeout} s; the same command may be repeated`,
       )

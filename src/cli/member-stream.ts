@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import type { Endpoint } from './member-client.ts'
 
 export type MemberStream = {
@@ -15,7 +15,7 @@ const refusalBytesMax = 64 * 1024
 /**
  * @param stallMs timeout without a byte
  * @returns null when the member did not respond
- * @throws CliFailure `failed` with the message of a `Status`
+ * @throws CliError `failed` with the message of a `Status`
  */
 export async function openStream(
   endpoint: Endpoint,
@@ -31,7 +31,7 @@ export async function openStream(
   })
   if (incoming === null) return null
   if (incoming.statusCode === 200) return { headers: incoming.headers, pieces: incoming }
-  throw new CliFailure('failed', `member ${endpoint.name}: ${await refusalIn(incoming)}`)
+  throw new CliError('failed', `member ${endpoint.name}: ${await refusalIn(incoming)}`)
 }
 
 async function refusalIn(incoming: IncomingMessage): Promise<string> {

@@ -1,7 +1,7 @@
 import { AnyMember, orNull, undecidedCodes } from './any-member.ts'
 import { fetchStatus, parseStatus } from './cluster-status.ts'
 import type { MemberStatus } from './cluster-status.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { call, jsonOf } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { namesInOrder } from './name-order.ts'
@@ -66,24 +66,24 @@ export async function transferLeader(
   const status = await cluster.status()
   if (to !== null && !status.members.some(({ name }) => name === to)) {
     const names = namesInOrder(status.members)
-    throw new CliFailure('failed', `there is no member "${to}": the members are ${names}`)
+    throw new CliError('failed', `there is no member "${to}": the members are ${names}`)
   }
   const before = status.leader
   try {
-    if (before === null) throw new CliFailure('failed', 'there is no leader that could transfer leadership')
+    if (before === null) throw new CliError('failed', 'there is no leader that could transfer leadership')
     const after = to === before ? to : await transferTo(terminal, cluster, { before, to })
     report(terminal, { from: before, to: after }, format)
   } catch (cause) {
-    if (!(cause instanceof CliFailure)) throw cause
+    if (!(cause instanceof CliError)) throw cause
     throw await naming(cluster, status, cause)
   }
 }
 
 /** Adds the members that do not respond, which are a likely cause of the failure. */
-async function naming(cluster: AnyMember, status: MemberStatus, failure: CliFailure): Promise<CliFailure> {
+async function naming(cluster: AnyMember, status: MemberStatus, failure: CliError): Promise<CliError> {
   const unreachableMembers = await cluster.unreachableMembers(status)
   if (unreachableMembers.length === 0) return failure
-  return new CliFailure('failed', [failure.message, ...unreachableMembers].join('\n  '), { cause: failure })
+  return new CliError('failed', [failure.message, ...unreachableMembers].join('\n  '), { cause: failure })
 }
 
 /** @returns the new leader */
@@ -91,7 +91,7 @@ async function transferTo(terminal: Terminal, cluster: AnyMember, what: Transfer
   const { before, to } = what
   // The leader knows best which members can take over.
   const leader = cluster.endpointOf(before)
-  if (leader === null) throw new CliFailure('failed', `${before} leads, but its client address is unknown`)
+  if (leader === null) throw new CliError('failed', `${before} leads, but its client address is unknown`)
   const body = { to, from: before }
   const reply = await call(
     leader,
@@ -105,7 +105,7 @@ async function transferTo(terminal: Terminal, cluster: AnyMember, what: Transfer
     })
     if (after !== null) return after
   }
-  if (reply === null) throw new CliFailure('failed', `${before} did not confirm the leadership transfer`)
+  if (reply === null) throw new CliError('failed', `${before} did not confirm the leadership transfer`)
   const first = parseStatus(leader, jsonOf(leader, reply))
   return settled(terminal, { cluster, leader }, first, what)
 }
@@ -151,7 +151,7 @@ async function settled(
     if (leader !== null) return leader
     if (terminal.clock.monotonicMs() >= endMs) {
       const who = status.leader ?? 'nobody'
-      throw new CliFailure('failed', `leadership is with ${who} after ${transferTimeoutMs} ms`)
+      throw new CliError('failed', `leadership is with ${who} after ${transferTimeoutMs} ms`)
     }
     await sleep(terminal.clock, 50)
     status = (await orNull(fetchStatus(old))) ?? (await cluster.status())

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { ensureClusterPki } from '../pki/cluster-pki.ts'
 import type { PkiMember } from '../pki/cluster-pki.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import type { Format, Terminal } from './terminal.ts'
 
 const clientPort = 6443
@@ -29,12 +29,12 @@ export function pkiInit(
  * Parses `n1=10.0.0.1+one.example:6443,n2=…`: name, hosts for clients (the first one goes into the
  * kubeconfig), and client port, 6443 by default.
  *
- * @throws CliFailure `usage`
+ * @throws CliError `usage`
  */
 export function parsePkiMembers(text: string): readonly PkiMember[] {
   const members = text.split(',').map(parseMember)
   const names = new Set(members.map(({ name }) => name))
-  if (names.size !== members.length) throw new CliFailure('usage', '--members lists a name twice')
+  if (names.size !== members.length) throw new CliError('usage', '--members lists a name twice')
   return members
 }
 
@@ -45,7 +45,7 @@ function parseMember(text: string): PkiMember {
   const isSensible = hosts.every((host) => isIP(host) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(host))
   const port = portText === undefined ? clientPort : Number(portText)
   if (name === undefined || first === undefined || !isSensible || port < 1 || port > 65_535) {
-    throw new CliFailure('usage', `--members wants NAME=HOST[+HOST…][:PORT], not "${text}"`)
+    throw new CliError('usage', `--members wants NAME=HOST[+HOST…][:PORT], not "${text}"`)
   }
   const host = isIP(first) === 6 ? `[${first}]` : first
   return { name, hosts, serverUrl: `https://${host}:${port}` }

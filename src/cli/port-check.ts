@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { parseAddress } from '../config/address.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { localHost, plannedSeats, presentMembers, readConfig } from './local-cluster.ts'
 import type { LocalClusterOptions } from './local-cluster.ts'
 import { processState } from './process.ts'
@@ -12,7 +12,7 @@ type PortUse = { readonly port: number; readonly whose: string }
  * written, otherwise for members that are not running. Another process may still take one a moment
  * later.
  *
- * @throws CliFailure `failed` with the ports, and how to choose others
+ * @throws CliError `failed` with the ports, and how to choose others
  */
 export async function checkPorts(options: LocalClusterOptions): Promise<void> {
   const present = presentMembers(options.directory)
@@ -27,7 +27,7 @@ export async function checkPorts(options: LocalClusterOptions): Promise<void> {
     present.length === 0
       ? 'nothing was made; give others with --client-port and --peer-port (make up: PORT=)'
       : 'stop the processes that use them, then try again'
-  throw new CliFailure('failed', `these ports of ${localHost} cannot be had: ${taken.join(', ')}: ${remedy}`)
+  throw new CliError('failed', `these ports of ${localHost} cannot be had: ${taken.join(', ')}: ${remedy}`)
 }
 
 function newPorts(options: LocalClusterOptions): readonly PortUse[] {

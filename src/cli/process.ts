@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 
 import { join } from 'node:path'
 import { hookFile } from '../../tools/chaos/hook-file.ts'
 import { replaceFile } from '../pki/files.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { serverProgram } from './local-cluster.ts'
 import type { MemberPlace } from './local-cluster.ts'
 
@@ -48,7 +48,7 @@ export function startProcess(member: MemberPlace): Started {
       cwd: member.directory,
       stdio: ['ignore', log, log],
     })
-    if (child.pid === undefined) throw new CliFailure('failed', `member ${member.name} could not be started`)
+    if (child.pid === undefined) throw new CliError('failed', `member ${member.name} could not be started`)
     const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
     child.unref()
     replaceFile(member.pidPath, `${child.pid}\n`, 'public')

@@ -6,7 +6,7 @@ import type { ClusterIncarnation } from '../backup/incarnation.ts'
 import { recoverInto, undoRecovery, reachableMembers } from '../backup/recover.ts'
 import { inspectDataDir } from '../backup/recovery-candidate.ts'
 import type { RecoveryCandidate } from '../backup/recovery-candidate.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { namesInOrder } from './name-order.ts'
 import { lockedFor } from './snapshot-restore.ts'
 import { formatTable } from './terminal.ts'
@@ -46,7 +46,7 @@ export async function recover(terminal: Terminal, flags: RecoverFlags): Promise<
     if (flags.output === 'json') terminal.print(JSON.stringify(recoveryReport(candidates, choice), null, 2))
     if (!flags.yes) {
       const { member } = choice.best.identity
-      throw new CliFailure('failed', `nothing was changed: use --yes to continue from ${member} alone`)
+      throw new CliError('failed', `nothing was changed: use --yes to continue from ${member} alone`)
     }
     await perform(terminal, choice)
   } finally {
@@ -67,21 +67,21 @@ function warnOfSuspect(terminal: Terminal, { best }: RecoveryChoice): void {
 /**
  * Rejects a path that is given twice; its lock would look like that of another process.
  *
- * @throws CliFailure `failed`
+ * @throws CliError `failed`
  */
 function checkDirectories(paths: readonly string[]): void {
   const known = new Map<string, string>()
   for (const path of paths) {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found === undefined)
-      throw new CliFailure('failed', `${path} is not there: give the directories that survived`)
+      throw new CliError('failed', `${path} is not there: give the directories that survived`)
     if (!found.isDirectory())
-      throw new CliFailure('failed', `${path} is no directory: give the data directories that survived`)
+      throw new CliError('failed', `${path} is no directory: give the data directories that survived`)
     const place = `${found.dev} ${found.ino}`
     const before = known.get(place)
     if (before !== undefined) {
       const both = before === path ? path : `${before} and ${path} are one directory, which`
-      throw new CliFailure('failed', `${both} is given twice: give each directory once`)
+      throw new CliError('failed', `${both} is given twice: give each directory once`)
     }
     known.set(place, path)
   }
@@ -90,7 +90,7 @@ function checkDirectories(paths: readonly string[]): void {
 async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<void> {
   const { state } = await inspectDataDir(best.directory, terminal.random)
   if (state === null)
-    throw new CliFailure('failed', `${best.directory} changed during the inspection: try again`)
+    throw new CliError('failed', `${best.directory} changed during the inspection: try again`)
   const { clock, random } = terminal
   const incarnationOf = (fingerprint: string): ClusterIncarnation =>
     newIncarnation(clock.wallMs(), random, fingerprint)
@@ -106,7 +106,7 @@ async function perform(terminal: Terminal, { best }: RecoveryChoice): Promise<vo
   terminal.note('and never start a majority of the old members together: they would be the old cluster again')
 }
 
-/** @throws CliFailure when a member that was not given still responds */
+/** @throws CliError when a member that was not given still responds */
 async function refuseWhileAlive(
   terminal: Terminal,
   { best }: RecoveryChoice,
@@ -118,7 +118,7 @@ async function refuseWhileAlive(
   const others = members.filter(({ id, name }) => !given.includes(id) && !dead.includes(name))
   const [alive] = await reachableMembers(others, terminal.clock)
   if (alive === undefined) return
-  throw new CliFailure(
+  throw new CliError(
     'failed',
     `member ${alive.member} answers at ${alive.address}: stop it and give its directory too, ` +
       `or use --dead ${alive.member} if that is another process`,

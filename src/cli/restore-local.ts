@@ -16,7 +16,7 @@ export type RestoreFrom = { readonly file: string; readonly secret: Secret | nul
  * Prepares a cluster of new members, each created from the snapshot, with the keys of the local
  * cluster. The file is verified first.
  *
- * @throws BackupFailure, CliFailure `failed`
+ * @throws BackupError, CliError `failed`
  */
 export async function prepareRestored(
   terminal: Terminal,

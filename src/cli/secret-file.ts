@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { backupLimits } from '../backup/limits.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 
 export type SecretFlags = { readonly passphraseFile?: string; readonly keyFile?: string }
 
@@ -10,24 +10,23 @@ export type SecretFlags = { readonly passphraseFile?: string; readonly keyFile?:
  * a key is its bytes.
  *
  * @returns null without a file
- * @throws CliFailure
+ * @throws CliError
  */
 export function readSecret({ passphraseFile, keyFile }: SecretFlags): Secret | null {
   if (passphraseFile !== undefined && keyFile !== undefined)
-    throw new CliFailure('usage', 'give --passphrase-file or --key-file, not both')
+    throw new CliError('usage', 'give --passphrase-file or --key-file, not both')
   if (passphraseFile !== undefined) {
     const text = readBytes(passphraseFile)
       .toString('utf8')
       .replace(/\r?\n$/, '')
-    if (text === '')
-      throw new CliFailure('failed', `${passphraseFile} is empty: write the passphrase into it`)
+    if (text === '') throw new CliError('failed', `${passphraseFile} is empty: write the passphrase into it`)
     return { kind: 'passphrase', text }
   }
   if (keyFile === undefined) return null
   const bytes = readBytes(keyFile)
   if (bytes.length < backupLimits.keyBytesMin) {
     const least = backupLimits.keyBytesMin
-    throw new CliFailure(
+    throw new CliError(
       'failed',
       `${keyFile} has ${bytes.length} bytes, a key has at least ${least}: head -c ${least} /dev/urandom makes one`,
     )
@@ -49,17 +48,14 @@ function readBytes(path: string): Buffer {
         chunks.push(chunk.subarray(0, got))
         bytes += got
         if (bytes > backupLimits.secretBytesMax)
-          throw new CliFailure(
-            'failed',
-            `${path} is too large for a passphrase or a key: give the right file`,
-          )
+          throw new CliError('failed', `${path} is too large for a passphrase or a key: give the right file`)
       }
     } finally {
       closeSync(file)
     }
   } catch (cause) {
-    if (cause instanceof CliFailure) throw cause
+    if (cause instanceof CliError) throw cause
     const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
-    throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
+    throw new CliError('failed', `cannot read ${path}: ${why}`, { cause })
   }
 }

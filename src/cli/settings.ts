@@ -1,7 +1,7 @@
 import { isRecord } from '../../base/record.ts'
 import { settingNames, settingsBounds, settingText } from '../config/settings-bounds.ts'
 import type { SettingName } from '../config/settings-bounds.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { call, jsonOf, readEndpoints } from './member-client.ts'
 import type { Endpoint, Reply } from './member-client.ts'
 import { formatTable } from './terminal.ts'
@@ -54,30 +54,30 @@ export async function settingsSet(
     if (wanted.every(([name, value]) => now[name] === value)) return show(terminal, known, format)
     checkUnchanged(wanted, settingsOf(first), now)
   }
-  throw new CliFailure('failed', 'settings not changed: too many conflicting updates, try again')
+  throw new CliError('failed', 'settings not changed: too many conflicting updates, try again')
 }
 
 const conflict = 409
 
 type SettingValues = readonly (readonly [SettingName, number])[]
 
-/** @throws CliFailure `usage` */
+/** @throws CliError `usage` */
 function wantedOf(change: SettingsChange): SettingValues {
   const wanted = settingNames.flatMap((name) => {
     const value = change[name]
     return value === undefined ? [] : [[name, value] as const]
   })
-  if (wanted.length === 0) throw new CliFailure('usage', 'nothing to set: see orchctl settings set --help')
+  if (wanted.length === 0) throw new CliError('usage', 'nothing to set: see orchctl settings set --help')
   for (const [name, value] of wanted) {
     const { min, max } = settingsBounds[name]
     if (value >= min && value <= max) continue
     const range = `from ${settingText(name, min)} to ${settingText(name, max)}`
-    throw new CliFailure('usage', `${words[name].flag} ${settingText(name, value)}: it must be ${range}`)
+    throw new CliError('usage', `${words[name].flag} ${settingText(name, value)}: it must be ${range}`)
   }
   return wanted
 }
 
-/** @throws CliFailure `failed` when the same settings were changed concurrently */
+/** @throws CliError `failed` when the same settings were changed concurrently */
 function checkUnchanged(
   wanted: SettingValues,
   was: Readonly<Record<string, unknown>>,
@@ -87,28 +87,28 @@ function checkUnchanged(
     .filter(([name, value]) => now[name] !== was[name] && now[name] !== value)
     .map(([name]) => `${words[name].flag} from ${said(name, was[name])} to ${said(name, now[name])}`)
   if (changed.length === 0) return
-  throw new CliFailure(
+  throw new CliError(
     'failed',
     `settings not changed: conflict with a concurrent change of ${changed.join(' and ')} ` +
       '(see "settings changed" in the log of a member); run the command again to override it',
   )
 }
 
-/** @throws CliFailure `failed` */
+/** @throws CliError `failed` */
 async function read(endpoints: readonly Endpoint[]): Promise<Record<string, unknown>> {
   const { endpoint, reply } = await firstReply(endpoints, { method: 'GET', path })
   return answerOf(endpoint, reply)
 }
 
-/** @throws CliFailure `failed` with names of flags */
+/** @throws CliError `failed` with names of flags */
 function answerOf(endpoint: Endpoint, reply: Reply): Record<string, unknown> {
   try {
     return jsonOf(endpoint, reply)
   } catch (cause) {
-    if (!(cause instanceof CliFailure)) throw cause
+    if (!(cause instanceof CliError)) throw cause
     let { message } = cause
     for (const name of settingNames) message = message.replaceAll(name, words[name].flag)
-    throw new CliFailure(cause.code, message, { cause })
+    throw new CliError(cause.code, message, { cause })
   }
 }
 
@@ -122,14 +122,14 @@ async function firstReply(
     if (reply !== null) return { endpoint, reply }
   }
   const names = endpoints.map(({ name }) => name).join(', ')
-  throw new CliFailure('failed', `no member answers: asked ${names}`)
+  throw new CliError('failed', `no member answers: asked ${names}`)
 }
 
 function show(terminal: Terminal, answer: Record<string, unknown>, format: Format): void {
   if (format === 'json') return terminal.print(JSON.stringify(answer, null, 2))
   const { storage, featureLevel } = answer
   const settings = settingsOf(answer)
-  if (!isRecord(storage)) throw new CliFailure('failed', 'the member answers no storage')
+  if (!isRecord(storage)) throw new CliError('failed', 'the member answers no storage')
   const rows = settingNames.map((name) => [words[name].label, said(name, settings[name]), words[name].flag])
   for (const line of formatTable([['SETTING', 'VALUE', 'FLAG OF settings set'], ...rows]))
     terminal.print(line)
@@ -149,7 +149,7 @@ function show(terminal: Terminal, answer: Record<string, unknown>, format: Forma
 }
 
 function settingsOf({ settings }: Record<string, unknown>): Readonly<Record<string, unknown>> {
-  if (!isRecord(settings)) throw new CliFailure('failed', 'the member answers no settings')
+  if (!isRecord(settings)) throw new CliError('failed', 'the member answers no settings')
   return settings
 }
 

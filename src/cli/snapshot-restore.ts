@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { StartFailure } from '../config/start-failure.ts'
-import { BackupFailure } from '../backup/errors.ts'
+import { StartError } from '../config/start-error.ts'
+import { BackupError } from '../backup/errors.ts'
 import { RealFileBytes } from '../backup/file-bytes.ts'
 import type { Secret } from '../backup/chunk-seal.ts'
 import { newIncarnation, parseIncarnation } from '../backup/incarnation.ts'
@@ -10,13 +10,13 @@ import { planRestore, restoreInto } from '../backup/restore.ts'
 import type { RestoreOptions, RestorePlan } from '../backup/restore.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
 import type { Config } from '../config/config.ts'
-import { ConfigFailure } from '../config/errors.ts'
+import { ConfigError } from '../config/errors.ts'
 import { loadConfig, dataDirMissing } from '../config/load.ts'
 import { DirectoryTaken } from '../host/directory-lock.ts'
 import type { DirectoryLock } from '../host/directory-lock.ts'
 import { lockForProcess } from '../host/process-lock.ts'
 import { makeDirectory, readTextFile } from '../pki/files.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { readSecret } from './secret-file.ts'
 import type { SecretFlags } from './secret-file.ts'
 import { formatTable } from './terminal.ts'
@@ -78,7 +78,7 @@ export async function snapshotRestore(terminal: Terminal, file: string, flags: R
   }
 }
 
-/** @throws BackupFailure, or the error of the disk */
+/** @throws BackupError, or the error of the disk */
 export async function restoreMember(
   terminal: Terminal,
   file: string,
@@ -129,12 +129,12 @@ export function configOf(flags: Readonly<Record<string, unknown>>): Config {
   try {
     const loaded = loadConfig({ args, readFile: readTextFile })
     if (loaded.kind !== 'config' || loaded.config['in-memory'])
-      throw new CliFailure('usage', '--data-dir is needed: a member in memory keeps nothing')
+      throw new CliError('usage', '--data-dir is needed: a member in memory keeps nothing')
     return loaded.config
   } catch (cause) {
-    if (cause instanceof ConfigFailure) {
+    if (cause instanceof ConfigError) {
       const isNowhere = cause.message === dataDirMissing
-      throw new CliFailure(
+      throw new CliError(
         'usage',
         isNowhere ? '--data-dir is needed: where it is restored to' : cause.message,
         {
@@ -155,10 +155,7 @@ function incarnationBy(terminal: Terminal, said: string | undefined): RestoreOpt
     return (fingerprint) => newIncarnation(terminal.clock.wallMs(), terminal.random, fingerprint)
   const incarnation = parseIncarnation(said)
   if (incarnation === null)
-    throw new CliFailure(
-      'usage',
-      `--restore-id is what the first restore printed, not ${JSON.stringify(said)}`,
-    )
+    throw new CliError('usage', `--restore-id is what the first restore printed, not ${JSON.stringify(said)}`)
   return () => incarnation
 }
 
@@ -167,7 +164,7 @@ function incarnationBy(terminal: Terminal, said: string | undefined): RestoreOpt
  * process was suspended for half a minute, the process ends: it must not write to the directory any
  * more.
  *
- * @throws BackupFailure `refused`, StartFailure
+ * @throws BackupError `refused`, StartError
  */
 export async function lockedFor(
   { clock, random, note }: Terminal,
@@ -183,8 +180,8 @@ export async function lockedFor(
       },
     })
   } catch (cause) {
-    if (cause instanceof DirectoryTaken) throw new BackupFailure('refused', cause.message, { cause })
-    throw cause instanceof Error ? cause : new StartFailure('data-directory', String(cause))
+    if (cause instanceof DirectoryTaken) throw new BackupError('refused', cause.message, { cause })
+    throw cause instanceof Error ? cause : new StartError('data-directory', String(cause))
   }
 }
 

@@ -1,5 +1,5 @@
 import { RealFileBytes } from '../backup/file-bytes.ts'
-import { BackupFailure } from '../backup/errors.ts'
+import { BackupError } from '../backup/errors.ts'
 import { PartialFile } from '../backup/partial-file.ts'
 import { SnapshotSaver } from '../backup/save-snapshot.ts'
 import { SnapshotFile } from '../backup/snapshot-file.ts'
@@ -7,7 +7,7 @@ import type { FileHeader } from '../backup/snapshot-format.ts'
 import type { StateSummary } from '../backup/snapshot-verifier.ts'
 import { verifySnapshot } from '../backup/verify-snapshot.ts'
 import { programVersion } from '../version.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 import { readEndpoints } from './member-client.ts'
 import type { Endpoint } from './member-client.ts'
 import { openStream } from './member-stream.ts'
@@ -78,28 +78,28 @@ function chosen({ kubeconfig, endpoint }: SaveFlags): readonly Endpoint[] {
   const found = all.filter(({ name, url }) => name === endpoint || url === endpoint)
   if (found.length > 0) return found
   const known = all.map(({ name }) => name).join(', ')
-  throw new CliFailure('failed', `${kubeconfig} knows no member ${endpoint}: it knows ${known}`)
+  throw new CliError('failed', `${kubeconfig} knows no member ${endpoint}: it knows ${known}`)
 }
 
 /** Returns the first stream that starts; members that cannot provide one are skipped. */
 async function firstStream(
   endpoints: readonly Endpoint[],
 ): Promise<{ readonly endpoint: Endpoint; readonly stream: MemberStream }> {
-  let refusal: CliFailure | null = null
+  let refusal: CliError | null = null
   for (const endpoint of endpoints) {
     try {
       const stream = await openStream(endpoint, path, stallMs)
       if (stream !== null) return { endpoint, stream }
     } catch (cause) {
-      if (!(cause instanceof CliFailure)) throw cause
+      if (!(cause instanceof CliError)) throw cause
       refusal = cause
     }
   }
   const names = endpoints.map(({ name }) => name).join(', ')
-  throw refusal ?? new CliFailure('failed', `no member answers: asked ${names}`)
+  throw refusal ?? new CliError('failed', `no member answers: asked ${names}`)
 }
 
-/** @throws BackupFailure */
+/** @throws BackupError */
 async function pour(
   terminal: Terminal,
   of: { readonly endpoint: Endpoint; readonly stream: MemberStream; readonly saver: SnapshotSaver },
@@ -119,9 +119,9 @@ async function pour(
       terminal.note(`${mebibytes(bytes)}${of} MiB, ${mebibytes((bytes * 1000) / (nowMs - startMs))} MiB/s`)
     }
   } catch (cause) {
-    if (cause instanceof BackupFailure) throw cause
+    if (cause instanceof BackupError) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new BackupFailure(
+    throw new BackupError(
       'incomplete',
       `the stream from member ${endpoint.name} broke off after ${bytes} bytes (${why}): nothing was saved, try again`,
       { cause },

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord } from '../../base/record.ts'
 import type { Endpoint } from '../../tools/verify/endpoint.ts'
-import { CliFailure } from './errors.ts'
+import { CliError } from './errors.ts'
 
 export type EndpointFlags = {
   /** Unset: the contexts of the kubeconfig. */
@@ -25,7 +25,7 @@ const endpointsMax = 16
 /**
  * Returns the given endpoints, or the contexts of a kubeconfig, with credentials.
  *
- * @throws CliFailure `usage` for incompatible flags, `failed` for files
+ * @throws CliError `usage` for incompatible flags, `failed` for files
  */
 export function verifyEndpoints(flags: EndpointFlags): readonly Endpoint[] {
   const found =
@@ -34,7 +34,7 @@ export function verifyEndpoints(flags: EndpointFlags): readonly Endpoint[] {
       : new Kubeconfig(flags.kubeconfig).endpoints(flags.context ?? [])
   const byUrl = new Map(found.map((endpoint) => [endpoint.url, endpoint]))
   if (byUrl.size > endpointsMax)
-    throw new CliFailure('usage', `${byUrl.size} endpoints are more than ${endpointsMax}`)
+    throw new CliError('usage', `${byUrl.size} endpoints are more than ${endpointsMax}`)
   const endpoints = [...byUrl.values()]
   return flags.insecureSkipTlsVerify === true
     ? endpoints.map((one) => ({ ...one, insecure: true }))
@@ -43,11 +43,11 @@ export function verifyEndpoints(flags: EndpointFlags): readonly Endpoint[] {
 
 function given(flags: EndpointFlags, urls: readonly string[]): readonly Endpoint[] {
   if (flags.context !== undefined)
-    throw new CliFailure('usage', '--context goes with --kubeconfig, not with --endpoint')
+    throw new CliError('usage', '--context goes with --kubeconfig, not with --endpoint')
   if ((flags.cert === undefined) !== (flags.key === undefined))
-    throw new CliFailure('usage', '--cert and --key go together')
+    throw new CliError('usage', '--cert and --key go together')
   if (flags.token !== undefined && flags.tokenFile !== undefined)
-    throw new CliFailure('usage', 'use --token or --token-file, not both')
+    throw new CliError('usage', 'use --token or --token-file, not both')
   const read = (path: string | undefined): string | null => (path === undefined ? null : readText(path))
   const who = {
     ...{ authority: read(flags.ca), certificate: read(flags.cert), key: read(flags.key) },
@@ -63,7 +63,7 @@ function nameOf(url: string): string {
   } catch {
     // Reported below.
   }
-  throw new CliFailure('usage', `--endpoint ${url} is not like https://host:6443`)
+  throw new CliError('usage', `--endpoint ${url} is not like https://host:6443`)
 }
 
 type Entry = Readonly<Record<string, unknown>>
@@ -79,12 +79,12 @@ class Kubeconfig {
     try {
       value = parse(readText(path), { maxAliasCount: 0 })
     } catch (cause) {
-      if (cause instanceof CliFailure) {
+      if (cause instanceof CliError) {
         const remedy = 'orchctl cluster up makes one; or give --kubeconfig or --endpoint'
-        throw new CliFailure('failed', `${cause.message}: ${remedy}`, { cause })
+        throw new CliError('failed', `${cause.message}: ${remedy}`, { cause })
       }
       const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
-      throw new CliFailure('failed', `cannot read ${path}: ${why}`, { cause })
+      throw new CliError('failed', `cannot read ${path}: ${why}`, { cause })
     }
     if (!isRecord(value)) throw this.#wrong('is not a kubeconfig')
     this.#value = value
@@ -155,8 +155,8 @@ class Kubeconfig {
     return Array.isArray(list) ? list.filter(isRecord) : []
   }
 
-  #wrong(why: string): CliFailure {
-    return new CliFailure('failed', `${this.#path} ${why}`)
+  #wrong(why: string): CliError {
+    return new CliError('failed', `${this.#path} ${why}`)
   }
 }
 
@@ -165,6 +165,6 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (cause) {
     const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    throw new CliFailure('failed', `cannot read ${path} (${why})`, { cause })
+    throw new CliError('failed', `cannot read ${path} (${why})`, { cause })
   }
 }

@@ -1,7 +1,7 @@
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { VerifyFailure } from '../../tools/verify/errors.ts'
+import { VerifyError } from '../../tools/verify/errors.ts'
 import { checkFaults, readFaults } from '../../tools/verify/faults.ts'
 import type { Fault, History } from '../../tools/verify/history.ts'
 import type { VerifyOptions } from '../../tools/verify/options.ts'
@@ -10,7 +10,7 @@ import type { Progress } from '../../tools/verify/recorder.ts'
 import { reportOf, textOf } from '../../tools/verify/report.ts'
 import { runVerify, verifyHistory } from '../../tools/verify/run.ts'
 import type { VerifyResult } from '../../tools/verify/run.ts'
-import { CliFailure, exitCodes } from './errors.ts'
+import { CliError, exitCodes } from './errors.ts'
 import { onInterrupt } from './interrupts.ts'
 import type { Format, Terminal } from './terminal.ts'
 import { verifyEndpoints } from './verify-endpoints.ts'
@@ -47,7 +47,7 @@ export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<nu
     return await verified(terminal, flags)
   } catch (cause) {
     // An invalid file is not an anomaly.
-    const isExpected = cause instanceof CliFailure || (cause instanceof Error && 'syscall' in cause)
+    const isExpected = cause instanceof CliError || (cause instanceof Error && 'syscall' in cause)
     if (!isExpected) throw cause
     terminal.note(`orchctl: ${cause.message}`)
     return exitCodes.usage
@@ -64,7 +64,7 @@ async function verified(terminal: Terminal, flags: VerifyFlags): Promise<number>
       flags.history === undefined ? await recorded(terminal, flags, place.path) : await read(flags)
     return report(terminal, flags, place, result)
   } catch (cause) {
-    if (!(cause instanceof VerifyFailure)) throw cause
+    if (!(cause instanceof VerifyError)) throw cause
     terminal.note(`orchctl: ${cause.message}`)
     const isFile = cause.code === 'history' || cause.code === 'faults'
     return isFile ? exitCodes.usage : verifyExitCodes.undecided
@@ -84,7 +84,7 @@ type Place = {
 function placeOf({ save, history }: VerifyFlags): Place {
   if (history !== undefined || save !== undefined) {
     if (history !== undefined && save !== undefined)
-      throw new CliFailure('usage', '--save records and --history judges what was recorded: give one of them')
+      throw new CliError('usage', '--save records and --history judges what was recorded: give one of them')
     return { path: save ?? history ?? '', keep: true, forget: () => undefined }
   }
   const directory = mkdtempSync(join(tmpdir(), 'orchctl-verify-'))
@@ -157,7 +157,7 @@ function report(terminal: Terminal, flags: VerifyFlags, place: Place, result: Ve
   return verifyExitCodes[judgement.verdict]
 }
 
-/** The fault file of a saved recording must be complete. @throws VerifyFailure `faults` */
+/** The fault file of a saved recording must be complete. @throws VerifyError `faults` */
 function checkFaultsOf({ faults: path, history }: VerifyFlags): void {
   if (path === undefined) return
   if (history === undefined) checkFaults(path)
@@ -176,7 +176,7 @@ function faultsOf(
   try {
     return { faults: readFaults(path, facts.startedMs), note: [] }
   } catch (cause) {
-    if (!(cause instanceof VerifyFailure)) throw cause
+    if (!(cause instanceof VerifyError)) throw cause
     return { faults: [], note: [cause.message] }
   }
 }

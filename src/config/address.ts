@@ -1,14 +1,14 @@
-import { ConfigFailure } from './errors.ts'
+import { ConfigError } from './errors.ts'
 
 export type Address = { readonly host: string; readonly port: number }
 
-/** Parses `host:port` or `[::1]:port`. @throws ConfigFailure with the expected form */
+/** Parses `host:port` or `[::1]:port`. @throws ConfigError with the expected form */
 export function parseAddress(text: string): Address {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? []
   const host = bracketed ?? plain
   const number = Number(port)
   if (host === undefined || number < 1 || number > 65_535 || Buffer.byteLength(host) > hostBytesMax) {
-    throw new ConfigFailure(
+    throw new ConfigError(
       `must be host:port such as 10.0.0.1:7443, not ${JSON.stringify(text.slice(0, 2 * hostBytesMax))}`,
     )
   }
@@ -25,19 +25,19 @@ export function formatAddress({ host, port }: Address): string {
 /**
  * Parses an address that other members connect to; a wildcard address is rejected.
  *
- * @throws ConfigFailure with the expected form
+ * @throws ConfigError with the expected form
  */
 export function memberAddress(text: string): string {
   const address = parseAddress(text)
   if (['0.0.0.0', '::', '0:0:0:0:0:0:0:0'].includes(address.host)) {
-    throw new ConfigFailure(
+    throw new ConfigError(
       `must be an address that others can connect to, such as 10.0.0.4:7443, not ${JSON.stringify(text)}`,
     )
   }
   return formatAddress(address)
 }
 
-/** Parses `host:port`, or a URL as in a kubeconfig. @throws ConfigFailure */
+/** Parses `host:port`, or a URL as in a kubeconfig. @throws ConfigError */
 export function joinAddress(text: string): string {
   return formatAddress(
     parseAddress(
@@ -63,7 +63,7 @@ export type InitialMember = {
 export function parseInitialMember(text: string): InitialMember {
   const [, name, peer, client] = /^([^=]+)=([^/]+)\/(.+)$/.exec(text) ?? []
   if (name === undefined || peer === undefined || client === undefined) {
-    throw new ConfigFailure(`must be NAME=PEER_HOST:PORT/CLIENT_HOST:PORT, not ${JSON.stringify(text)}`)
+    throw new ConfigError(`must be NAME=PEER_HOST:PORT/CLIENT_HOST:PORT, not ${JSON.stringify(text)}`)
   }
   return {
     name: checkMemberName(name),
@@ -75,7 +75,7 @@ export function parseInitialMember(text: string): InitialMember {
 /** A DNS label, because it is part of certificates. */
 export function checkMemberName(name: string): string {
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
-    throw new ConfigFailure(
+    throw new ConfigError(
       `must be lower-case letters, digits and "-", at most 63, not ${JSON.stringify(name)}`,
     )
   }

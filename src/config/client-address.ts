@@ -1,16 +1,16 @@
 import { isIP } from 'node:net'
 import type { Config } from './config.ts'
-import { StartFailure } from './start-failure.ts'
+import { StartError } from './start-error.ts'
 
 /**
  * Returns the address that clients connect to.
  *
- * @throws StartFailure `usage` when the port is not known yet
+ * @throws StartError `usage` when the port is not known yet
  */
 export function clientAddress(config: Config): string {
   if (config['advertise-address'] !== '') return config['advertise-address']
   if (config['secure-port'] === 0) {
-    throw new StartFailure(
+    throw new StartError(
       'usage',
       '--secure-port 0 takes a free port only when a server starts: give the one it will have',
     )

@@ -1,10 +1,10 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * An invalid flag or configuration file. The message is one line with the flag, its source, and the
  * expected form.
  */
-export class ConfigFailure extends Failure<'config'> {
+export class ConfigError extends CodedError<'config'> {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super('config', message, options)
   }

@@ -1,4 +1,4 @@
-import { ConfigFailure } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import type { Flag } from './flag.ts'
 import { mostLike } from './nearest.ts'
 
@@ -99,18 +99,18 @@ function parse(values: readonly string[]): FeatureGates {
     const { name, isOn } = parseEntry(entry)
     if (!isGate(name) || isSwitchable(name)) said.set(name, isOn)
     else if (isOn) warnings.push(`feature gate ${name} is GA and always on: it need not be named any more`)
-    else throw new ConfigFailure(`cannot switch ${name} off: it is GA since ${gateFacts[name].since}`)
+    else throw new ConfigError(`cannot switch ${name} off: it is GA since ${gateFacts[name].since}`)
   }
   return { isOn: switched(said), warnings }
 }
 
-/** @throws ConfigFailure */
+/** @throws ConfigError */
 function parseEntry(entry: string): { readonly name: string; readonly isOn: boolean } {
   const [, name = '', value = ''] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(entry) ?? []
-  if (name === '') throw new ConfigFailure(`must be NAME=true or NAME=false, not ${JSON.stringify(entry)}`)
+  if (name === '') throw new ConfigError(`must be NAME=true or NAME=false, not ${JSON.stringify(entry)}`)
   if (!isGate(name) && !Object.hasOwn(stageWords, name)) {
     const close = mostLike(name, [...names, ...Object.keys(stageWords)])?.word ?? ''
-    throw new ConfigFailure(`knows no gate ${JSON.stringify(name)}: the nearest is ${close}, see --help`)
+    throw new ConfigError(`knows no gate ${JSON.stringify(name)}: the nearest is ${close}, see --help`)
   }
   switch (value.toLowerCase()) {
     case 'true':
@@ -122,7 +122,7 @@ function parseEntry(entry: string): { readonly name: string; readonly isOn: bool
     case '0':
       return { name, isOn: false }
     default:
-      throw new ConfigFailure(`must be ${name}=true or ${name}=false, not ${JSON.stringify(entry)}`)
+      throw new ConfigError(`must be ${name}=true or ${name}=false, not ${JSON.stringify(entry)}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { ConfigFailure } from './errors.ts'
+import { ConfigError } from './errors.ts'
 
 /** A flag: its help text, its default, and its parser. */
 export type Flag<T> = {
@@ -32,7 +32,7 @@ export function choice<T extends string>(choices: readonly T[], fallback: T, hel
     isSwitch: false,
     parse: (values) => {
       const found = choices.find((one) => one === single(values))
-      if (found === undefined) throw new ConfigFailure(`must be one of ${choices.join(', ')}`)
+      if (found === undefined) throw new ConfigError(`must be one of ${choices.join(', ')}`)
       return found
     },
   }
@@ -55,7 +55,7 @@ export function toggle(fallback: boolean, help: string): Flag<boolean> {
         case 'f':
           return false
         default:
-          throw new ConfigFailure('must be true or false')
+          throw new ConfigError('must be true or false')
       }
     },
   }
@@ -75,7 +75,7 @@ export function wholeNumber(
       const said = single(values)
       const value = Number(said)
       if (!/^-?\d+$/.test(said) || value < range.min || value > range.max) {
-        throw new ConfigFailure(`must be a whole number from ${range.min} to ${range.max}`)
+        throw new ConfigError(`must be a whole number from ${range.min} to ${range.max}`)
       }
       return value
     },
@@ -98,7 +98,7 @@ export function duration(
     parse: (values) => {
       const valueMs = durationMs(single(values))
       if (valueMs === null || valueMs < range.minMs || valueMs > range.maxMs) {
-        throw new ConfigFailure(
+        throw new ConfigError(
           `must be a duration such as 500ms or 1m30s, from ${durationText(range.minMs)} to ${durationText(range.maxMs)}`,
         )
       }
@@ -149,7 +149,7 @@ export function size(
     parse: (values) => {
       const bytes = sizeBytes(single(values))
       if (bytes === null || bytes < range.min || bytes > range.max) {
-        throw new ConfigFailure(
+        throw new ConfigError(
           `must be a size such as 8Gi or 500Mi, from ${sizeText(range.min)} to ${sizeText(range.max)}`,
         )
       }

@@ -1,5 +1,5 @@
 import type { Config, LoadedConfig, Source } from './config.ts'
-import { ConfigFailure } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import { flags } from './flags.ts'
 import type { FlagName } from './flags.ts'
 import { mostLike, nearest } from './nearest.ts'
@@ -18,7 +18,7 @@ export type Loading = {
 export type Loaded =
   { readonly kind: 'help' } | { readonly kind: 'version' } | ({ readonly kind: 'config' } & LoadedConfig)
 
-/** Merges defaults, the file and the command line. @throws ConfigFailure */
+/** Merges defaults, the file and the command line. @throws ConfigError */
 export function loadConfig({ args, readFile }: Loading): Loaded {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }
@@ -49,7 +49,7 @@ function isFlagName(name: string): name is FlagName {
   return Object.hasOwn(flags, name)
 }
 
-function unknown(name: string, where: string): ConfigFailure {
+function unknown(name: string, where: string): ConfigError {
   const close = nearest(name, flagNames)
   const dashes = where === 'command line' ? '--' : ''
   // Flags of other servers may resemble none of these.
@@ -57,7 +57,7 @@ function unknown(name: string, where: string): ConfigFailure {
     close === null
       ? `the nearest known is ${dashes}${mostLike(name, flagNames)?.word ?? ''}, see --help`
       : `did you mean ${dashes}${close}?`
-  return new ConfigFailure(`unknown flag ${dashes}${name} (${where}): ${hint}`)
+  return new ConfigError(`unknown flag ${dashes}${name} (${where}): ${hint}`)
 }
 
 /** `--flag=value`, `--flag value`, `--switch`, `--switch=false`; a flag may be repeated. */
@@ -67,13 +67,13 @@ function fromCommandLine(args: readonly string[]): FlagTexts {
     const word = args[at] as string
     const [, name, value] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? []
     if (name === undefined)
-      throw new ConfigFailure(`unexpected argument ${JSON.stringify(word)}: flags begin with --, see --help`)
+      throw new ConfigError(`unexpected argument ${JSON.stringify(word)}: flags begin with --, see --help`)
     if (!isFlagName(name)) throw unknown(name, 'command line')
     let fromArgs = value
     if (fromArgs === undefined) {
       if (flags[name].isSwitch) fromArgs = 'true'
       else fromArgs = args[++at]
-      if (fromArgs === undefined) throw new ConfigFailure(`--${name} needs a value: ${flags[name].help}`)
+      if (fromArgs === undefined) throw new ConfigError(`--${name} needs a value: ${flags[name].help}`)
     }
     const before = said.get(name)
     if (before === undefined) said.set(name, [fromArgs])
@@ -88,7 +88,7 @@ function readNamed(path: string, readFile: Loading['readFile']): string {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     const words = why.startsWith(`${path} `) ? why : `${path} cannot be read: ${why}`
-    throw new ConfigFailure(`configuration file ${words}`, { cause })
+    throw new ConfigError(`configuration file ${words}`, { cause })
   }
 }
 
@@ -96,17 +96,17 @@ function fromFile(path: string, readFile: Loading['readFile']): FlagTexts {
   const text = readNamed(path, readFile)
   const read = readYaml(text)
   if (read.kind === 'problem')
-    throw new ConfigFailure(`configuration file ${path} cannot be read: ${read.problem}`)
+    throw new ConfigError(`configuration file ${path} cannot be read: ${read.problem}`)
   const { content } = read
   if (content === null) return new Map()
   if (typeof content !== 'object' || Array.isArray(content)) {
-    throw new ConfigFailure(`configuration file ${path} must be a map of flags to values`)
+    throw new ConfigError(`configuration file ${path} must be a map of flags to values`)
   }
   const said = new Map<FlagName, readonly string[]>()
   for (const [name, value] of Object.entries(content)) {
     if (!isFlagName(name)) throw unknown(name, `file ${path}`)
     if (name === 'config')
-      throw new ConfigFailure(`config (file ${path}): a configuration file cannot name another one`)
+      throw new ConfigError(`config (file ${path}): a configuration file cannot name another one`)
     said.set(
       name,
       Array.isArray(value) ? value.map((one) => asText(name, one, path)) : [asText(name, value, path)],
@@ -125,7 +125,7 @@ function asText(name: FlagName, value: unknown, path: string): string {
     default:
       if (name === 'initial-members' && typeof value === 'object' && value !== null)
         return memberText(value, path)
-      throw new ConfigFailure(`${name} (file ${path}): must be a text, a number or a list of them`)
+      throw new ConfigError(`${name} (file ${path}): must be a text, a number or a list of them`)
   }
 }
 
@@ -135,11 +135,11 @@ function memberText(value: object, path: string): string {
   const given = value as Readonly<Record<string, unknown>>
   const extra = Object.keys(given).find((key) => !fields.some((field) => field === key))
   if (extra !== undefined)
-    throw new ConfigFailure(`initial-members (file ${path}): unknown member field ${extra}`)
+    throw new ConfigError(`initial-members (file ${path}): unknown member field ${extra}`)
   const [name, peer, client] = fields.map((field) => {
     const said = given[field]
     if (typeof said !== 'string')
-      throw new ConfigFailure(`initial-members (file ${path}): each member needs ${field}`)
+      throw new ConfigError(`initial-members (file ${path}): each member needs ${field}`)
     return said
   })
   return `${name}=${peer}/${client}`
@@ -149,9 +149,9 @@ function parsed(name: FlagName, said: readonly string[], source: Source): unknow
   try {
     return flags[name].parse(said)
   } catch (cause) {
-    if (!(cause instanceof ConfigFailure)) throw cause
+    if (!(cause instanceof ConfigError)) throw cause
     const dashes = source === 'command line' ? '--' : ''
-    throw new ConfigFailure(`${dashes}${name} (${source}) ${cause.message}`, { cause })
+    throw new ConfigError(`${dashes}${name} (${source}) ${cause.message}`, { cause })
   }
 }
 
@@ -161,7 +161,7 @@ export const dataDirMissing = '--data-dir is needed, or --in-memory to keep noth
 /** Checks that involve several flags. */
 function checkTogether(config: Config): void {
   const wrong = (message: string): never => {
-    throw new ConfigFailure(message)
+    throw new ConfigError(message)
   }
   if (config['data-dir'] === '' && !config['in-memory']) wrong(dataDirMissing)
   if (config['data-dir'] !== '' && config['in-memory']) wrong('--in-memory keeps nothing: omit --data-dir')

@@ -1,4 +1,4 @@
-import { ConfigFailure } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import type { Flag } from './flag.ts'
 
 /** The enabled parts of the API. A more specific key takes precedence. */
@@ -51,14 +51,14 @@ function parse(values: readonly string[]): RuntimeConfig {
     else resources.push({ key, isOn, group, version, resource })
   }
   if (stages.get('all') === false && said.size === 1) {
-    throw new ConfigFailure('cannot be api/all=false alone, which serves nothing: enable some versions')
+    throw new ConfigError('cannot be api/all=false alone, which serves nothing: enable some versions')
   }
   return { stages, versions, resources }
 }
 
 const STAGES = ['all', 'ga', 'beta', 'alpha'] as const
 
-/** @throws ConfigFailure */
+/** @throws ConfigError */
 function parseEntry(entry: string): { readonly key: string; readonly isOn: boolean } {
   const equals = entry.indexOf('=')
   if (equals === -1) return { key: entry, isOn: true }
@@ -74,13 +74,13 @@ function parseEntry(entry: string): { readonly key: string; readonly isOn: boole
     case '0':
       return { key, isOn: false }
     default:
-      throw new ConfigFailure(`must be ${key}=true or ${key}=false, not ${JSON.stringify(entry)}`)
+      throw new ConfigError(`must be ${key}=true or ${key}=false, not ${JSON.stringify(entry)}`)
   }
 }
 
 type KeyParts = { readonly group: string; readonly version: string; readonly resource: string | null }
 
-/** `v1`, `api/v1`, `v1/pods`, `apps/v1`, `apps/v1/deployments`. @throws ConfigFailure */
+/** `v1`, `api/v1`, `v1/pods`, `apps/v1`, `apps/v1/deployments`. @throws ConfigError */
 function partsOf(key: string): KeyParts {
   const parts = key.split('/')
   const [first = '', second, third] = parts
@@ -95,7 +95,7 @@ function partsOf(key: string): KeyParts {
       return { group: first, version: second, resource: third ?? null }
     }
   }
-  throw new ConfigFailure(
+  throw new ConfigError(
     `knows api/all, api/ga, api/beta, api/alpha, v1, GROUP/VERSION and GROUP/VERSION/RESOURCE, not ${JSON.stringify(key)}`,
   )
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * The reason why a server did not start. The message is one line for the operator. Codes and exit
@@ -9,6 +9,6 @@ import { Failure } from '../../base/failure.ts'
  * - `address` (1): a port is in use
  * - `join` (1): no member accepted the join request
  */
-export type StartFailureCode = 'usage' | 'data-directory' | 'keys' | 'address' | 'join'
+export type StartErrorCode = 'usage' | 'data-directory' | 'keys' | 'address' | 'join'
 
-export class StartFailure extends Failure<StartFailureCode> {}
+export class StartError extends CodedError<StartErrorCode> {}

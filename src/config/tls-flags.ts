@@ -1,4 +1,4 @@
-import { ConfigFailure } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import { custom } from './flag.ts'
 
 /** Names as in the flags of upstream and in Go, with the names of the runtime. */
@@ -47,7 +47,7 @@ export function tlsMinVersionFlag() {
       const found = versionNames.find((name) => name === said)
       if (found !== undefined) return found
       const known = `must be one of ${versionNames.join(', ')}`
-      throw new ConfigFailure(tooOld.includes(said) ? `${known}: older ones are not safe` : known)
+      throw new ConfigError(tooOld.includes(said) ? `${known}: older ones are not safe` : known)
     },
   })
 }
@@ -71,10 +71,10 @@ export function tlsCipherSuitesFlag() {
   })
 }
 
-/** @throws ConfigFailure */
+/** @throws ConfigError */
 function suiteOf(name: string): string {
   const suite = Object.hasOwn(suites, name) ? suites[name] : undefined
   if (suite !== undefined) return suite
   const known = Object.keys(suites).join(', ')
-  throw new ConfigFailure(`does not know the suite ${JSON.stringify(name.slice(0, 64))}: known are ${known}`)
+  throw new ConfigError(`does not know the suite ${JSON.stringify(name.slice(0, 64))}: known are ${known}`)
 }

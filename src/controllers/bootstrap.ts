@@ -9,7 +9,7 @@ import { StoreError } from '../store/store-errors.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
-export type BootstrapParts = {
+export type BootstrapDependencies = {
   readonly store: ObjectStore
   readonly consensus: Consensus<Outcome>
   readonly clock: Clock
@@ -29,14 +29,14 @@ const proposalMsMax = 5000
  * two proposals the second has no effect at apply, so every member ends with the same.
  */
 export class Bootstrap {
-  readonly #parts: BootstrapParts
+  readonly #dependencies: BootstrapDependencies
   readonly #known: Promise<ClusterIdentity>
   #tell: (identity: ClusterIdentity) => void = () => undefined
   #timer: Timer | null = null
   #proposing = false
 
-  constructor(parts: BootstrapParts) {
-    this.#parts = parts
+  constructor(dependencies: BootstrapDependencies) {
+    this.#dependencies = dependencies
     this.#known = new Promise((resolve) => {
       this.#tell = resolve
     })
@@ -50,11 +50,11 @@ export class Bootstrap {
   /** @param onFailure called with an unexpected error */
   start(onFailure: (cause: unknown) => void): void {
     const look = (): void => {
-      const { identity } = this.#parts.store
+      const { identity } = this.#dependencies.store
       if (identity !== null) {
         this.stop()
         this.#tell(identity)
-      } else if (!this.#proposing && this.#parts.consensus.status.role === 'leader' && this.#isNew()) {
+      } else if (!this.#proposing && this.#dependencies.consensus.status.role === 'leader' && this.#isNew()) {
         this.#proposing = true
         this.#propose()
           .catch(onFailure)
@@ -62,11 +62,11 @@ export class Bootstrap {
             this.#proposing = false
             // A failed attempt waits for the next period: an immediate retry could occupy the
             // thread.
-            if (this.#timer !== null && this.#parts.store.identity !== null) look()
+            if (this.#timer !== null && this.#dependencies.store.identity !== null) look()
           })
       }
     }
-    this.#timer = this.#parts.clock.every(periodMs, look)
+    this.#timer = this.#dependencies.clock.every(periodMs, look)
     look()
   }
 
@@ -80,7 +80,7 @@ export class Bootstrap {
    * Other writes may precede it: they do not found the cluster.
    */
   #isNew(): boolean {
-    const { store } = this.#parts
+    const { store } = this.#dependencies
     try {
       store.view()
       return store.identity === null
@@ -91,7 +91,8 @@ export class Bootstrap {
   }
 
   async #propose(): Promise<void> {
-    const { store, consensus, clock, random, names, fingerprints, settings, featureLevel } = this.#parts
+    const { store, consensus, clock, random, names, fingerprints, settings, featureLevel } =
+      this.#dependencies
     const { clusterId } = consensus
     assert(clusterId !== null, 'a leader leads a founded cluster')
     const identity: ClusterIdentity = {

@@ -5,7 +5,7 @@ import { WorkQueue } from './work-queue.ts'
 /** The result of one reconciliation. A throw means: retry later. */
 export type Reconciled = { readonly kind: 'done' } | { readonly kind: 'again' }
 
-export type ControllerParts = {
+export type ControllerDependencies = {
   readonly clock: Clock
   /**
    * Takes one step towards what the key's object asks for, from the current state of everything.
@@ -37,17 +37,17 @@ export const defaultControllerLimits: ControllerLimits = Object.freeze({
 
 /** Reconciles one key at a time, with increasing delays between retries. */
 export class Controller {
-  readonly #parts: ControllerParts
+  readonly #dependencies: ControllerDependencies
   readonly #limits: ControllerLimits
   readonly #queue: WorkQueue
   readonly #tries = new Map<string, number>()
   #started = false
   #busy = false
 
-  constructor(parts: ControllerParts) {
-    this.#parts = parts
-    this.#limits = parts.limits ?? defaultControllerLimits
-    this.#queue = new WorkQueue({ clock: parts.clock, keysMax: this.#limits.keysMax })
+  constructor(dependencies: ControllerDependencies) {
+    this.#dependencies = dependencies
+    this.#limits = dependencies.limits ?? defaultControllerLimits
+    this.#queue = new WorkQueue({ clock: dependencies.clock, keysMax: this.#limits.keysMax })
   }
 
   /** Ignored unless started: `start` enqueues all keys. */
@@ -59,7 +59,7 @@ export class Controller {
     if (this.#started) return
     this.#started = true
     this.#queue.onReady(() => this.#turn())
-    for (const key of this.#parts.keys()) this.#queue.add(key)
+    for (const key of this.#dependencies.keys()) this.#queue.add(key)
   }
 
   /** The reconciliation in progress continues to its end; no other begins. */
@@ -80,18 +80,18 @@ export class Controller {
 
   async #work(key: string): Promise<void> {
     try {
-      const result = await this.#parts.reconcile(key)
+      const result = await this.#dependencies.reconcile(key)
       if (result.kind === 'done') this.#tries.delete(key)
       else this.#later(key)
     } catch (cause) {
       if (cause instanceof BrokenInvariant) throw cause
-      this.#parts.onError(key, cause)
+      this.#dependencies.onError(key, cause)
       this.#later(key)
     } finally {
       this.#busy = false
       this.#queue.done(key)
     }
-    this.#parts.clock.soon(() => this.#turn())
+    this.#dependencies.clock.soon(() => this.#turn())
   }
 
   #later(key: string): void {

@@ -15,7 +15,7 @@ import { objectsOf } from './custom-definition-objects.ts'
 import { definitionKey, definitionPlural, isEstablished, summaryOf } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
 
-export type DefinitionDeletionParts = {
+export type DefinitionDeletionDependencies = {
   readonly clock: Clock
   readonly names: Names
   readonly catalog: Catalog
@@ -37,30 +37,30 @@ const finalizersNamed = 10
  *
  * @source apiextensions-apiserver `pkg/controller/finalizer`: conditions and their wording
  */
-export function customDefinitionDeletion(parts: DefinitionDeletionParts): Controller {
+export function customDefinitionDeletion(dependencies: DefinitionDeletionDependencies): Controller {
   const isDue = ({ terminating, finalizers }: DefinitionSummary): boolean =>
-    terminating && finalizers.includes(parts.names.definitionFinalizer)
+    terminating && finalizers.includes(dependencies.names.definitionFinalizer)
   const controller = new Controller({
-    clock: parts.clock,
-    reconcile: (name) => reconcile(parts, name),
+    clock: dependencies.clock,
+    reconcile: (name) => reconcile(dependencies, name),
     keys: () =>
-      [...parts.definitions.entries()]
+      [...dependencies.definitions.entries()]
         .map(([, one]) => one)
         .filter(isDue)
         .map(({ name }) => name),
-    onError: parts.onError,
+    onError: dependencies.onError,
     // The owner of a finalizer on an object may take days, and the definition does not change when
     // it is done.
     limits: { ...defaultControllerLimits, backoffMsMax: 5000, attemptsMax: Number.MAX_SAFE_INTEGER },
   })
-  parts.definitions.subscribe((change) => {
+  dependencies.definitions.subscribe((change) => {
     if (change.kind === 'set' && isDue(change.value)) controller.enqueue(change.value.name)
   })
   return controller
 }
 
-async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<Reconciled> {
-  const { client, catalog, names, definitions } = parts
+async function reconcile(dependencies: DefinitionDeletionDependencies, name: string): Promise<Reconciled> {
+  const { client, catalog, names, definitions } = dependencies
   const kind = catalog.find(names.group('apiextensions'), 'v1', definitionPlural)
   if (kind === null || definitions.get(definitionKey(names, name)) === null) return { kind: 'done' }
   const object = await client.get(kind, { namespace: null, name, subresource: null })
@@ -69,7 +69,7 @@ async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<
   if (!definition.terminating || !definition.finalizers.includes(names.definitionFinalizer))
     return { kind: 'done' }
   try {
-    return await step({ ...parts, kind }, object, definition)
+    return await step({ ...dependencies, kind }, object, definition)
   } catch (cause) {
     // A concurrent write came first, or an object was created: try again.
     if (cause instanceof ApiError && cause.code === 'Conflict') return { kind: 'again' }
@@ -78,30 +78,35 @@ async function reconcile(parts: DefinitionDeletionParts, name: string): Promise<
   }
 }
 
-type Parts = DefinitionDeletionParts & { readonly kind: ResourceDefinition }
+type Dependencies = DefinitionDeletionDependencies & { readonly kind: ResourceDefinition }
 
-async function step(parts: Parts, object: AnyObject, definition: DefinitionSummary): Promise<Reconciled> {
+async function step(
+  dependencies: Dependencies,
+  object: AnyObject,
+  definition: DefinitionSummary,
+): Promise<Reconciled> {
   const { group, requested } = definition
   // A newer program has a built-in kind there, whose objects do not belong to the definition.
-  if (parts.catalog.isOwnPlace({ group, plural: requested.plural })) return letGo(parts, object, overlapping)
+  if (dependencies.catalog.isOwnPlace({ group, plural: requested.plural }))
+    return letGo(dependencies, object, overlapping)
   // No object was ever served from there.
-  if (!isEstablished(definition)) return letGo(parts, object, neverEstablished)
+  if (!isEstablished(definition)) return letGo(dependencies, object, neverEstablished)
   const instances = objectsOf(definition)
-  const before = await parts.client.list(instances, null, 1)
-  if (before.objects.length === 0) return letGo(parts, object, completed)
+  const before = await dependencies.client.list(instances, null, 1)
+  if (before.objects.length === 0) return letGo(dependencies, object, completed)
   const isNews = terminatingReason(definition) === 'InstanceDeletionPending'
-  const told = isNews ? await tell(parts, object, inProgress) : object
-  await parts.client.deleteCollection(instances, null)
-  const left = await parts.client.list(instances, null, remainingLookedAt)
-  if (left.objects.length === 0) return letGo(parts, told, completed)
-  await tell(parts, told, remaining(left))
+  const told = isNews ? await tell(dependencies, object, inProgress) : object
+  await dependencies.client.deleteCollection(instances, null)
+  const left = await dependencies.client.list(instances, null, remainingLookedAt)
+  if (left.objects.length === 0) return letGo(dependencies, told, completed)
+  await tell(dependencies, told, remaining(left))
   return { kind: 'again' }
 }
 
 /** Removes the finalizer; the definition is deleted with its last one. */
-async function letGo(parts: Parts, object: AnyObject, last: Terminating): Promise<Reconciled> {
-  const { client, names, kind } = parts
-  const told = await tell(parts, object, last)
+async function letGo(dependencies: Dependencies, object: AnyObject, last: Terminating): Promise<Reconciled> {
+  const { client, names, kind } = dependencies
+  const told = await tell(dependencies, object, last)
   const finalizers = (told.metadata.finalizers ?? []).filter((one) => one !== names.definitionFinalizer)
   const target = { namespace: null, name: told.metadata.name ?? '', subresource: null }
   await client.update(kind, target, { ...told, metadata: { ...told.metadata, finalizers } })
@@ -157,12 +162,19 @@ function terminatingReason({ conditions }: DefinitionSummary): string {
  * Writes a condition to the definition's status.
  * @returns the definition after the write
  */
-async function tell(parts: Parts, object: AnyObject, condition: Terminating): Promise<AnyObject> {
+async function tell(
+  dependencies: Dependencies,
+  object: AnyObject,
+  condition: Terminating,
+): Promise<AnyObject> {
   const status = objectMember(object, 'status')
   const old = objectsMember(status, 'conditions')
-  const now = formatTime(parts.clock.wallMs())
+  const now = formatTime(dependencies.clock.wallMs())
   const conditions = setCondition(old, { type: 'Terminating', ...condition }, now)
   if (equalJson(conditions, memberOf(status, 'conditions'))) return object
   const target = { namespace: null, name: object.metadata.name ?? '', subresource: 'status' }
-  return parts.client.update(parts.kind, target, { ...object, status: { ...status, conditions } })
+  return dependencies.client.update(dependencies.kind, target, {
+    ...object,
+    status: { ...status, conditions },
+  })
 }

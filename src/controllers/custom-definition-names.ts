@@ -16,9 +16,9 @@ import { decideNames } from './custom-definition-claims.ts'
 import type { NamesDecision, TakenNames } from './custom-definition-claims.ts'
 import { definitionPlural, isEstablished } from './custom-definition-summary.ts'
 import type { DefinitionSummary, KnownDefinition } from './custom-definition-summary.ts'
-import { Fence } from './fence.ts'
+import { FencingToken } from './fencing-token.ts'
 
-export type DefinitionNamesParts = {
+export type DefinitionNamesDependencies = {
   readonly clock: Clock
   readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly names: Names
@@ -36,7 +36,7 @@ export type DefinitionNamesParts = {
   readonly onError: (group: string, cause: unknown) => void
 }
 
-type Parts = DefinitionNamesParts & { readonly fence: Fence }
+type Dependencies = DefinitionNamesDependencies & { readonly fence: FencingToken }
 
 const fenceMsMax = 30_000
 
@@ -48,22 +48,25 @@ const fenceMsMax = 30_000
  * @source apiextensions-apiserver `pkg/controller/status` and `pkg/controller/establish`; in one
  * step here, as a member that has not applied the definition yet waits for it before a 404
  */
-export function customDefinitionNames(given: DefinitionNamesParts): Controller {
-  const parts: Parts = { ...given, fence: new Fence({ ...given, name: 'custom-definition-names' }) }
+export function customDefinitionNames(given: DefinitionNamesDependencies): Controller {
+  const dependencies: Dependencies = {
+    ...given,
+    fence: new FencingToken({ ...given, name: 'custom-definition-names' }),
+  }
   const controller = new Controller({
-    clock: parts.clock,
-    reconcile: (group) => reconcile(parts, group),
-    keys: () => new Set(all(parts).map(({ group }) => group)),
-    onError: parts.onError,
+    clock: dependencies.clock,
+    reconcile: (group) => reconcile(dependencies, group),
+    keys: () => new Set(all(dependencies).map(({ group }) => group)),
+    onError: dependencies.onError,
   })
-  parts.definitions.subscribe((change) => {
+  dependencies.definitions.subscribe((change) => {
     if (change.kind === 'set') controller.enqueue(change.value.group)
-    else for (const group of freedBy(parts, change.previous)) controller.enqueue(group)
+    else for (const group of freedBy(dependencies, change.previous)) controller.enqueue(group)
   })
   return controller
 }
 
-function all({ definitions }: DefinitionNamesParts): readonly KnownDefinition[] {
+function all({ definitions }: DefinitionNamesDependencies): readonly KnownDefinition[] {
   return [...definitions.entries()].map(([, definition]) => definition)
 }
 
@@ -71,8 +74,8 @@ function all({ definitions }: DefinitionNamesParts): readonly KnownDefinition[] 
  * Returns the groups to decide again: a deleted definition frees its names for its group, and its
  * slot for any group.
  */
-function freedBy(parts: DefinitionNamesParts, gone: DefinitionSummary): ReadonlySet<string> {
-  const waiting = all(parts).filter((definition) => !isEstablished(definition))
+function freedBy(dependencies: DefinitionNamesDependencies, gone: DefinitionSummary): ReadonlySet<string> {
+  const waiting = all(dependencies).filter((definition) => !isEstablished(definition))
   return new Set([gone.group, ...waiting.map(({ group }) => group)])
 }
 
@@ -85,28 +88,28 @@ function freedBy(parts: DefinitionNamesParts, gone: DefinitionSummary): Readonly
  * from then on. No other component writes accepted names, so no other precondition is needed. The
  * token is taken only where there is something to write.
  */
-async function reconcile(parts: Parts, group: string): Promise<Reconciled> {
-  if ((await decided(parts, group)).length === 0) return { kind: 'done' }
-  const held = await parts.fence.take(fenceMsMax)
-  for (const decision of await decided(parts, group)) {
+async function reconcile(dependencies: Dependencies, group: string): Promise<Reconciled> {
+  if ((await decided(dependencies, group)).length === 0) return { kind: 'done' }
+  const held = await dependencies.fence.take(fenceMsMax)
+  for (const decision of await decided(dependencies, group)) {
     // Later decisions may give away what this one was to release.
-    if (!(await tell(parts, decision, held))) return { kind: 'again' }
+    if (!(await tell(dependencies, decision, held))) return { kind: 'again' }
   }
   return { kind: 'done' }
 }
 
 /** Decides from all that this member has applied. */
 async function decided(
-  parts: DefinitionNamesParts,
+  dependencies: DefinitionNamesDependencies,
   group: string,
 ): Promise<readonly NamesDecision<KnownDefinition>[]> {
-  await parts.definitions.takeIn()
-  const known = all(parts)
+  await dependencies.definitions.takeIn()
+  const known = all(dependencies)
   const ofGroup = known.filter((definition) => definition.group === group)
   const established = known.filter((definition) => isEstablished(definition)).length
-  const room = parts.establishedMax - established
-  const now = formatTime(parts.clock.wallMs())
-  return decideNames(ofGroup, { taken: parts.taken(group), vacancies: room, now })
+  const room = dependencies.establishedMax - established
+  const now = formatTime(dependencies.clock.wallMs())
+  return decideNames(ofGroup, { taken: dependencies.taken(group), vacancies: room, now })
 }
 
 /**
@@ -114,7 +117,7 @@ async function decided(
  * @returns false: the definition has changed
  */
 async function tell(
-  { client, catalog, names, fence }: Parts,
+  { client, catalog, names, fence }: Dependencies,
   decision: NamesDecision<KnownDefinition>,
   held: OtherRevision,
 ): Promise<boolean> {

@@ -9,7 +9,7 @@ import type { AnyObject, ResourceDefinition } from '../registry/kinds/definition
 import { parseBytes } from '../registry/kinds/encode.ts'
 import type { Informer, InformerChange } from '../registry/informer.ts'
 
-export type CustomKindSyncParts = {
+export type CustomKindSyncDependencies = {
   readonly clock: Clock
   readonly log: Logger
   readonly names: Names
@@ -36,21 +36,21 @@ type Made = {
  * of their names.
  */
 export class CustomKindSync {
-  readonly #parts: CustomKindSyncParts
+  readonly #dependencies: CustomKindSyncDependencies
   /** By name of the definition. */
   readonly #made = new Map<string, Made>()
   #leftOut: ReadonlySet<string> = new Set()
   #isDirty = false
   readonly #unsubscribe: () => void
 
-  constructor(parts: CustomKindSyncParts) {
-    this.#parts = parts
-    this.#unsubscribe = parts.definitions.subscribe((change) => this.#see(change))
+  constructor(dependencies: CustomKindSyncDependencies) {
+    this.#dependencies = dependencies
+    this.#unsubscribe = dependencies.definitions.subscribe((change) => this.#see(change))
   }
 
   /** Reads the existing definitions. To be called before the first client is served. */
   start(): void {
-    this.#parts.definitions.start()
+    this.#dependencies.definitions.start()
     this.#publish()
   }
 
@@ -59,13 +59,13 @@ export class CustomKindSync {
    * @throws StoreError there is no state
    */
   async takenIn(): Promise<void> {
-    await this.#parts.definitions.takeIn()
+    await this.#dependencies.definitions.takeIn()
     this.#publish()
   }
 
   close(): void {
     this.#unsubscribe()
-    this.#parts.definitions.close()
+    this.#dependencies.definitions.close()
   }
 
   #see(change: InformerChange<KnownDefinition>): void {
@@ -74,7 +74,7 @@ export class CustomKindSync {
     if (!isChanged || this.#isDirty) return
     this.#isDirty = true
     // Many changes in one turn are published as one change of the catalog.
-    this.#parts.clock.soon(() => this.#publish())
+    this.#dependencies.clock.soon(() => this.#publish())
   }
 
   /** Returns whether the kinds changed. */
@@ -90,7 +90,7 @@ export class CustomKindSync {
   }
 
   #make({ name, generation, uid, bytes }: KnownDefinition): readonly ResourceDefinition[] {
-    const { names, log, kindsOf } = this.#parts
+    const { names, log, kindsOf } = this.#dependencies
     try {
       return kindsOf(parseBytes(bytes), names)
     } catch (cause) {
@@ -104,13 +104,13 @@ export class CustomKindSync {
     this.#isDirty = false
     // In the same order on every member.
     const inOrder = [...this.#made].sort(([a], [b]) => (a < b ? -1 : 1))
-    const leftOut = this.#parts.catalog.setCustom(
+    const leftOut = this.#dependencies.catalog.setCustom(
       inOrder.flatMap(([, { kinds }]) => kinds),
       inOrder.map(([, { objects }]) => objects),
     )
     const paths = leftOut.map(({ group, version, plural }) => `${group}/${version}/${plural}`)
     for (const path of paths.filter((one) => !this.#leftOut.has(one))) {
-      this.#parts.log.warn({ path }, 'custom kind not served: the server has a built-in kind there')
+      this.#dependencies.log.warn({ path }, 'custom kind not served: the server has a built-in kind there')
     }
     this.#leftOut = new Set(paths)
   }

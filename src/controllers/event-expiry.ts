@@ -9,7 +9,7 @@ import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { noRevision } from '../store/revision.ts'
 import type { Revision } from '../store/revision.ts'
 
-export type EventExpiryParts = {
+export type EventExpiryDependencies = {
   readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly clock: Clock
   /** Minimum time that an event stays after its last write, in ms. Above 0. */
@@ -58,7 +58,7 @@ export const defaultEventExpiryLimits: EventExpiryLimits = Object.freeze({
  * No state is kept per event: each sweep walks through all of them, a page per turn.
  */
 export class EventExpiry {
-  readonly #parts: EventExpiryParts
+  readonly #dependencies: EventExpiryDependencies
   readonly #limits: EventExpiryLimits
   readonly #notes: RevisionTimeline<Note>
   #timer: Timer | null = null
@@ -68,10 +68,10 @@ export class EventExpiry {
   #sweptUpTo: Revision = noRevision
   #expired = 0
 
-  constructor(parts: EventExpiryParts) {
-    this.#parts = parts
-    this.#limits = parts.limits ?? defaultEventExpiryLimits
-    this.#notes = new RevisionTimeline(() => parts.ttlMs)
+  constructor(dependencies: EventExpiryDependencies) {
+    this.#dependencies = dependencies
+    this.#limits = dependencies.limits ?? defaultEventExpiryLimits
+    this.#notes = new RevisionTimeline(() => dependencies.ttlMs)
   }
 
   /** Events that this process deleted. */
@@ -82,8 +82,8 @@ export class EventExpiry {
   /** Starts recording revisions; on every member. */
   start(): void {
     const { lookMsMin, lookMsMax } = this.#limits
-    const periodMs = Math.min(lookMsMax, Math.max(lookMsMin, this.#parts.ttlMs / 100))
-    this.#timer = this.#parts.clock.every(periodMs, () => this.#look())
+    const periodMs = Math.min(lookMsMax, Math.max(lookMsMin, this.#dependencies.ttlMs / 100))
+    this.#timer = this.#dependencies.clock.every(periodMs, () => this.#look())
     this.#look()
   }
 
@@ -107,7 +107,7 @@ export class EventExpiry {
   }
 
   #look(): void {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#dependencies
     try {
       const note = this.#notes.look({ atMs: clock.monotonicMs(), revision: store.view().revision })
       if (note === null || !this.#leading || this.#sweeping || note.revision <= this.#sweptUpTo) return
@@ -127,7 +127,7 @@ export class EventExpiry {
     } catch (cause) {
       if (cause instanceof BrokenInvariant) throw cause
       // No quorum, or leadership moved: the next sweep starts again.
-      this.#parts.onFailure(cause)
+      this.#dependencies.onFailure(cause)
     }
   }
 
@@ -139,7 +139,9 @@ export class EventExpiry {
     let due: StoredObject[] = []
     for (;;) {
       if (!this.#leading) return false
-      const { objects, more } = this.#parts.store.view().list(eventPrefix, { after, limit: pageEventsMax })
+      const { objects, more } = this.#dependencies.store
+        .view()
+        .list(eventPrefix, { after, limit: pageEventsMax })
       due.push(...objects.filter(({ revision }) => revision <= upTo))
       while (due.length >= batchEventsMax || (!more && due.length > 0)) {
         if (!this.#leading) return false
@@ -155,7 +157,7 @@ export class EventExpiry {
 
   /** Returns whether all of them are deleted, or were written since. */
   async #remove(seen: readonly StoredObject[]): Promise<boolean> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#dependencies
     const { batchGapMs, batchGapShare } = this.#limits
     for (let tries = 0; tries < triesMax; tries++) {
       const view = store.view()
@@ -173,7 +175,7 @@ export class EventExpiry {
 
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#parts.clock.after(ms, resolve)
+      this.#dependencies.clock.after(ms, resolve)
     })
   }
 }

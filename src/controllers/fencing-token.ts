@@ -7,7 +7,7 @@ import type { Key } from '../store/key.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Revision } from '../store/revision.ts'
 
-export type FenceParts = {
+export type FencingTokenDependencies = {
   readonly store: Pick<ObjectStore, 'view' | 'write'>
   readonly clock: Clock
   /** The name of the object that carries the token. */
@@ -23,16 +23,16 @@ export type FenceParts = {
  *
  * @source Burrows 2006 "The Chubby lock service", section 2.4: sequencers
  */
-export class Fence {
-  readonly #parts: FenceParts
+export class FencingToken {
+  readonly #dependencies: FencingTokenDependencies
   readonly #key: Key
   /** The version that this process wrote. null: none, or it must be taken again. */
   #held: Revision | null = null
 
-  constructor(parts: FenceParts) {
-    this.#parts = parts
+  constructor(dependencies: FencingTokenDependencies) {
+    this.#dependencies = dependencies
     // As for join tokens: no kind has this group, so no API path leads there.
-    this.#key = keyOf({ group: 'internal', plural: 'fences', namespace: '', name: parts.name })
+    this.#key = keyOf({ group: 'internal', plural: 'fences', namespace: '', name: dependencies.name })
   }
 
   /**
@@ -43,7 +43,7 @@ export class Fence {
    * @throws StoreError; ApiError `ServiceUnavailable` when the storage is full
    */
   async take(timeoutMs: number): Promise<OtherRevision> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#dependencies
     const key = this.#key
     let revision = this.#held
     if (revision === null || store.view().get(key)?.revision !== revision) {
@@ -68,7 +68,7 @@ export class Fence {
 
   /** The object has no references, so a name is all it needs. */
   #mark(): Parameters<typeof encode>[0] {
-    const { name } = this.#parts
+    const { name } = this.#dependencies
     return { kind: 'Fence', apiVersion: 'internal/v1', metadata: { name, uid: name } }
   }
 }

@@ -15,7 +15,7 @@ import type { Reconciled } from './controller.ts'
 import { contentConditions } from './namespace-conditions.ts'
 import type { Remaining } from './namespace-conditions.ts'
 
-export type NamespaceDeletionParts = {
+export type NamespaceDeletionDependencies = {
   readonly clock: Clock
   readonly names: Names
   readonly catalog: Catalog
@@ -33,14 +33,14 @@ const remainingLookedAt = 500
  * namespace. Every step starts from the current state, so a new leader continues. The last step is
  * rejected at apply while objects are left.
  */
-export function namespaceDeletion(parts: NamespaceDeletionParts): Controller {
+export function namespaceDeletion(dependencies: NamespaceDeletionDependencies): Controller {
   const controller = new Controller({
-    clock: parts.clock,
-    reconcile: (name) => reconcile(parts, name),
-    keys: () => terminating(parts.namespaces),
-    onError: parts.onError,
+    clock: dependencies.clock,
+    reconcile: (name) => reconcile(dependencies, name),
+    keys: () => terminating(dependencies.namespaces),
+    onError: dependencies.onError,
   })
-  parts.namespaces.subscribe((change) => {
+  dependencies.namespaces.subscribe((change) => {
     if (change.kind === 'set' && isTerminating(change.value)) {
       controller.enqueue(change.value.metadata.name ?? '')
     }
@@ -54,18 +54,18 @@ function* terminating(namespaces: Informer<AnyObject>): Generator<string, void> 
   }
 }
 
-async function reconcile(parts: NamespaceDeletionParts, name: string): Promise<Reconciled> {
-  const { namespaces, names } = parts
+async function reconcile(dependencies: NamespaceDeletionDependencies, name: string): Promise<Reconciled> {
+  const { namespaces, names } = dependencies
   const key = keyOf({ group: '', plural: 'namespaces', namespace: '', name })
   const namespace = namespaces.get(key)
   if (namespace === null || !isTerminating(namespace)) return { kind: 'done' }
   if (!finalizersOf(namespace).includes(names.namespaceFinalizer)) return { kind: 'done' }
   const remaining: Remaining[] = []
-  for (const definition of contentKinds(parts.catalog)) {
-    remaining.push(...(await empty(parts, definition, name)))
+  for (const definition of contentKinds(dependencies.catalog)) {
+    remaining.push(...(await empty(dependencies, definition, name)))
   }
-  if (remaining.length === 0) return letGo(parts, namespace)
-  await tell(parts, namespace, remaining)
+  if (remaining.length === 0) return letGo(dependencies, namespace)
+  await tell(dependencies, namespace, remaining)
   return { kind: 'again' }
 }
 
@@ -80,11 +80,11 @@ function contentKinds(catalog: Catalog): readonly ResourceDefinition[] {
  * @returns those that finalizers keep
  */
 async function empty(
-  parts: NamespaceDeletionParts,
+  dependencies: NamespaceDeletionDependencies,
   definition: ResourceDefinition,
   namespace: string,
 ): Promise<readonly Remaining[]> {
-  const { client } = parts
+  const { client } = dependencies
   const before = await client.list(definition, namespace, 1)
   if (before.objects.length === 0) return []
   await client.deleteCollection(definition, namespace)
@@ -100,8 +100,8 @@ function objectFinalizers(object: JsonObject): readonly string[] {
 }
 
 /** Removes this controller's finalizer; the namespace is deleted with its last one. */
-async function letGo(parts: NamespaceDeletionParts, namespace: AnyObject): Promise<Reconciled> {
-  const { client, catalog, names } = parts
+async function letGo(dependencies: NamespaceDeletionDependencies, namespace: AnyObject): Promise<Reconciled> {
+  const { client, catalog, names } = dependencies
   const definition = catalog.find('', 'v1', 'namespaces')
   if (definition === null) return { kind: 'done' }
   const name = namespace.metadata.name ?? ''
@@ -123,20 +123,20 @@ async function letGo(parts: NamespaceDeletionParts, namespace: AnyObject): Promi
 
 /** Writes to the namespace's status what is left in it. */
 async function tell(
-  parts: NamespaceDeletionParts,
+  dependencies: NamespaceDeletionDependencies,
   namespace: AnyObject,
   remaining: readonly Remaining[],
 ): Promise<void> {
-  const definition = parts.catalog.find('', 'v1', 'namespaces')
+  const definition = dependencies.catalog.find('', 'v1', 'namespaces')
   if (definition === null) return
   const status = memberOf(namespace, 'status')
   const old: JsonObject = isJsonObject(status) ? status : {}
-  const conditions = contentConditions(old, remaining, formatTime(parts.clock.wallMs()))
+  const conditions = contentConditions(old, remaining, formatTime(dependencies.clock.wallMs()))
   if (equalJson(conditions, memberOf(old, 'conditions'))) return
   const changed = { ...namespace, status: { ...old, conditions } }
   const target = { namespace: null, name: namespace.metadata.name ?? '', subresource: 'status' }
   try {
-    await parts.client.update(definition, target, changed)
+    await dependencies.client.update(definition, target, changed)
   } catch (cause) {
     // The next attempt has the newer version.
     if (!(cause instanceof ApiError && (cause.code === 'Conflict' || cause.code === 'NotFound'))) throw cause

@@ -16,9 +16,9 @@ export class WorkQueue {
   #onReady: (() => void) | null = null
 
   /** @param keysMax maximum number of waiting keys, at least 1; when full, `add` rejects */
-  constructor(parts: { readonly clock: Clock; readonly keysMax: number }) {
-    this.#clock = parts.clock
-    this.#keysMax = parts.keysMax
+  constructor(options: { readonly clock: Clock; readonly keysMax: number }) {
+    this.#clock = options.clock
+    this.#keysMax = options.keysMax
   }
 
   get size(): number {

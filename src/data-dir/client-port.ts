@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { isClaimed } from './member-identity.ts'
 import { clientPortFileName } from './layout.ts'
 
@@ -12,7 +12,7 @@ import { clientPortFileName } from './layout.ts'
  * member and every kubeconfig contain it.
  *
  * @param directory locked by this process
- * @throws StartFailure `usage`, `data-directory`, `address`
+ * @throws StartError `usage`, `data-directory`, `address`
  */
 export async function withClientPort(config: Config, directory: string): Promise<Config> {
   if (config['secure-port'] !== 0) return config
@@ -21,7 +21,7 @@ export async function withClientPort(config: Config, directory: string): Promise
   if (kept !== null) return Object.freeze({ ...config, 'secure-port': kept })
   if (isClaimed(directory)) {
     const known = 'the cluster knows this member by the port it had before'
-    throw new StartFailure('usage', `--secure-port 0 takes any free port, and ${known}: give that one`)
+    throw new StartError('usage', `--secure-port 0 takes any free port, and ${known}: give that one`)
   }
   const port = await freePort(config['bind-address'])
   replaceFile(path, `${port}\n`, 'public')
@@ -32,11 +32,11 @@ export async function withClientPort(config: Config, directory: string): Promise
  * Returns why the client port cannot be opened, and the remedy.
  * @param cause the error of listening
  */
-export function cannotServe(cause: unknown): StartFailure {
+export function cannotServe(cause: unknown): StartError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
   const why = cause instanceof Error ? cause.message : String(cause)
   const remedy = remedies.get(code) ?? 'give another --bind-address or --secure-port'
-  return new StartFailure('address', `cannot serve clients: ${why}: ${remedy}`, { cause })
+  return new StartError('address', `cannot serve clients: ${why}: ${remedy}`, { cause })
 }
 
 const remedies: ReadonlyMap<string, string> = new Map([
@@ -48,14 +48,14 @@ const remedies: ReadonlyMap<string, string> = new Map([
 
 /**
  * Returns the port of an earlier start, or null at the first start.
- * @throws StartFailure `data-directory`
+ * @throws StartError `data-directory`
  */
 function keptPort(path: string): number | null {
   const text = readFileIfThere(path)
   if (text === null) return null
   const port = Number(/^(\d{1,5})\n$/.exec(text)?.[1] ?? 0)
   if (port >= 1 && port <= 65_535) return port
-  throw new StartFailure(
+  throw new StartError(
     'data-directory',
     `${path} is damaged: write into it the port of admin.kubeconfig in the same directory, or give it as --secure-port`,
   )
@@ -63,7 +63,7 @@ function keptPort(path: string): number | null {
 
 /**
  * Returns a port that is free now, found by listening on it briefly.
- * @throws StartFailure `address`
+ * @throws StartError `address`
  */
 async function freePort(host: string): Promise<number> {
   const server = createServer()

@@ -4,7 +4,7 @@ import { isRecord } from '../../base/record.ts'
 import { nodeId } from '../../raft/index.ts'
 import type { ClusterRecord, ClusterRecordStore, PeerLog } from '../../raft/index.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { clusterFileName } from './layout.ts'
 
 const format = 1
@@ -21,7 +21,7 @@ export class FileClusterRecord implements ClusterRecordStore {
   readonly path: string
   #record: ClusterRecord | null
 
-  /** @throws StartFailure `data-directory` when the file is damaged or of a newer format */
+  /** @throws StartError `data-directory` when the file is damaged or of a newer format */
   constructor(directory: string) {
     this.path = join(directory, clusterFileName)
     const text = readFileIfThere(this.path)
@@ -57,11 +57,11 @@ function parsed(path: string, text: string): ClusterRecord {
   const found = jsonIn(text)
   if (found !== null && typeof found['format'] === 'number' && found['format'] > format) {
     const what = `${path} is of format ${found['format']}, this program knows ${format}`
-    throw new StartFailure('data-directory', `${what}: use the program that wrote it`)
+    throw new StartError('data-directory', `${what}: use the program that wrote it`)
   }
   const record = found === null ? null : recordIn(found)
   if (record !== null && found?.['sha256'] === checksum(fieldsOf(record))) return record
-  throw new StartFailure('data-directory', `${path} is damaged: ${clusterRecordRemedy}`)
+  throw new StartError('data-directory', `${path} is damaged: ${clusterRecordRemedy}`)
 }
 
 function jsonIn(text: string): Readonly<Record<string, unknown>> | null {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { segmentNumber } from '../../raft/index.ts'
 import type { InitialMember } from '../config/address.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { foundingFileName } from './layout.ts'
 
 /**
@@ -16,7 +16,7 @@ import { foundingFileName } from './layout.ts'
  * @param directory the data directory
  * @param logDirectory the directory of the log
  * @returns empty where there is nothing to compare: a single member, or a log older than this file
- * @throws StartFailure `data-directory` when the file is damaged
+ * @throws StartError `data-directory` when the file is damaged
  */
 export function foundingOf(
   directory: string,
@@ -65,7 +65,7 @@ function kept(path: string): string | null {
   if (text === null) return null
   const [, print, check] = /^([0-9a-f]{32}) ([0-9a-f]{8})\n$/.exec(text) ?? []
   if (print === undefined || check !== checkOf(print)) {
-    throw new StartFailure(
+    throw new StartError(
       'data-directory',
       `${path} is damaged: remove it; it only lets peers see whether all began with the same --initial-members`,
     )

@@ -5,7 +5,7 @@ import { nodeId } from '../../raft/index.ts'
 import type { Joining, NodeId } from '../../raft/index.ts'
 import type { ApiDomain } from '../api/metadata/names.ts'
 import { makeDirectory, readFileIfThere, writeNewFile } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { joinedFields, joinedOf } from './joining-codec.ts'
 import { claimFileName, unfinishedFileName, logFolder } from './layout.ts'
 
@@ -49,7 +49,7 @@ export function peerCluster(cluster: string, life: string | null): string {
 /**
  * Returns the incarnation of the cluster that a member belongs to; null for the first one, or for
  * an unclaimed directory.
- * @throws StartFailure `data-directory`
+ * @throws StartError `data-directory`
  */
 export function lifeOf(directory: string): string | null {
   makeDirectory(directory)
@@ -62,7 +62,7 @@ export function lifeOf(directory: string): string | null {
 /**
  * Returns the owner of a data directory, for readers other than the member itself.
  * @returns null when it is unclaimed
- * @throws StartFailure `data-directory` when the file is damaged
+ * @throws StartError `data-directory` when the file is damaged
  */
 export function readIdentity(directory: string): MemberIdentity | null {
   const path = join(directory, claimFileName)
@@ -85,7 +85,7 @@ export function readIdentity(directory: string): MemberIdentity | null {
 /**
  * Parses the identity of a member that joined. Its id is stored only here, so the file carries a
  * checksum.
- * @throws StartFailure `data-directory`
+ * @throws StartError `data-directory`
  */
 function joinedIdentityOf(path: string, found: Readonly<Record<string, unknown>>): MemberIdentity {
   const { sha256, ...rest } = found
@@ -113,7 +113,7 @@ export function isClaimed(directory: string): boolean {
 
 /**
  * Returns null when the directory is unclaimed or belongs to a founder.
- * @throws StartFailure `data-directory` when it is damaged
+ * @throws StartError `data-directory` when it is damaged
  */
 export function joinedIdentity(directory: string): MemberIdentity | null {
   const path = join(directory, claimFileName)
@@ -125,7 +125,7 @@ export function joinedIdentity(directory: string): MemberIdentity | null {
 
 /**
  * Writes the identity; durable on return.
- * @throws PkiFailure `exists`
+ * @throws PkiError `exists`
  */
 export function writeIdentity(directory: string, identity: MemberIdentity): void {
   const { joined, ...rest } = identity
@@ -142,7 +142,7 @@ function checksum(fields: Readonly<Record<string, unknown>>): string {
 }
 
 /**
- * @throws StartFailure `data-directory` when `orchctl` was interrupted while it made the directory
+ * @throws StartError `data-directory` when `orchctl` was interrupted while it made the directory
  */
 export function checkFinished(directory: string): void {
   const unfinished = readFileIfThere(join(directory, unfinishedFileName))
@@ -154,7 +154,7 @@ export function checkFinished(directory: string): void {
 /**
  * Claims the directory for `identity`, or checks that it was claimed for it before.
  *
- * @throws StartFailure `data-directory` naming what differs and what to do
+ * @throws StartError `data-directory` naming what differs and what to do
  */
 export function claimDirectory(directory: string, identity: MemberIdentity): void {
   makeDirectory(directory)
@@ -184,7 +184,7 @@ export function claimDirectory(directory: string, identity: MemberIdentity): voi
 /**
  * Checks that there is no log without a claim. The claim is written first, so a log without one may
  * belong to any member.
- * @throws StartFailure
+ * @throws StartError
  */
 export function checkUnused(directory: string): void {
   if (!existsSync(join(directory, logFolder))) return
@@ -194,7 +194,7 @@ export function checkUnused(directory: string): void {
   )
 }
 
-/** @throws StartFailure `data-directory` naming what differs and what to do */
+/** @throws StartError `data-directory` naming what differs and what to do */
 export function checkNames(
   directory: string,
   found: Readonly<Record<string, unknown>>,
@@ -223,10 +223,10 @@ function parsed(path: string, text: string): Readonly<Record<string, unknown>> {
   throw damaged(path)
 }
 
-function damaged(path: string): StartFailure {
+function damaged(path: string): StartError {
   return refused(`${path} is damaged: bring back an undamaged copy of it`)
 }
 
-function refused(message: string): StartFailure {
-  return new StartFailure('data-directory', message)
+function refused(message: string): StartError {
+  return new StartError('data-directory', message)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { nodeId } from '../../raft/index.ts'
 import type { NodeId, PeerBook, PeerLog } from '../../raft/index.ts'
 import { readFileIfThere, replaceFile } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { peerBookFileName } from './layout.ts'
 
 const format = 1
@@ -17,7 +17,7 @@ export class FilePeerBook implements PeerBook {
   readonly path: string
   #known: readonly PeerLog[]
 
-  /** @throws StartFailure `data-directory` when the file is damaged or of a newer format */
+  /** @throws StartError `data-directory` when the file is damaged or of a newer format */
   constructor(directory: string) {
     this.path = join(directory, peerBookFileName)
     const text = readFileIfThere(this.path)
@@ -39,14 +39,14 @@ export class FilePeerBook implements PeerBook {
 function parsed(path: string, text: string): readonly PeerLog[] {
   const book = bookIn(text)
   if (book !== null && typeof book['format'] === 'number' && book['format'] > format) {
-    throw new StartFailure(
+    throw new StartError(
       'data-directory',
       `${path} is of format ${book['format']}, this program knows ${format}: use the program that wrote it`,
     )
   }
   const peers = book?.['format'] === format ? peersIn(book['peers']) : null
   if (peers !== null && book?.['sha256'] === checksum(peers)) return peers
-  throw new StartFailure(
+  throw new StartError(
     'data-directory',
     `${path} is damaged: bring back an undamaged copy of it, or remove it when no peer has lost its data directory since`,
   )

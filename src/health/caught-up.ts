@@ -21,9 +21,12 @@ export class CaughtUp {
   #timer: Timer | null = null
   #closed = false
 
-  constructor(parts: { readonly consensus: Pick<Consensus<never>, 'barrier'>; readonly clock: Clock }) {
-    this.#consensus = parts.consensus
-    this.#clock = parts.clock
+  constructor(dependencies: {
+    readonly consensus: Pick<Consensus<never>, 'barrier'>
+    readonly clock: Clock
+  }) {
+    this.#consensus = dependencies.consensus
+    this.#clock = dependencies.clock
   }
 
   start(): void {

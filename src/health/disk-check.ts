@@ -6,7 +6,7 @@ import { limits } from '../config/limits.ts'
 import { diskSpace, probeSyncs } from '../host/disk.ts'
 import type { DiskSpace, SyncSpeed } from '../host/disk.ts'
 
-export type DiskCheckParts = {
+export type DiskCheckDependencies = {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
   /** The election timeout of this cluster, in ms. */
@@ -23,7 +23,10 @@ const syncsOfAnElection = 3
  * needs it, and logs the consequences. A disk that cannot be measured is logged as such; the log
  * will meet the same error.
  */
-export function probeDisk(directory: string, { clock, log, electionMs }: DiskCheckParts): SyncSpeed | null {
+export function probeDisk(
+  directory: string,
+  { clock, log, electionMs }: DiskCheckDependencies,
+): SyncSpeed | null {
   let speed: SyncSpeed
   try {
     speed = probeSyncs(directory, clock, {
@@ -69,7 +72,7 @@ export function concernAbout({ p50Ms, p99Ms }: SyncSpeed, electionMs: number): s
  */
 export class DiskSpaceWatch {
   readonly #directory: string
-  readonly #parts: Pick<DiskCheckParts, 'clock' | 'log'>
+  readonly #dependencies: Pick<DiskCheckDependencies, 'clock' | 'log'>
   readonly #read: (path: string) => Promise<DiskSpace>
   #timer: Timer | null = null
   #looking = false
@@ -78,9 +81,13 @@ export class DiskSpaceWatch {
   #toldMs = Number.NEGATIVE_INFINITY
 
   /** @param read reads from the operating system; replaced in tests */
-  constructor(directory: string, parts: Pick<DiskCheckParts, 'clock' | 'log'>, read = diskSpace) {
+  constructor(
+    directory: string,
+    dependencies: Pick<DiskCheckDependencies, 'clock' | 'log'>,
+    read = diskSpace,
+  ) {
     this.#directory = directory
-    this.#parts = parts
+    this.#dependencies = dependencies
     this.#read = read
   }
 
@@ -90,7 +97,7 @@ export class DiskSpaceWatch {
   }
 
   start(): void {
-    this.#timer = this.#parts.clock.every(limits.diskSpaceLookMs, () => void this.look())
+    this.#timer = this.#dependencies.clock.every(limits.diskSpaceLookMs, () => void this.look())
     void this.look()
   }
 
@@ -113,7 +120,7 @@ export class DiskSpaceWatch {
   }
 
   #tell({ freeBytes, sizeBytes }: DiskSpace): void {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#dependencies
     const low = freeBytes < limits.diskFreeBytesMin
     const fields = { directory: this.#directory, freeBytes, sizeBytes, wantedBytes: limits.diskFreeBytesMin }
     if (low && clock.monotonicMs() - this.#toldMs >= limits.diskSpaceToldMs) {
@@ -133,9 +140,9 @@ export class MemberDisk {
   readonly #watch: DiskSpaceWatch
 
   /** Measures the disk, which takes at most `limits.diskProbeMsMax` and one sync. */
-  constructor(directory: string, parts: DiskCheckParts) {
-    this.#speed = probeDisk(directory, parts)
-    this.#watch = new DiskSpaceWatch(directory, parts)
+  constructor(directory: string, dependencies: DiskCheckDependencies) {
+    this.#speed = probeDisk(directory, dependencies)
+    this.#watch = new DiskSpaceWatch(directory, dependencies)
     this.#watch.start()
   }
 

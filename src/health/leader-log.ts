@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../base/clock.ts'
 import type { Consensus, NodeId } from '../../raft/index.ts'
 
-export type LeaderLogParts = {
+export type LeaderLogDependencies = {
   readonly consensus: Pick<Consensus<never>, 'status' | 'onStatus'>
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly log: Pick<Logger, 'info'>
@@ -13,7 +13,7 @@ export type LeaderLogParts = {
  * member was without a leader, counted from its last contact with a quorum.
  * @returns stops it
  */
-export function logLeaderChanges({ consensus, clock, log }: LeaderLogParts): () => void {
+export function logLeaderChanges({ consensus, clock, log }: LeaderLogDependencies): () => void {
   let told: { readonly leader: NodeId; readonly term: number } | null = null
   /** The last contact before the new leader; null before the first contact. */
   let contactMs: number | null = null

@@ -8,7 +8,7 @@ import type { StoreMachine } from '../store/store-machine.ts'
 import type { Store } from '../store/store.ts'
 import type { StateWatch } from '../state-agreement/state-watch.ts'
 
-export type HealthParts = {
+export type HealthDependencies = {
   readonly clock: Clock
   /** How long `/livez` stays healthy after the start, in ms. */
   readonly livezGraceMs: number
@@ -31,7 +31,7 @@ export function watchHealth({
   watch,
   caughtUp,
   foundingAwaits,
-}: HealthParts): Health {
+}: HealthDependencies): Health {
   const silence = new ThreadSilence(consensus, clock)
   return memberHealth({
     consensus,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ObjectStore } from '../store/object-store.ts'
 
-export type StorageAlarmParts = {
+export type StorageAlarmDependencies = {
   readonly store: Pick<ObjectStore, 'storage'>
   readonly onApplied: (listener: () => void) => () => void
   readonly log: Pick<Logger, 'warn' | 'info'>
@@ -15,7 +15,7 @@ const placesTold = 5
  *
  * @returns stops it
  */
-export function logStorageAlarm({ store, onApplied, log }: StorageAlarmParts): () => void {
+export function logStorageAlarm({ store, onApplied, log }: StorageAlarmDependencies): () => void {
   let told = false
   const look = (): void => {
     const { alarm, usedBytes, bytesMax, largestPlaces } = store.storage

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 
-export type WatchGuardParts = {
+export type WatchGuardDependencies = {
   readonly clock: Clock
   /** Returns the age of the last proof that this member is up to date. */
   readonly proofAgeMs: () => number
@@ -16,15 +16,15 @@ const periodMs = 1000
  * on another member.
  */
 export class WatchGuard {
-  readonly #parts: WatchGuardParts
+  readonly #dependencies: WatchGuardDependencies
   #timer: Timer | null = null
 
-  constructor(parts: WatchGuardParts) {
-    this.#parts = parts
+  constructor(dependencies: WatchGuardDependencies) {
+    this.#dependencies = dependencies
   }
 
   start(): void {
-    const { clock, proofAgeMs, ageMsMax, endWatches } = this.#parts
+    const { clock, proofAgeMs, ageMsMax, endWatches } = this.#dependencies
     this.#timer = clock.every(periodMs, () => {
       if (proofAgeMs() > ageMsMax) endWatches()
     })

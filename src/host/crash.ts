@@ -1,5 +1,5 @@
 import { BrokenInvariant } from '../../base/assert.ts'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /** Exit status after a broken invariant: a bug, worth a report. (EX_SOFTWARE of sysexits.) */
 export const brokenExitCode = 70
@@ -24,6 +24,6 @@ export function crash(cause: unknown, { log, exit }: CrashOutput): void {
 /** An expected failure is described by its code and message; a bug by its stack. */
 function words(cause: unknown): object {
   if (typeof cause === 'string') return { cause }
-  if (!(cause instanceof Failure)) return { err: cause }
+  if (!(cause instanceof CodedError)) return { err: cause }
   return { code: String(cause.code), cause: cause.message }
 }

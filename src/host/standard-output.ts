@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 
-export type StandardOutputParts = {
+export type StandardOutputDependencies = {
   /**
    * Writes what fits, without blocking.
    * @returns bytes written; 0: none now
@@ -36,7 +36,7 @@ const retryMs = { first: 1, last: 50 }
 export class StandardOutput {
   /** Standard output is not rotated, so it reports no size. */
   readonly size: number = 0
-  readonly #parts: StandardOutputParts
+  readonly #dependencies: StandardOutputDependencies
   readonly #waiting: Waiting[] = []
   /** Without appended bytes, which their writer counts. */
   #lineBytes = 0
@@ -45,8 +45,8 @@ export class StandardOutput {
   #retryMs = retryMs.first
   #isRetrying = false
 
-  constructor(parts: StandardOutputParts) {
-    this.#parts = parts
+  constructor(dependencies: StandardOutputDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Lines dropped since the start. */
@@ -57,7 +57,7 @@ export class StandardOutput {
   /** Writes a line of the log, with its newline. Never throws or blocks. */
   write(line: string): void {
     const bytes = Buffer.from(line)
-    if (this.#lineBytes + bytes.byteLength > this.#parts.waitingBytesMax) return this.#lose(1)
+    if (this.#lineBytes + bytes.byteLength > this.#dependencies.waitingBytesMax) return this.#lose(1)
     this.#lineBytes += bytes.byteLength
     this.#waiting.push({ bytes })
     this.#flush()
@@ -89,7 +89,7 @@ export class StandardOutput {
   drain(msMax: number): void {
     this.#writeWhatFits()
     for (let left = msMax; this.#waiting.length > 0 && left > 0; left -= retryMs.last) {
-      this.#parts.sleep(retryMs.last)
+      this.#dependencies.sleep(retryMs.last)
       this.#writeWhatFits()
     }
   }
@@ -103,7 +103,7 @@ export class StandardOutput {
 
   #retry(): void {
     this.#isRetrying = true
-    this.#parts.later(this.#retryMs, () => {
+    this.#dependencies.later(this.#retryMs, () => {
       this.#isRetrying = false
       this.#retryMs = Math.min(2 * this.#retryMs, retryMs.last)
       this.#flush()
@@ -115,7 +115,7 @@ export class StandardOutput {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       let taken: number
       try {
-        taken = this.#parts.tryWrite(first.bytes)
+        taken = this.#dependencies.tryWrite(first.bytes)
       } catch (cause) {
         this.#loseAll(cause instanceof Error ? cause : new Error('cannot be written', { cause }))
         return false
@@ -145,16 +145,16 @@ export class StandardOutput {
   }
 
   #tellLosses(): void {
-    if (this.#untold === 0 || this.#lineBytes > this.#parts.waitingBytesMax / 2) return
+    if (this.#untold === 0 || this.#lineBytes > this.#dependencies.waitingBytesMax / 2) return
     const lost = this.#untold
     this.#untold = 0
-    this.#parts.onRoomAgain(lost)
+    this.#dependencies.onRoomAgain(lost)
   }
 }
 
 /** Opens the standard output of this process. */
 export function openStandardOutput(
-  bounds: Pick<StandardOutputParts, 'waitingBytesMax' | 'onRoomAgain'>,
+  bounds: Pick<StandardOutputDependencies, 'waitingBytesMax' | 'onRoomAgain'>,
 ): StandardOutput {
   // Reading this property puts a pipe into non-blocking mode: a full one returns EAGAIN.
   const { fd } = process.stdout

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Consensus, MemberInfo, MemberList } from '../../raft/index.ts'
 import type { MemberReports } from '../state-agreement/member-reports.ts'
 
-export type CatchUpLogParts = {
+export type CatchUpLogDependencies = {
   readonly consensus: Pick<Consensus<never>, 'status'>
   /** The progress that the other members report. */
   readonly reports: Pick<MemberReports, 'latest'>
@@ -24,8 +24,8 @@ const unansweredMs = 30_000
  * and now and then that no member responds. Logs nothing for a member that votes already.
  * @returns stops it
  */
-export function logCatchUp(parts: CatchUpLogParts): () => void {
-  const { consensus, reports, clock, log } = parts
+export function logCatchUp(dependencies: CatchUpLogDependencies): () => void {
+  const { consensus, reports, clock, log } = dependencies
   // A state from an earlier start: a member that has one and votes at the first look has logged
   // this before.
   const isBack = consensus.status.appliedMemory > 0
@@ -36,7 +36,7 @@ export function logCatchUp(parts: CatchUpLogParts): () => void {
     if (consensus.status.leader !== null) heardMs = nowMs
     else if (nowMs - heardMs >= unansweredMs) {
       heardMs = nowMs
-      log.warn({ members: addressesOf(parts) }, unansweredMessage(parts))
+      log.warn({ members: addressesOf(dependencies) }, unansweredMessage(dependencies))
     }
     const { configuration, appliedMemory, id } = consensus.status
     const self = configuration.members.find((member) => member.id === id)
@@ -67,17 +67,17 @@ export function logCatchUp(parts: CatchUpLogParts): () => void {
 /**
  * Returns the members that it dials: from its log, or from its join answer while the log is empty.
  */
-function peersOf({ consensus, joined }: CatchUpLogParts): readonly MemberInfo[] {
+function peersOf({ consensus, joined }: CatchUpLogDependencies): readonly MemberInfo[] {
   const { configuration, id } = consensus.status
   const known = configuration.members.length > 0 ? configuration.members : joined.members
   return known.filter((member) => member.id !== id)
 }
 
-function addressesOf(parts: CatchUpLogParts): readonly string[] {
-  return peersOf(parts).map(({ name, peerAddress }) => `${name}=${peerAddress}`)
+function addressesOf(dependencies: CatchUpLogDependencies): readonly string[] {
+  return peersOf(dependencies).map(({ name, peerAddress }) => `${name}=${peerAddress}`)
 }
 
-function unansweredMessage({ consensus, joined, name }: CatchUpLogParts): string {
+function unansweredMessage({ consensus, joined, name }: CatchUpLogDependencies): string {
   const { id } = consensus.status
   const own = joined.members.find((member) => member.id === id)?.peerAddress ?? ''
   return (

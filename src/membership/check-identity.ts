@@ -1,6 +1,6 @@
 import type { Names } from '../api/metadata/names.ts'
 import type { ClusterIdentity } from '../store/command.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 
 export type OwnIdentity = {
   readonly names: Names
@@ -17,9 +17,9 @@ export type OwnIdentity = {
  *
  * @returns null, or the difference and the remedy
  */
-export function checkIdentity(identity: ClusterIdentity, own: OwnIdentity): StartFailure | null {
+export function checkIdentity(identity: ClusterIdentity, own: OwnIdentity): StartError | null {
   if (identity.apiDomain !== own.names.domain) {
-    return new StartFailure(
+    return new StartError(
       'data-directory',
       `the API domain of this cluster is ${identity.apiDomain}, that of this member ${own.names.domain}: give --api-domain ${identity.apiDomain}`,
     )
@@ -27,7 +27,7 @@ export function checkIdentity(identity: ClusterIdentity, own: OwnIdentity): Star
   for (const [name, print] of Object.entries(own.selfMade ?? {})) {
     const expected = identity.keyFingerprints[name]
     if (expected !== undefined && expected !== print) {
-      return new StartFailure(
+      return new StartError(
         'keys',
         `the ${name} of this member is not the cluster's: bring back the pki directory that its keys were in`,
       )

@@ -7,7 +7,7 @@ import { StoreError } from '../store/store-errors.ts'
 import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
-export type FeatureLevelRaiserParts = {
+export type FeatureLevelRaiserDependencies = {
   readonly store: Pick<ObjectStore, 'identity' | 'featureLevel' | 'barrier' | 'write'>
   readonly consensus: Pick<Consensus<never>, 'status'>
   /** The configuration as of the newest entry in memory; empty before the first one. */
@@ -29,16 +29,16 @@ const proposalMsMax = 5000
  * version while a downgrade must stay possible.
  */
 export class FeatureLevelRaiser {
-  readonly #parts: FeatureLevelRaiserParts
+  readonly #dependencies: FeatureLevelRaiserDependencies
   #timer: Timer | null = null
   #proposing = false
 
-  constructor(parts: FeatureLevelRaiserParts) {
-    this.#parts = parts
+  constructor(dependencies: FeatureLevelRaiserDependencies) {
+    this.#dependencies = dependencies
   }
 
   start(): void {
-    this.#timer = this.#parts.clock.every(periodMs, () => this.#look())
+    this.#timer = this.#dependencies.clock.every(periodMs, () => this.#look())
   }
 
   close(): void {
@@ -46,7 +46,7 @@ export class FeatureLevelRaiser {
   }
 
   #look(): void {
-    const { onFailure } = this.#parts
+    const { onFailure } = this.#dependencies
     if (this.#proposing || this.#next() === null) return
     this.#proposing = true
     this.#raise()
@@ -57,7 +57,7 @@ export class FeatureLevelRaiser {
   }
 
   #next(): number | null {
-    const { store, consensus, reports, featureLevelMax } = this.#parts
+    const { store, consensus, reports, featureLevelMax } = this.#dependencies
     const { role, id } = consensus.status
     // A cluster without identity begins at its founder's level, with its first command.
     if (role !== 'leader' || store.identity === null) return null
@@ -71,12 +71,12 @@ export class FeatureLevelRaiser {
 
   /** Returns every possible member: the status of consensus may be older or newer than memory. */
   #members(): readonly MemberInfo[] {
-    const { consensus, configuration } = this.#parts
+    const { consensus, configuration } = this.#dependencies
     return [...configuration().members, ...consensus.status.configuration.members]
   }
 
   async #raise(): Promise<void> {
-    const { store, consensus, clock, log } = this.#parts
+    const { store, consensus, clock, log } = this.#dependencies
     const deadlineMs = clock.monotonicMs() + proposalMsMax
     try {
       // A member that was admitted before this point counts, too.

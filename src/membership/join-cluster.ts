@@ -8,10 +8,10 @@ import type { Config } from '../config/config.ts'
 import { limits } from '../config/limits.ts'
 import { readCertificate } from '../pki/certificate.ts'
 import { memberUri } from '../pki/cluster-pki.ts'
-import { PkiFailure } from '../pki/errors.ts'
+import { PkiError } from '../pki/errors.ts'
 import { readFileIfThere, readTextFile, removeFile, writeNewFile } from '../pki/files.ts'
 import { programVersion } from '../version.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { callJoin } from './join-call.ts'
 import type { JoinReply } from './join-call.ts'
 import { joinedOf, idOf } from '../data-dir/joining-codec.ts'
@@ -36,7 +36,7 @@ const [firstPauseMs, pauseMsMax] = [250, 2000]
  * a join that a crash interrupted: the nonce of this attempt is durable before it is sent, the
  * claim before any other file is written.
  *
- * @throws StartFailure `usage`: the request is rejected, with the reason; `join`: no member
+ * @throws StartError `usage`: the request is rejected, with the reason; `join`: no member
  * answered in time; `keys`
  */
 export async function joinCluster(
@@ -73,7 +73,7 @@ export async function joinCluster(
 
 type Token = { readonly text: string; readonly isOf: (fingerprint: string) => boolean }
 
-/** @throws StartFailure `usage` */
+/** @throws StartError `usage` */
 function tokenOf(config: Config): Token {
   const path = config['join-token-file']
   const flag = path === '' ? '--join-token' : `--join-token-file ${path}`
@@ -91,12 +91,12 @@ function read(path: string): string {
   try {
     return readTextFile(path)
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
+    if (!(cause instanceof PkiError)) throw cause
     throw usage(`--join-token-file: ${cause.message}`)
   }
 }
 
-/** @throws StartFailure `keys`, `usage` */
+/** @throws StartError `keys`, `usage` */
 function checkKeys(config: Config, keys: MemberKeys, token: Token): void {
   if (!token.isOf(keys.fingerprints['client-ca'] ?? '')) {
     const file = `--client-ca-file ${config['client-ca-file']}`
@@ -108,13 +108,13 @@ function checkKeys(config: Config, keys: MemberKeys, token: Token): void {
   if (!uris.includes(memberUri(config.name))) {
     const file = `--peer-cert-file ${config['peer-cert-file']}`
     const remedy = `orchctl pki init --members ${config.name}=HOST makes one`
-    throw new StartFailure('keys', `${file} is not the certificate of member ${config.name}: ${remedy}`)
+    throw new StartError('keys', `${file} is not the certificate of member ${config.name}: ${remedy}`)
   }
 }
 
 /**
  * Returns the nonce, which is stored until the process is a member: a retry is the same join.
- * @throws StartFailure
+ * @throws StartError
  */
 function nonceOf(directory: string, random: Random): string {
   const path = join(directory, joiningFileName)
@@ -127,7 +127,7 @@ function nonceOf(directory: string, random: Random): string {
   const [, nonce] = /^([0-9a-f]{32})\n$/.exec(kept) ?? []
   if (nonce !== undefined) return nonce
   const remedy = 'remove it and join with another token (orchctl member add)'
-  throw new StartFailure('data-directory', `${path} is damaged: ${remedy}`)
+  throw new StartError('data-directory', `${path} is damaged: ${remedy}`)
 }
 
 /**
@@ -155,7 +155,7 @@ async function askAround(
     if (!hope) throw usage(line)
     if (clock.monotonicMs() >= endMs) {
       const seconds = limits.joinMsMax / 1000
-      throw new StartFailure(
+      throw new StartError(
         'join',
         `no member accepted the join request within ${seconds} s (${line}): start this process again`,
       )
@@ -198,13 +198,13 @@ function troubleOf(reply: JoinReply, address: string): Trouble {
   }
 }
 
-/** @throws StartFailure `join` */
+/** @throws StartError `join` */
 function identityOf(body: unknown, address: string, config: Config): MemberIdentity {
   const { clusterName, life, memberId } = fieldsOf(body)
   const id = idOf(memberId)
   const joined = joinedOf(body)
   if (id === null || joined === null || clusterName !== config['cluster-name']) {
-    throw new StartFailure(
+    throw new StartError(
       'join',
       `${address} sent an unexpected answer: run the same version as the other members`,
     )
@@ -228,6 +228,6 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }
 
-function usage(message: string): StartFailure {
-  return new StartFailure('usage', message)
+function usage(message: string): StartError {
+  return new StartError('usage', message)
 }

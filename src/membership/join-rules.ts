@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import type { Configuration, MemberInfo } from '../../raft/index.ts'
 import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
 import type { JoinRequest } from './join-request.ts'
@@ -18,7 +18,7 @@ import type { JoinRequest } from './join-request.ts'
  * - `replaced-gone`: the member to replace is no longer a member
  * - `not-founded`: the receiving member cannot decide yet; the same request may succeed later
  */
-export type JoinFailureCode =
+export type JoinErrorCode =
   | 'unknown-token'
   | 'used'
   | 'expired'
@@ -32,7 +32,7 @@ export type JoinFailureCode =
   | 'replaced-gone'
   | 'not-founded'
 
-export class JoinFailure extends Failure<JoinFailureCode> {}
+export class JoinError extends CodedError<JoinErrorCode> {}
 
 /** The cluster as known to the member that receives the request. */
 export type JoinKnowledge = {
@@ -50,7 +50,7 @@ export type JoinKnowledge = {
  * Decides whether the holder of a token may join. Its secret was checked before.
  *
  * @returns the id drawn in an earlier attempt, or null
- * @throws JoinFailure
+ * @throws JoinError
  */
 export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinKnowledge): Joining | null {
   const { seat, joining } = record
@@ -75,7 +75,7 @@ export function judgeJoin(record: JoinRecord, request: JoinRequest, known: JoinK
   return joining
 }
 
-/** @throws JoinFailure `other-member` */
+/** @throws JoinError `other-member` */
 function checkSeat(seat: JoinSeat, request: JoinRequest): void {
   for (const [what, wanted, said, flag] of [
     ['member', seat.name, request.name, '--name'],
@@ -91,7 +91,7 @@ function checkSeat(seat: JoinSeat, request: JoinRequest): void {
   }
 }
 
-/** @throws JoinFailure `other-cluster`, `other-keys`, `other-rules` */
+/** @throws JoinError `other-cluster`, `other-keys`, `other-rules` */
 function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
   for (const [what, wanted, said, flag] of [
     ['the API domain of this cluster is', known.apiDomain, request.apiDomain, '--api-domain'],
@@ -109,7 +109,7 @@ function checkCluster(request: JoinRequest, known: JoinKnowledge): void {
   checkRules(request, known)
 }
 
-/** @throws JoinFailure `other-rules` */
+/** @throws JoinError `other-rules` */
 export function checkRules(
   request: Pick<JoinRequest, 'version' | 'featureLevelMax'>,
   known: Pick<JoinKnowledge, 'featureLevel' | 'version'>,
@@ -120,7 +120,7 @@ export function checkRules(
   throw refused('other-rules', `${has}, the cluster is at ${known.featureLevel}: ${remedy}`)
 }
 
-/** @throws JoinFailure `name-taken`, `address-taken`, `replaced-gone` */
+/** @throws JoinError `name-taken`, `address-taken`, `replaced-gone` */
 function checkPlace(seat: JoinSeat, known: JoinKnowledge): void {
   const { name, replaces } = seat
   if (known.members.some((member) => member.name === name)) {
@@ -145,8 +145,8 @@ function anotherToken({ name }: JoinSeat): string {
   return `orchctl member add ${name} makes another`
 }
 
-function refused(code: JoinFailureCode, message: string): JoinFailure {
-  return new JoinFailure(code, message)
+function refused(code: JoinErrorCode, message: string): JoinError {
+  return new JoinError(code, message)
 }
 
 /** The fault of a requested token. */

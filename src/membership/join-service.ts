@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import { MembershipError, nodeId } from '../../raft/index.ts'
 import type {
   Configuration,
@@ -14,7 +14,7 @@ import type {
 } from '../../raft/index.ts'
 import { limits } from '../config/limits.ts'
 import type { JoinRecord, Joining, JoinSeat } from './join-record.ts'
-import { JoinFailure, checkRules, judgeJoin, seatProblem, seatedMember } from './join-rules.ts'
+import { JoinError, checkRules, judgeJoin, seatProblem, seatedMember } from './join-rules.ts'
 import type { JoinAnswer, JoinRequest } from './join-request.ts'
 import { drawJoinToken, isSecret, joinTokenText, secretHash } from './join-token.ts'
 import type { JoinToken } from './join-token.ts'
@@ -52,7 +52,7 @@ export type JoinCluster = {
   readonly featureLevel: number
 }
 
-export type JoinServiceParts = {
+export type JoinServiceDependencies = {
   readonly records: JoinRecords
   readonly consensus: Pick<Consensus<never>, 'changeMembers'>
   /**
@@ -111,19 +111,19 @@ export type EnrolledMember = {
  * such voter; `unready`: this cluster cannot add members in its current state; `full`: too many
  * tokens are pending; `busy`: concurrent writes.
  */
-export type IssueFailureCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
+export type IssueErrorCode = 'taken' | 'unknown' | 'unready' | 'full' | 'busy'
 
-export class IssueFailure extends Failure<IssueFailureCode> {}
+export class IssueError extends CodedError<IssueErrorCode> {}
 
 /**
  * Adds processes to the cluster: makes tokens for administrators, and turns their holders into
  * members.
  */
 export class JoinService {
-  readonly #parts: JoinServiceParts
+  readonly #dependencies: JoinServiceDependencies
 
-  constructor(parts: JoinServiceParts) {
-    this.#parts = parts
+  constructor(dependencies: JoinServiceDependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -132,10 +132,10 @@ export class JoinService {
    * process is a member, exactly as requested, that is returned instead.
    *
    * @param deadlineMs on the monotonic clock
-   * @throws IssueFailure, or an error of `records`
+   * @throws IssueError, or an error of `records`
    */
   async issue(wanted: RequestedMember, deadlineMs: number): Promise<IssuedToken | EnrolledMember> {
-    const { records, configuration, clock, random } = this.#parts
+    const { records, configuration, clock, random } = this.#dependencies
     const { authority, cluster } = this.#checkReady()
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await records.barrier(deadlineMs)
@@ -148,7 +148,7 @@ export class JoinService {
       const stale = staleOf(records.all(), wanted.name, { nowMs, members: configuration().members })
       if (records.all().length - stale.length >= limits.joinTokensMax) {
         const message = `${limits.joinTokensMax} tokens are pending: wait until one of them expires`
-        throw new IssueFailure('full', message)
+        throw new IssueError('full', message)
       }
       const token = drawJoinToken(authority, random)
       const expiresMs = nowMs + limits.joinTokenMsMax
@@ -161,7 +161,7 @@ export class JoinService {
       const text = joinTokenText(token)
       return { kind: 'token', token: text, expiresMs, seat, clusterName, apiDomain, addresses }
     }
-    throw new IssueFailure('busy', 'too many concurrent requests for tokens: try again')
+    throw new IssueError('busy', 'too many concurrent requests for tokens: try again')
   }
 
   /**
@@ -169,13 +169,13 @@ export class JoinService {
    * permits.
    */
   isKnown(token: JoinToken): boolean {
-    const kept = this.#parts.records.find(token.id)
+    const kept = this.#dependencies.records.find(token.id)
     return kept !== null && isSecret(token, kept.record.secretHash)
   }
 
   /** Like `isKnown`, for every token that was made before the call on any member. */
   async isKnownAnywhere(token: JoinToken, deadlineMs: number): Promise<boolean> {
-    await this.#parts.records.barrier(deadlineMs)
+    await this.#dependencies.records.barrier(deadlineMs)
     return this.isKnown(token)
   }
 
@@ -186,7 +186,7 @@ export class JoinService {
    *
    * @param tokenId of a token whose secret was verified
    * @param deadlineMs on the monotonic clock
-   * @throws JoinFailure, ConsensusError, or an error of `records`
+   * @throws JoinError, ConsensusError, or an error of `records`
    */
   async join(tokenId: string, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
     this.#foundedCluster()
@@ -197,10 +197,10 @@ export class JoinService {
       const changed = await this.#add(taken, request, deadlineMs)
       // The feature level may have risen between the first check and that entry. A process that
       // does not support it must not start; a version that does completes the join.
-      await this.#parts.records.barrier(deadlineMs)
-      checkRules(request, { ...this.#parts.cluster(), version: this.#parts.version })
+      await this.#dependencies.records.barrier(deadlineMs)
+      checkRules(request, { ...this.#dependencies.cluster(), version: this.#dependencies.version })
       if (changed !== null && (await this.#confirm(tokenId, request, memberId, deadlineMs))) {
-        const { clusterName, life, apiDomain } = this.#parts.cluster()
+        const { clusterName, life, apiDomain } = this.#dependencies.cluster()
         return {
           ...{ clusterName, life, apiDomain, clusterId: this.#foundedCluster(), memberId },
           configurationIndex: changed.index,
@@ -209,14 +209,14 @@ export class JoinService {
       }
       spent = memberId
     }
-    throw new IssueFailure('busy', 'too many concurrent membership changes: try again')
+    throw new IssueError('busy', 'too many concurrent membership changes: try again')
   }
 
-  /** @throws JoinFailure `not-founded` */
+  /** @throws JoinError `not-founded` */
   #foundedCluster(): string {
-    const { clusterId } = this.#parts.cluster()
+    const { clusterId } = this.#dependencies.cluster()
     if (clusterId !== null) return clusterId
-    throw new JoinFailure('not-founded', 'the cluster is not founded yet: try again')
+    throw new JoinError('not-founded', 'the cluster is not founded yet: try again')
   }
 
   /** Returns null if the id cannot be added, now or later. */
@@ -234,10 +234,10 @@ export class JoinService {
       version: request.version,
       featureLevel: request.featureLevelMax,
       replaces: seat.replaces?.id ?? null,
-      addedMs: this.#parts.clock.wallMs(),
+      addedMs: this.#dependencies.clock.wallMs(),
     }
     try {
-      return await this.#parts.consensus.changeMembers({ kind: 'add', member, basedOn }, deadlineMs)
+      return await this.#dependencies.consensus.changeMembers({ kind: 'add', member, basedOn }, deadlineMs)
     } catch (cause) {
       if (cause instanceof MembershipError && cause.code === 'id-taken') return null
       throw cause
@@ -249,7 +249,7 @@ export class JoinService {
    * means that it was removed.
    *
    * @returns false: another id was drawn for the process by a concurrent attempt
-   * @throws JoinFailure `unknown-token`
+   * @throws JoinError `unknown-token`
    */
   async #confirm(
     tokenId: string,
@@ -257,7 +257,7 @@ export class JoinService {
     memberId: NodeId,
     deadlineMs: number,
   ): Promise<boolean> {
-    const { records } = this.#parts
+    const { records } = this.#dependencies
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const kept = records.find(tokenId)
       if (kept === null) throw unknownToken()
@@ -283,7 +283,7 @@ export class JoinService {
     spent: NodeId | null,
     deadlineMs: number,
   ): Promise<TakenSeat> {
-    const { records, configuration, applied, clock, version, cluster } = this.#parts
+    const { records, configuration, applied, clock, version, cluster } = this.#dependencies
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await records.barrier(deadlineMs)
       const kept = records.find(tokenId)
@@ -301,47 +301,44 @@ export class JoinService {
         return { seat, ...joining }
       }
     }
-    throw new IssueFailure('busy', 'another process is using the same token: try again')
+    throw new IssueError('busy', 'another process is using the same token: try again')
   }
 
   /** Draws 48 bits, as for the members of a new cluster; never an id in use. */
   #drawId(members: readonly Pick<MemberInfo, 'id'>[]): NodeId {
-    const { random } = this.#parts
+    const { random } = this.#dependencies
     for (;;) {
       const drawn = nodeId(1 + random.below(2 ** 16) * 2 ** 32 + random.below(2 ** 32))
       if (!members.some(({ id }) => id === drawn)) return drawn
     }
   }
 
-  /** @throws IssueFailure `unready` */
+  /** @throws IssueError `unready` */
   #checkReady(): { readonly authority: string; readonly cluster: JoinCluster } {
-    const { hasPeerPort, levelMin } = this.#parts
-    const authority = this.#parts.authority()
-    const cluster = this.#parts.cluster()
+    const { hasPeerPort, levelMin } = this.#dependencies
+    const authority = this.#dependencies.authority()
+    const cluster = this.#dependencies.cluster()
     if (!hasPeerPort) {
       const flags = '--peer-address and certificates (orchctl pki init)'
-      throw new IssueFailure('unready', `this member has no port for peers: start it with ${flags}`)
+      throw new IssueError('unready', `this member has no port for peers: start it with ${flags}`)
     }
     if (authority === null) {
       const message = 'the certificate of the client port is of another authority than --client-ca-file'
-      throw new IssueFailure(
-        'unready',
-        `${message}, so no token could name it: give it one of that authority`,
-      )
+      throw new IssueError('unready', `${message}, so no token could name it: give it one of that authority`)
     }
     if (cluster.featureLevel < levelMin) {
       const message = `the cluster is at feature level ${cluster.featureLevel}, joining needs ${levelMin}`
-      throw new IssueFailure('unready', `${message}: upgrade every member to this version first`)
+      throw new IssueError('unready', `${message}: upgrade every member to this version first`)
     }
     return { authority, cluster }
   }
 
-  /** @throws IssueFailure `taken`, `unknown` */
+  /** @throws IssueError `taken`, `unknown` */
   #seatFor(wanted: RequestedMember): JoinSeat {
-    const configuration = this.#parts.configuration()
+    const configuration = this.#dependencies.configuration()
     const problem = seatProblem(wanted, wanted.replaces, configuration)
     if (problem !== null) {
-      throw new IssueFailure(problem.kind === 'no-such-voter' ? 'unknown' : 'taken', problem.message)
+      throw new IssueError(problem.kind === 'no-such-voter' ? 'unknown' : 'taken', problem.message)
     }
     const old = configuration.members.find(({ name }) => name === wanted.replaces)
     return { ...wanted, replaces: old === undefined ? null : { name: old.name, id: old.id } }
@@ -386,8 +383,8 @@ function isSpent(
   return joining.joined || !members.some(({ id }) => id === joining.memberId)
 }
 
-function unknownToken(): JoinFailure {
-  return new JoinFailure(
+function unknownToken(): JoinError {
+  return new JoinError(
     'unknown-token',
     'the token is not known here: it is older than an hour, was superseded by newer ones, or is mistyped; ' +
       'orchctl member add makes another',

@@ -7,7 +7,7 @@ import type {
   MemberRole,
   NodeId,
 } from '../../raft/index.ts'
-import { MembersFailure } from './members.ts'
+import { MembersError } from './members.ts'
 
 /** A change of a member, by its name. */
 export type NamedChange = {
@@ -24,7 +24,7 @@ export type NamedChange = {
   | { readonly kind: 'move'; readonly peerAddress: string | null; readonly clientAddress: string | null }
 )
 
-export type MemberAdminParts = {
+export type MemberAdminDependencies = {
   readonly consensus: Pick<Consensus<never>, 'barrier' | 'changeMembers'>
   /** The configuration as of the newest entry in memory. */
   readonly configuration: () => Configuration
@@ -32,10 +32,10 @@ export type MemberAdminParts = {
 
 /** Changes to existing members, requested by an operator. Each may be repeated. */
 export class MemberAdmin {
-  readonly #parts: MemberAdminParts
+  readonly #dependencies: MemberAdminDependencies
 
-  constructor(parts: MemberAdminParts) {
-    this.#parts = parts
+  constructor(dependencies: MemberAdminDependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
@@ -44,10 +44,10 @@ export class MemberAdmin {
    *
    * @param deadlineMs on the monotonic clock
    * @returns whether there was anything to change when the name was looked up
-   * @throws MembersFailure `unknown-member`; MembershipError, ConsensusError
+   * @throws MembersError `unknown-member`; MembershipError, ConsensusError
    */
   async change(change: NamedChange, deadlineMs: number): Promise<boolean> {
-    const { consensus, configuration } = this.#parts
+    const { consensus, configuration } = this.#dependencies
     await consensus.barrier(deadlineMs)
     const { members } = configuration()
     const named = members.find(({ name }) => name === change.name)
@@ -58,13 +58,13 @@ export class MemberAdmin {
       if (change.kind === 'remove') return false
       if (named !== undefined) {
         const message = `${change.name} is another member now, ${named.id} and not ${change.id}: check and repeat the command`
-        throw new MembersFailure('unknown-member', message)
+        throw new MembersError('unknown-member', message)
       }
       const names = members
         .map(({ name }) => name)
         .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
         .join(', ')
-      throw new MembersFailure('unknown-member', `there is no member ${change.name}: there are ${names}`)
+      throw new MembersError('unknown-member', `there is no member ${change.name}: there are ${names}`)
     }
     const wanted = changeOf(member, change)
     await consensus.changeMembers(wanted, deadlineMs)

@@ -20,7 +20,7 @@ import {
 import type { Names } from '../api/metadata/names.ts'
 import type { MembershipChange, MembershipChanges } from '../registry/shared/membership-changes.ts'
 
-export type MemberChangesParts = {
+export type MemberChangesDependencies = {
   readonly consensus: Pick<Consensus<never>, 'onApplied'> & MembershipPort
   /** The highest index applied to this member's memory. */
   readonly applied: () => LogIndex
@@ -35,14 +35,14 @@ export type MemberChangesParts = {
  * consensus and waits until this member's memory has them.
  */
 export class MemberChanges implements MembershipChanges {
-  readonly #parts: MemberChangesParts
+  readonly #dependencies: MemberChangesDependencies
 
-  constructor(parts: MemberChangesParts) {
-    this.#parts = parts
+  constructor(dependencies: MemberChangesDependencies) {
+    this.#dependencies = dependencies
   }
 
   async apply(change: MembershipChange, deadlineMs: number): Promise<void> {
-    const { consensus } = this.#parts
+    const { consensus } = this.#dependencies
     let index: LogIndex
     try {
       index = (await consensus.changeMembers(changeOf(change), deadlineMs)).index
@@ -54,17 +54,17 @@ export class MemberChanges implements MembershipChanges {
 
   /** Checks the change as if every member were in touch and no change pending. */
   dryRun(change: MembershipChange): void {
-    const configuration = this.#parts.configuration()
+    const configuration = this.#dependencies.configuration()
     const everyone = new Set(configuration.members.map(({ id }) => id))
     const plan = planChange({ ...configuration, votersOutgoing: null }, changeOf(change), {
-      ...{ pending: false, settled: true, configurationIndex: this.#parts.applied() },
-      ...{ inTouch: everyone, caughtUp: new Set<NodeId>() },
+      ...{ pending: false, settled: true, configurationIndex: this.#dependencies.applied() },
+      ...{ responding: everyone, caughtUp: new Set<NodeId>() },
     })
     if (plan.kind === 'refused') throw this.#refused(plan.reason, plan.message, change, null)
   }
 
   async #seen(index: LogIndex, change: MembershipChange, deadlineMs: number): Promise<void> {
-    const { consensus, applied, clock } = this.#parts
+    const { consensus, applied, clock } = this.#dependencies
     if (applied() >= index) return
     // A removed member does not need to see its removal: the decision is enough.
     const untilMs =
@@ -110,7 +110,7 @@ export class MemberChanges implements MembershipChanges {
     change: MembershipChange,
     cause: MembershipError | null,
   ): ApiError {
-    const { configuration, names } = this.#parts
+    const { configuration, names } = this.#dependencies
     const member = configuration().members.find(({ id }) => String(id) === change.id)
     const resource = { group: names.group('cluster'), resource: 'members' }
     const error = refusalError[reason](resource, member?.name ?? change.id, message)

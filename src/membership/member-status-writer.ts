@@ -15,7 +15,7 @@ import { memberObjectsLevel } from '../store/machine/feature-level.ts'
 import { memberPrefix } from '../store/machine/member-objects.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 
-export type MemberStatusWriterParts = {
+export type MemberStatusWriterDependencies = {
   readonly store: Pick<ObjectStore, 'identity' | 'featureLevel' | 'view' | 'write'>
   readonly consensus: Pick<Consensus<never>, 'status' | 'onStatus'>
   readonly reports: Pick<MemberReports, 'latest'>
@@ -43,7 +43,7 @@ const pendingMsMax = 24 * 60 * 60_000
  * other.
  */
 export class MemberStatusWriter {
-  readonly #parts: MemberStatusWriterParts
+  readonly #dependencies: MemberStatusWriterDependencies
   #stops: (() => void)[] = []
   #timer: Timer | null = null
   #writing = false
@@ -56,12 +56,12 @@ export class MemberStatusWriter {
   /** The status at the last evaluation. */
   #seen: Pick<ConsensusStatus, 'term' | 'role' | 'configuration'> | null = null
 
-  constructor(parts: MemberStatusWriterParts) {
-    this.#parts = parts
+  constructor(dependencies: MemberStatusWriterDependencies) {
+    this.#dependencies = dependencies
   }
 
   start(): void {
-    const { clock, consensus } = this.#parts
+    const { clock, consensus } = this.#dependencies
     this.#timer = clock.every(periodMs, () => this.#look())
     this.#stops = [consensus.onStatus((status) => this.#onStatus(status))]
     this.#look()
@@ -76,12 +76,12 @@ export class MemberStatusWriter {
   #onStatus({ term, role, configuration }: ConsensusStatus): void {
     const seen = this.#seen
     const same = seen?.term === term && seen.role === role && seen.configuration === configuration
-    if (same && this.#parts.clock.monotonicMs() - this.#lastLookMs < lookMsMin) return
+    if (same && this.#dependencies.clock.monotonicMs() - this.#lastLookMs < lookMsMin) return
     this.#look()
   }
 
   #look(): void {
-    const { store, consensus, clock, onFailure } = this.#parts
+    const { store, consensus, clock, onFailure } = this.#dependencies
     const nowMs = clock.monotonicMs()
     const { status } = consensus
     this.#seen = status
@@ -101,7 +101,7 @@ export class MemberStatusWriter {
   }
 
   async #write(operations: readonly Operation[]): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#dependencies
     try {
       const outcome = await store.write({ kind: 'write', operations }, clock.monotonicMs() + proposalMsMax)
       // There was a concurrent write, which the next evaluation reads. Or the storage is full: then
@@ -119,7 +119,7 @@ export class MemberStatusWriter {
     status: ConsensusStatus,
     nowMs: number,
   ): { readonly operations: readonly Operation[]; readonly drift: boolean } {
-    const { reports, self, clock } = this.#parts
+    const { reports, self, clock } = this.#dependencies
     const { commitAtStart } = this.#leadershipOf(status)
     const heard = reports.latest(reportAgeMsMax)
     const statuses = memberStatuses({ ...status, commitAtStart, reports: heard, self: self() })
@@ -154,7 +154,7 @@ export class MemberStatusWriter {
   }
 
   #objects(): readonly StoredObject[] {
-    const { store } = this.#parts
+    const { store } = this.#dependencies
     const { identity } = store
     if (identity === null) return []
     try {

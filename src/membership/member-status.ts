@@ -8,7 +8,7 @@ import type { MemberReport, ReportedState } from '../state-agreement/member-repo
 export type MemberStatus = {
   readonly leader: boolean
   /** It responded within an election timeout, or this leader has not led for that long. */
-  readonly inTouch: boolean
+  readonly isResponding: boolean
   /** The last term in which it responded; null: not in this one yet. */
   readonly term: Term | null
   /**
@@ -66,9 +66,12 @@ export function memberStatuses(leadership: Leadership): ReadonlyMap<NodeId, Memb
  * Returns the lag to show where `before` is shown. The lag of a silent member only grows, and is
  * updated in steps of some hundred entries: each update is itself an entry that the member lacks.
  */
-export function lagToShow(before: number, { inTouch, lag }: Pick<MemberStatus, 'inTouch' | 'lag'>): number {
+export function lagToShow(
+  before: number,
+  { isResponding: isResponding, lag }: Pick<MemberStatus, 'isResponding' | 'lag'>,
+): number {
   if (lag === null) return before
-  if (inTouch) return lag
+  if (isResponding) return lag
   return before > 0 && lag < before + lagShownMin ? before : lag
 }
 
@@ -77,16 +80,16 @@ function statusOf(member: MemberInfo, leadership: Leadership): MemberStatus {
   const follower = leadership.followers.find(({ id }) => id === member.id)
   const report = leader ? leadership.self : leadership.reports.get(member.id)
   // A follower that has not responded in this term yet is given time to.
-  const inTouch = leader || follower?.recentlyActive === true
+  const isResponding = leader || follower?.recentlyActive === true
   const match = matchOf(follower)
   const behind = leader ? 0 : Math.max(0, leadership.commit - (match ?? leadership.commitAtStart))
   const heard = leader || match !== null
   return {
     leader,
-    inTouch,
-    term: inTouch && heard ? leadership.term : null,
-    lag: lagOf({ behind, inTouch, heard }),
-    judgement: judged(member, leadership.configuration, { behind, inTouch, heard, report }),
+    isResponding: isResponding,
+    term: isResponding && heard ? leadership.term : null,
+    lag: lagOf({ behind, isResponding, heard }),
+    judgement: judged(member, leadership.configuration, { behind, isResponding, heard, report }),
     version: report?.version ?? null,
   }
 }
@@ -102,13 +105,13 @@ function matchOf(follower: FollowerStatus | undefined): number | null {
 
 type MemberView = {
   readonly behind: number
-  readonly inTouch: boolean
+  readonly isResponding: boolean
   /** It responded in this term. */
   readonly heard: boolean
 }
 
-function lagOf({ behind, inTouch, heard }: MemberView): number | null {
-  if (!inTouch) return behind
+function lagOf({ behind, isResponding, heard }: MemberView): number | null {
+  if (!isResponding) return behind
   if (!heard) return null
   return behind < lagShownMin ? 0 : behind
 }
@@ -119,7 +122,7 @@ function judged(
   { voters, votersOutgoing, learnersNext }: Configuration,
   {
     behind,
-    inTouch,
+    isResponding,
     heard,
     report,
   }: MemberView & { readonly report: Pick<MemberReport, 'state'> | undefined },
@@ -128,7 +131,7 @@ function judged(
     return { phase: 'Removing', reason: 'Leaving', message: 'it is about to leave the cluster' }
   }
   const notReady = role === wantedRole ? 'NotReady' : 'Joining'
-  if (!inTouch) {
+  if (!isResponding) {
     return { phase: notReady, reason: 'Silent', message: 'it has not responded to the leader lately' }
   }
   if (report !== undefined && report.state !== 'healthy') {

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import type { Consensus, ConsensusStatus } from '../../raft/index.ts'
 import type { MemberInfo, NodeId } from '../../raft/index.ts'
 import type { Health } from '../health/health.ts'
@@ -51,9 +51,9 @@ export type StateSummary = {
  * - `elsewhere`: only the named member can do it
  * - `no-state`: the member that a state would be fetched from has no trusted one
  */
-export type MembersFailureCode = 'unknown-member' | 'no-candidate' | 'silent' | 'elsewhere' | 'no-state'
+export type MembersErrorCode = 'unknown-member' | 'no-candidate' | 'silent' | 'elsewhere' | 'no-state'
 
-export class MembersFailure extends Failure<MembersFailureCode> {}
+export class MembersError extends CodedError<MembersErrorCode> {}
 
 /** The status of the cluster, and leadership transfer on request. */
 export class Members {
@@ -61,15 +61,15 @@ export class Members {
   readonly #health: Health
   readonly #state: () => StateSummary
 
-  constructor(parts: {
+  constructor(dependencies: {
     readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
     readonly health: Health
     /** The state in memory, at one moment. */
     readonly state: () => StateSummary
   }) {
-    this.#consensus = parts.consensus
-    this.#health = parts.health
-    this.#state = parts.state
+    this.#consensus = dependencies.consensus
+    this.#health = dependencies.health
+    this.#state = dependencies.state
   }
 
   status(): ClusterStatus {
@@ -108,7 +108,7 @@ export class Members {
    * @param to name of a voter; null: the most up to date of those in touch, as far as this member
    * knows
    * @param deadlineMs on the monotonic clock
-   * @throws MembersFailure; ConsensusError `not-a-voter`, `no-leader`, `timed-out`
+   * @throws MembersError; ConsensusError `not-a-voter`, `no-leader`, `timed-out`
    */
   async transferLeadership(to: string | null, deadlineMs: number, from: string | null = null): Promise<void> {
     const { status } = this.#consensus
@@ -117,7 +117,7 @@ export class Members {
     const heir = to === null ? successor(status) : named(status, to).id
     if (!isInTouch(status, heir)) {
       const heard = to === null ? 'no other voter has responded lately' : `${to} has not responded lately`
-      throw new MembersFailure('silent', `${heard}: check its process, or restart it`)
+      throw new MembersError('silent', `${heard}: check its process, or restart it`)
     }
     await this.#consensus.transferLeadership(heir, deadlineMs)
   }
@@ -126,7 +126,7 @@ export class Members {
 function named(status: ConsensusStatus, name: string): MemberInfo {
   const member = status.configuration.members.find((candidate) => candidate.name === name)
   if (member === undefined)
-    throw new MembersFailure('unknown-member', `there is no member ${JSON.stringify(name)}`)
+    throw new MembersError('unknown-member', `there is no member ${JSON.stringify(name)}`)
   return member
 }
 
@@ -146,7 +146,7 @@ function successor(status: ConsensusStatus): NodeId {
   }
   const others = status.configuration.voters.filter((id) => id !== status.leader)
   const [best] = others.toSorted((a, b) => matchOf(b) - matchOf(a))
-  if (best === undefined) throw new MembersFailure('no-candidate', 'there is no other voter')
+  if (best === undefined) throw new MembersError('no-candidate', 'there is no other voter')
   return best
 }
 

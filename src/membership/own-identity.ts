@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Joining, NodeId } from '../../raft/index.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { readFileIfThere, removeFile } from '../pki/files.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { hasLog } from '../data-dir/founding.ts'
 import { joinCluster } from './join-cluster.ts'
 import type { JoinOptions } from './join-cluster.ts'
@@ -29,7 +29,7 @@ export type OwnIdentity = {
  * identity that the cluster assigns to a joining process: that process never founds a cluster,
  * whatever happens in between.
  *
- * @throws StartFailure
+ * @throws StartError
  */
 export async function ownIdentity(options: IdentityOptions, directory: string): Promise<OwnIdentity> {
   const { config, names, log } = options
@@ -50,7 +50,7 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
   }
   if (isTold && !hasLog(join(directory, logFolder))) {
     const what = `${directory} was made for a member that founds a cluster`
-    throw new StartFailure('data-directory', `${what}, and --join enters one: remove it, or leave --join out`)
+    throw new StartError('data-directory', `${what}, and --join enters one: remove it, or leave --join out`)
   }
   if (isTold) log.info('this member belongs to a cluster already: ignoring --join')
   checkNotJoining(directory, member)
@@ -65,14 +65,14 @@ export async function ownIdentity(options: IdentityOptions, directory: string): 
  * Rejects a directory of a join that has no answer yet: the process may be a member by now, and a
  * founder in its place would create a second cluster.
  *
- * @throws StartFailure `data-directory`
+ * @throws StartError `data-directory`
  */
 function checkNotJoining(directory: string, member: string): void {
   const path = join(directory, joiningFileName)
   if (isClaimed(directory) || readFileIfThere(path) === null) return
   const what = `${path} shows that this process began to join a cluster and did not finish`
   const found = `remove that file to found a cluster of its own, after orchctl member remove ${member} on the other`
-  throw new StartFailure(
+  throw new StartError(
     'data-directory',
     `${what}: start it with the same --join and token to complete the join, or ${found}`,
   )

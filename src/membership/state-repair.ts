@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Consensus, MemberInfo, NodeId } from '../../raft/index.ts'
 import type { DigestReport } from '../state-agreement/member-report.ts'
 import type { MemberReports } from '../state-agreement/member-reports.ts'
-import { MembersFailure } from './members.ts'
+import { MembersError } from './members.ts'
 import { digestsCompared } from '../state-agreement/state-agreement.ts'
 import { reportAgeMsMax } from '../state-agreement/state-guard.ts'
 import type { GuardedState, StateGuard } from '../state-agreement/state-guard.ts'
@@ -34,7 +34,7 @@ export type StateDecision = {
     | { readonly kind: 'trust' }
   )
 
-export type StateRepairParts = {
+export type StateRepairDependencies = {
   readonly state: Pick<GuardedState, 'quarantine' | 'samples'> & { repair(reason: string): void }
   readonly guard: Pick<StateGuard, 'trustByOperator'>
   readonly reports: Pick<MemberReports, 'latest'>
@@ -48,21 +48,21 @@ export type StateRepairParts = {
  * member is certain to serve. Each decision may be repeated.
  */
 export class StateRepair {
-  readonly #parts: StateRepairParts
+  readonly #dependencies: StateRepairDependencies
 
-  constructor(parts: StateRepairParts) {
-    this.#parts = parts
+  constructor(dependencies: StateRepairDependencies) {
+    this.#dependencies = dependencies
   }
 
   /**
    * @param deadlineMs on the monotonic clock
    * @returns whether there was anything to do
-   * @throws MembersFailure `unknown-member`, `elsewhere`, `no-state`; ConsensusError
+   * @throws MembersError `unknown-member`, `elsewhere`, `no-state`; ConsensusError
    */
   async decide(decision: StateDecision, deadlineMs: number): Promise<boolean> {
     this.#checkSelf(decision)
     if (decision.kind === 'trust') return this.#trust()
-    const { state, consensus } = this.#parts
+    const { state, consensus } = this.#dependencies
     if (state.quarantine !== null && state.quarantine.cause !== 'disagreement') return false
     if (decision.from === null) return this.#fetch(null, deadlineMs)
     const from = this.#named(decision.from)
@@ -75,7 +75,7 @@ export class StateRepair {
   }
 
   #trust(): boolean {
-    const { state, guard } = this.#parts
+    const { state, guard } = this.#dependencies
     const { quarantine } = state
     if (quarantine !== null && quarantine.cause !== 'disagreement')
       throw refused(`this member has no state, it fetches one: ${quarantine.reason}`)
@@ -85,7 +85,7 @@ export class StateRepair {
 
   /** Waits while another report can still satisfy the condition. */
   async #reported(holds: () => boolean, deadlineMs: number): Promise<void> {
-    const { clock } = this.#parts
+    const { clock } = this.#dependencies
     const untilMs = Math.min(deadlineMs, clock.monotonicMs() + reportMsMax)
     while (!holds() && clock.monotonicMs() < untilMs) {
       await new Promise<void>((resolve) => {
@@ -96,7 +96,7 @@ export class StateRepair {
 
   /** @param from the member that must lead; null: any */
   async #fetch(from: MemberInfo | null, deadlineMs: number): Promise<boolean> {
-    const { state } = this.#parts
+    const { state } = this.#dependencies
     const compared = (): ReturnType<typeof digestsCompared> =>
       digestsCompared(state.samples, this.#checkSource(from).samples)
     // A member that was repaired a moment ago has not been compared yet.
@@ -117,7 +117,7 @@ export class StateRepair {
 
   /** Returns the leader and its digests, if it can give its state. */
   #checkSource(from: MemberInfo | null): Pick<MemberInfo, 'name'> & Pick<DigestReport, 'samples'> {
-    const { consensus } = this.#parts
+    const { consensus } = this.#dependencies
     const { id: self, leader: leaderId, configuration } = consensus.status
     const leader = configuration.members.find(({ id }) => id === leaderId)
     if (leader === undefined)
@@ -131,15 +131,15 @@ export class StateRepair {
   }
 
   #checkSelf({ name, id }: StateDecision): void {
-    const { id: self } = this.#parts.consensus.status
+    const { id: self } = this.#dependencies.consensus.status
     const named = this.#named(name)
     if (id !== null && named.id !== id) {
       const message = `${name} is another member now, ${named.id} and not ${id}: check and repeat the command`
-      throw new MembersFailure('unknown-member', message)
+      throw new MembersError('unknown-member', message)
     }
     if (named.id !== self) {
       const message = `only ${name} itself can do that: send it to https://${named.clientAddress}`
-      throw new MembersFailure('elsewhere', message)
+      throw new MembersError('elsewhere', message)
     }
   }
 
@@ -154,22 +154,22 @@ export class StateRepair {
   }
 
   #reportOf({ id }: Pick<MemberInfo, 'id'>): DigestReport | undefined {
-    return this.#parts.reports.latest(reportAgeMsMax).get(id)
+    return this.#dependencies.reports.latest(reportAgeMsMax).get(id)
   }
 
   #named(name: string): MemberInfo {
-    const { members } = this.#parts.consensus.status.configuration
+    const { members } = this.#dependencies.consensus.status.configuration
     const found = members.find((member) => member.name === name)
     if (found !== undefined) return found
     const names = members.map((member) => member.name).toSorted()
-    throw new MembersFailure('unknown-member', `there is no member ${name}: there are ${names.join(', ')}`)
+    throw new MembersError('unknown-member', `there is no member ${name}: there are ${names.join(', ')}`)
   }
 }
 
-function isUndecided({ quarantine }: StateRepairParts['state']): boolean {
+function isUndecided({ quarantine }: StateRepairDependencies['state']): boolean {
   return quarantine?.cause === 'disagreement' && quarantine.disagreement === 'undecided'
 }
 
-function refused(message: string): MembersFailure {
-  return new MembersFailure('no-state', message)
+function refused(message: string): MembersError {
+  return new MembersError('no-state', message)
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { isJsonObject } from '../api/json.ts'
 import { formatTime } from '../api/metadata/time.ts'
-import { IssueFailure } from './join-service.ts'
+import { IssueError } from './join-service.ts'
 import type { JoinRecords, KeptRecord } from './join-service.ts'
 import { recordFields, recordOf } from './join-record.ts'
 import type { JoinRecord } from './join-record.ts'
@@ -33,14 +33,14 @@ export class StoredJoinRecords implements JoinRecords {
   readonly #clock: Clock
   readonly #random: Random
 
-  constructor(parts: {
+  constructor(dependencies: {
     readonly store: Pick<ObjectStore, 'view' | 'barrier' | 'write'>
     readonly clock: Clock
     readonly random: Random
   }) {
-    this.#store = parts.store
-    this.#clock = parts.clock
-    this.#random = parts.random
+    this.#store = dependencies.store
+    this.#clock = dependencies.clock
+    this.#random = dependencies.random
   }
 
   barrier(deadlineMs: number): Promise<void> {
@@ -79,7 +79,7 @@ export class StoredJoinRecords implements JoinRecords {
         return false
       case 'over-quota':
       case 'too-large':
-        throw new IssueFailure(
+        throw new IssueError(
           'full',
           'the storage is full: delete objects or raise the quota first (orchctl settings get shows the usage)',
         )

@@ -9,7 +9,7 @@ import type { ScrubCounters } from '../store/scrub.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { counter as countedIn, gauge as gaugeIn } from './gauges.ts'
 
-export type MetricsParts = {
+export type MetricsDependencies = {
   readonly machine: {
     readonly lastState: { readonly revision: number }
     readonly quarantine: object | null
@@ -27,7 +27,7 @@ export type MetricsParts = {
 /** Registers the metrics of the cluster and of this member's state. */
 export function registerClusterMetrics(
   register: MetricsRegistry,
-  { consensus, node, store, machine, watch }: MetricsParts,
+  { consensus, node, store, machine, watch }: MetricsDependencies,
 ): void {
   const gauge = (name: string, help: string, read: () => number): void => gaugeIn(register, name, help, read)
   gauge('orch_raft_is_leader', '1 on the leader, else 0.', () => (consensus.status.role === 'leader' ? 1 : 0))

@@ -7,7 +7,7 @@ import { BucketCounts, BucketHistogram } from './bucket-histogram.ts'
 type Kind = { readonly group: string; readonly version: string; readonly kind: string }
 type Series = { readonly labels: Kind; events: number }
 
-export type WatchMetricsParts = {
+export type WatchMetricsDependencies = {
   readonly clock: Clock
   readonly store: {
     readonly revision: Revision
@@ -18,12 +18,12 @@ export type WatchMetricsParts = {
 
 /** Counts and times the events that watches send. */
 export class WatchMetrics {
-  readonly #parts: WatchMetricsParts
+  readonly #dependencies: WatchMetricsDependencies
   readonly #series = new Map<string, Series>()
   readonly #delivery = new BucketCounts(deliveryBounds)
 
-  constructor(parts: WatchMetricsParts) {
-    this.#parts = parts
+  constructor(dependencies: WatchMetricsDependencies) {
+    this.#dependencies = dependencies
   }
 
   register(register: Registry): void {
@@ -53,7 +53,7 @@ export class WatchMetrics {
    */
   begin(kind: Kind): { readonly sent: (events: number, first: Revision | null) => void } {
     const series = this.#seriesOf(kind)
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#dependencies
     const since = store.revision
     return {
       sent: (events, first) => {

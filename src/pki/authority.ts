@@ -7,7 +7,7 @@ import type { Certificate } from './certificate.ts'
 import { bitString, boolean, decodeDer, derNull, encodeDer, integer, objectIdentifier } from './der.ts'
 import { octetString, sequence, tagged, taggedNodes, time } from './der.ts'
 import type { DerNode } from './der.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { generateKeyPair, samePublicKey } from './keys.ts'
 import type { KeyPair } from './keys.ts'
 import { encodeAlternativeNames, encodeSubject } from './names.ts'
@@ -64,16 +64,16 @@ export function createAuthority(
 }
 
 /**
- * @throws PkiFailure `malformed`; `mismatched` when the key does not match, or the certificate is
+ * @throws PkiError `malformed`; `mismatched` when the key does not match, or the certificate is
  * not an authority
  */
 export function loadAuthority(certificatePem: string, keys: KeyPair): Authority {
   const certificate = readCertificate(certificatePem)
   if (!certificate.isAuthority) {
-    throw new PkiFailure('mismatched', 'the certificate may not sign certificates')
+    throw new PkiError('mismatched', 'the certificate may not sign certificates')
   }
   if (!samePublicKey(certificate.publicKey, keys.publicKey)) {
-    throw new PkiFailure('mismatched', 'the certificate belongs to another key')
+    throw new PkiError('mismatched', 'the certificate belongs to another key')
   }
   return { certificatePem, certificate, privateKey: keys.privateKey }
 }
@@ -81,14 +81,14 @@ export function loadAuthority(certificatePem: string, keys: KeyPair): Authority 
 /**
  * Issues a certificate that is not an authority, in PEM. It expires no later than its issuer.
  *
- * @throws PkiFailure `refused` when the issuer has expired
+ * @throws PkiError `refused` when the issuer has expired
  * @source RFC 5280 section 4.2
  */
 export function issueCertificate(authority: Authority, request: CertificateRequest, random: Random): string {
   assert(request.usages.length >= 1, 'a certificate is good for something')
   const issuer = authority.certificate
   const notAfterMs = Math.min(request.notAfterMs, issuer.notAfterMs)
-  if (notAfterMs <= request.notBeforeMs) throw new PkiFailure('refused', 'the issuer is no longer valid then')
+  if (notAfterMs <= request.notBeforeMs) throw new PkiError('refused', 'the issuer is no longer valid then')
   const usageIds = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } satisfies Record<
     Usage,
     string
@@ -180,6 +180,6 @@ function signatureAlgorithm(key: KeyObject): { readonly algorithm: DerNode; read
     case 'ed25519':
       return { algorithm: sequence(objectIdentifier('1.3.101.112')), digest: null }
     default:
-      throw new PkiFailure('refused', `cannot sign with a key of type ${String(key.asymmetricKeyType)}`)
+      throw new PkiError('refused', `cannot sign with a key of type ${String(key.asymmetricKeyType)}`)
   }
 }

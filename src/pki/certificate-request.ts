@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { readSubject } from './certificate.ts'
 import { childrenOf, decodeDer, encodeDer, identifierOf, isSequence } from './der.ts'
 import type { DerNode } from './der.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import type { Subject } from './names.ts'
 import { pemBlocks } from './pem.ts'
 
@@ -17,21 +17,21 @@ const requestBytesMax = 64 * 1024
  * Reads a PKCS #10 request in PEM and verifies its signature: the sender has the private key.
  *
  * @param pem the first block is used
- * @throws PkiFailure `malformed`: not a request, or a wrong signature
+ * @throws PkiError `malformed`: not a request, or a wrong signature
  * @source RFC 2986
  */
 export function readCertificateRequest(pem: string): CertificateRequestContent {
   const [block] = pemBlocks(pem.slice(0, 2 * requestBytesMax))
   if (block?.label !== 'CERTIFICATE REQUEST') {
-    throw new PkiFailure('malformed', 'PEM block type must be CERTIFICATE REQUEST')
+    throw new PkiError('malformed', 'PEM block type must be CERTIFICATE REQUEST')
   }
-  if (block.der.byteLength > requestBytesMax) throw new PkiFailure('malformed', 'the request is too large')
+  if (block.der.byteLength > requestBytesMax) throw new PkiError('malformed', 'the request is too large')
   try {
     return readFields(block.der)
   } catch (cause) {
     // The runtime and the DER library throw different errors for the same cause.
-    if (cause instanceof PkiFailure) throw cause
-    throw new PkiFailure('malformed', 'not a PKCS #10 request', { cause })
+    if (cause instanceof PkiError) throw cause
+    throw new PkiError('malformed', 'not a PKCS #10 request', { cause })
   }
 }
 
@@ -39,20 +39,19 @@ function readFields(der: Uint8Array): CertificateRequestContent {
   const [info, algorithm, signature] = partsOf(decodeDer(der))
   // CertificationRequestInfo: version, subject, key, [0] attributes.
   const [, subject, key] = partsOf(info)
-  if (subject === undefined || key === undefined)
-    throw new PkiFailure('malformed', 'the request is not whole')
+  if (subject === undefined || key === undefined) throw new PkiError('malformed', 'the request is not whole')
   const publicKey = createPublicKey({ key: Buffer.from(encodeDer(key)), format: 'der', type: 'spki' })
   const digest = digestOf(identifierOf(partsOf(algorithm)[0]))
   const bits = signatureBits(signature === undefined ? new Uint8Array() : encodeDer(signature))
   if (!verify(digest, firstElement(der), publicKey, bits)) {
-    throw new PkiFailure('malformed', 'the request is not signed by its own key')
+    throw new PkiError('malformed', 'the request is not signed by its own key')
   }
   return { subject: readSubject(subject), publicKey }
 }
 
 /** The signature covers only the middle of a request; nothing else may be around it. */
 function partsOf(node: DerNode | undefined): readonly DerNode[] {
-  if (node === undefined || !isSequence(node)) throw new PkiFailure('malformed', 'DER lacks a sequence')
+  if (node === undefined || !isSequence(node)) throw new PkiError('malformed', 'DER lacks a sequence')
   return childrenOf(node)
 }
 
@@ -60,7 +59,7 @@ function partsOf(node: DerNode | undefined): readonly DerNode[] {
 function digestOf(oid: string): string | null {
   const digest = digests.get(oid)
   if (digest === undefined) {
-    throw new PkiFailure('malformed', `the request is signed by an algorithm that is not accepted: ${oid}`)
+    throw new PkiError('malformed', `the request is signed by an algorithm that is not accepted: ${oid}`)
   }
   return digest
 }
@@ -87,7 +86,7 @@ function firstElement(der: Uint8Array): Uint8Array {
 function signatureBits(bitString: Uint8Array): Uint8Array {
   const { from, to } = contentAt(bitString, 0)
   if (bitString[0] !== bitStringTag || bitString[from] !== 0) {
-    throw new PkiFailure('malformed', 'the signature is no whole bytes')
+    throw new PkiError('malformed', 'the signature is no whole bytes')
   }
   return bitString.subarray(from + 1, to)
 }

@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { childrenOf, contentOf, decodeDer, derType, identifierOf, isContext } from './der.ts'
 import type { DerNode } from './der.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { attribute, decodeIp, textOf } from './names.ts'
 import type { AlternativeNames, Subject } from './names.ts'
 import { fromPem } from './pem.ts'
@@ -39,20 +39,20 @@ export type Certificate = {
 /** Maximum size, which bounds the parser. */
 const certificateBytesMax = 64 * 1024
 
-/** @param pem the first certificate is used @throws PkiFailure `malformed` */
+/** @param pem the first certificate is used @throws PkiError `malformed` */
 export function readCertificate(pem: string): Certificate {
   return readCertificateDer(fromPem('CERTIFICATE', pem))
 }
 
-/** @throws PkiFailure `malformed` */
+/** @throws PkiError `malformed` */
 export function readCertificateDer(der: Uint8Array): Certificate {
-  if (der.byteLength > certificateBytesMax) throw new PkiFailure('malformed', 'certificate is too large')
+  if (der.byteLength > certificateBytesMax) throw new PkiError('malformed', 'certificate is too large')
   try {
     return readFields(der)
   } catch (cause) {
     // The runtime and the DER library throw different errors for the same cause.
-    if (cause instanceof PkiFailure) throw cause
-    throw new PkiFailure('malformed', 'not an X.509 certificate', { cause })
+    if (cause instanceof PkiError) throw cause
+    throw new PkiError('malformed', 'not an X.509 certificate', { cause })
   }
 }
 
@@ -64,7 +64,7 @@ function readFields(der: Uint8Array): Certificate {
   const fields = childrenOf(body)
   const at = isContext(fields[0], 0) ? 1 : 0
   const subjectNode = fields[at + 4]
-  if (subjectNode === undefined) throw new PkiFailure('malformed', 'certificate has no subject')
+  if (subjectNode === undefined) throw new PkiError('malformed', 'certificate has no subject')
   const extensions = readExtensions(fields.find((field) => isContext(field, 3)))
   return {
     subject: readSubject(subjectNode),
@@ -89,7 +89,7 @@ function readFields(der: Uint8Array): Certificate {
 
 function wholeMs(date: string): number {
   const ms = Date.parse(date)
-  if (Number.isNaN(ms)) throw new PkiFailure('malformed', 'certificate has no validity')
+  if (Number.isNaN(ms)) throw new PkiError('malformed', 'certificate has no validity')
   return ms
 }
 
@@ -97,7 +97,7 @@ function wholeMs(date: string): number {
  * Returns user and groups. The last of several common names is used, as in Go; all organizations
  * are.
  *
- * @throws PkiFailure `malformed`
+ * @throws PkiError `malformed`
  */
 export function readSubject(name: DerNode): Subject {
   let commonName = ''
@@ -121,9 +121,9 @@ function readText(node: DerNode | undefined): string {
     const text = textOf(Number(node?.type), bytes)
     if (text !== null) return text
   } catch (cause) {
-    throw new PkiFailure('malformed', 'a certificate name is not valid text', { cause })
+    throw new PkiError('malformed', 'a certificate name is not valid text', { cause })
   }
-  throw new PkiFailure('malformed', 'a certificate name has an unknown string type')
+  throw new PkiError('malformed', 'a certificate name has an unknown string type')
 }
 
 type Extension = { readonly isCritical: boolean; readonly content: Uint8Array }
@@ -135,7 +135,7 @@ function readExtensions(node: DerNode | undefined): ReadonlyMap<string, Extensio
     const parts = childrenOf(extension)
     const id = identifierOf(parts[0])
     // Forbidden by RFC 5280 section 4.2: the second one could hide the first.
-    if (extensions.has(id)) throw new PkiFailure('malformed', 'certificate has an extension twice')
+    if (extensions.has(id)) throw new PkiError('malformed', 'certificate has an extension twice')
     // The optional `critical` flag precedes the content.
     const isCritical = parts.length === 3 && contentOf(parts[1])[0] !== 0
     extensions.set(id, { isCritical, content: contentOf(parts.at(-1)) })

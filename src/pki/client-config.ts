@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord } from '../../base/record.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { readTextFile } from './files.ts'
 
 /** A server to connect to, and the credentials for it. */
@@ -20,7 +20,7 @@ export type ClientConfig = {
  * Reads the current context of a kubeconfig; certificates may be embedded or in files relative to
  * it.
  *
- * @throws PkiFailure `malformed`, `unusable`, with one line that names file and field
+ * @throws PkiError `malformed`, `unusable`, with one line that names file and field
  */
 export function readClientConfig(path: string): ClientConfig {
   const config = parsed(path)
@@ -70,7 +70,7 @@ function certificateOf(from: Readonly<Record<string, unknown>>, name: string, pa
     new X509Certificate(pem)
     return pem
   } catch (cause) {
-    throw new PkiFailure('malformed', `${path}: ${name} is no certificate in PEM`, { cause })
+    throw new PkiError('malformed', `${path}: ${name} is no certificate in PEM`, { cause })
   }
 }
 
@@ -111,12 +111,12 @@ function parsed(path: string): Readonly<Record<string, unknown>> {
   try {
     value = parse(text, { maxAliasCount: 0 })
   } catch (cause) {
-    throw new PkiFailure('malformed', `${path} is not YAML`, { cause })
+    throw new PkiError('malformed', `${path} is not YAML`, { cause })
   }
   if (isRecord(value)) return value
   throw malformed(path, 'it is no kubeconfig')
 }
 
-function malformed(path: string, why: string): PkiFailure {
-  return new PkiFailure('malformed', `${path}: ${why}`)
+function malformed(path: string, why: string): PkiError {
+  return new PkiError('malformed', `${path}: ${why}`)
 }

@@ -6,7 +6,7 @@ import { createAuthority, issueCertificate, loadAuthority } from './authority.ts
 import type { Authority, CertificateRequest, Validity } from './authority.ts'
 import { readCertificate } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { makeDirectory, readFileIfThere, writeNewFile } from './files.ts'
 import { generateKeyPair, privateKeyPem, publicKeyPem, readPrivateKey, readPublicKey } from './keys.ts'
 import { samePublicKey } from './keys.ts'
@@ -90,7 +90,7 @@ export function memberDnsName(member: string): string {
  * Creates the missing keys and certificates of a cluster and verifies the existing ones. A second
  * run changes nothing; a run with an additional member adds its files.
  *
- * @throws PkiFailure `half-present` when one file of a pair is missing, `mismatched` when files do
+ * @throws PkiError `half-present` when one file of a pair is missing, `mismatched` when files do
  * not match or have expired, `malformed`, `refused`
  */
 export function ensureClusterPki(options: ClusterPkiOptions): ClusterPkiReport {
@@ -185,7 +185,7 @@ class ClusterPki {
     const publicKey = naming(serviceAccountPublicKey, () => readPublicKey(found.open))
     const keys = naming(serviceAccountKey, () => readPrivateKey(found.secret))
     if (!samePublicKey(publicKey, keys.publicKey)) {
-      throw new PkiFailure('mismatched', `${serviceAccountPublicKey} belongs to another key`)
+      throw new PkiError('mismatched', `${serviceAccountPublicKey} belongs to another key`)
     }
   }
 
@@ -207,10 +207,7 @@ class ClusterPki {
     if (found.open === null && found.secret === null) return null
     if (found.open === null || found.secret === null) {
       const [there, missing] = found.open === null ? [secret, open] : [open, secret]
-      throw new PkiFailure(
-        'half-present',
-        `${there} is there but ${missing} is not: restore it or remove both`,
-      )
+      throw new PkiError('half-present', `${there} is there but ${missing} is not: restore it or remove both`)
     }
     this.#kept.push(open, secret)
     return { open: found.open, secret: found.secret }
@@ -229,7 +226,7 @@ class ClusterPki {
   #checkTime(path: string, certificate: Certificate): void {
     if (this.#options.clock.wallMs() > certificate.notAfterMs) {
       const when = new Date(certificate.notAfterMs).toISOString()
-      throw new PkiFailure('mismatched', `${path} expired at ${when}: remove it and its key, then run again`)
+      throw new PkiError('mismatched', `${path} expired at ${when}: remove it and its key, then run again`)
     }
   }
 }
@@ -245,10 +242,10 @@ function checkLeaf(
 ): void {
   const { certificate, issuer } = leaf
   if (!samePublicKey(certificate.publicKey, leaf.keys.publicKey)) {
-    throw new PkiFailure('mismatched', `${paths.certificate} belongs to another key than ${paths.key}`)
+    throw new PkiError('mismatched', `${paths.certificate} belongs to another key than ${paths.key}`)
   }
   if (!certificate.x509.verify(issuer.certificate.publicKey)) {
-    throw new PkiFailure('mismatched', `${paths.certificate} was signed by another authority`)
+    throw new PkiError('mismatched', `${paths.certificate} was signed by another authority`)
   }
   const has = certificate.names
   const lacks = [
@@ -257,7 +254,7 @@ function checkLeaf(
     ...leaf.names.uris.filter((uri) => !has.uris.includes(uri)),
   ]
   if (lacks.length > 0) {
-    throw new PkiFailure(
+    throw new PkiError(
       'mismatched',
       `${paths.certificate} is not valid for ${lacks.join(', ')}: remove it and its key, then run again`,
     )
@@ -281,11 +278,11 @@ function canonicalIp(ip: string): string {
 
 function checkMember(member: PkiMember): void {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(member.name)) {
-    throw new PkiFailure('refused', `member name "${member.name}" is not a DNS label`)
+    throw new PkiError('refused', `member name "${member.name}" is not a DNS label`)
   }
   for (const host of member.hosts) {
     if (isIP(host) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host)) {
-      throw new PkiFailure('refused', `"${host}" is neither a host name nor an IP address`)
+      throw new PkiError('refused', `"${host}" is neither a host name nor an IP address`)
     }
   }
 }
@@ -295,7 +292,7 @@ function naming<T>(path: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
-    if (cause instanceof PkiFailure) throw new PkiFailure(cause.code, `${path}: ${cause.message}`, { cause })
+    if (cause instanceof PkiError) throw new PkiError(cause.code, `${path}: ${cause.message}`, { cause })
     throw cause
   }
 }

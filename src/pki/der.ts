@@ -1,6 +1,6 @@
 import asn1 from 'node-forge/lib/asn1.js'
 import type { asn1 as forge } from 'node-forge'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 
 /**
  * Reads and writes DER as trees. node-forge is used only for ASN.1: its certificates support RSA
@@ -87,36 +87,36 @@ export function encodeDer(node: DerNode): Uint8Array {
   return bytesOf(asn1.toDer(node).getBytes())
 }
 
-/** @throws PkiFailure `malformed`: not exactly one DER value */
+/** @throws PkiError `malformed`: not exactly one DER value */
 export function decodeDer(bytes: Uint8Array): DerNode {
   try {
     // Strict, without trailing bytes. Bit strings that look like DER are parsed and written
     // unchanged.
     return asn1.fromDer(binary(bytes), true)
   } catch (cause) {
-    throw new PkiFailure('malformed', 'not DER', { cause })
+    throw new PkiError('malformed', 'not DER', { cause })
   }
 }
 
-/** Returns the children of a constructed node. @throws PkiFailure `malformed` */
+/** Returns the children of a constructed node. @throws PkiError `malformed` */
 export function childrenOf(node: DerNode | undefined): readonly DerNode[] {
-  if (node === undefined || !Array.isArray(node.value)) throw new PkiFailure('malformed', 'DER lacks a list')
+  if (node === undefined || !Array.isArray(node.value)) throw new PkiError('malformed', 'DER lacks a list')
   return node.value
 }
 
-/** Returns the bytes of a primitive node. @throws PkiFailure `malformed` */
+/** Returns the bytes of a primitive node. @throws PkiError `malformed` */
 export function contentOf(node: DerNode | undefined): Uint8Array {
   if (node === undefined || typeof node.value !== 'string') {
-    throw new PkiFailure('malformed', 'DER lacks a value')
+    throw new PkiError('malformed', 'DER lacks a value')
   }
   return bytesOf(node.value)
 }
 
-/** @throws PkiFailure `malformed` */
+/** @throws PkiError `malformed` */
 export function identifierOf(node: DerNode | undefined): string {
   const isIdentifier = node?.tagClass === universal && node.type === asn1.Type.OID
   if (!isIdentifier || typeof node.value !== 'string') {
-    throw new PkiFailure('malformed', 'DER lacks an object identifier')
+    throw new PkiError('malformed', 'DER lacks an object identifier')
   }
   return asn1.derToOid(node.value)
 }

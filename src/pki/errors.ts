@@ -1,9 +1,9 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * `half-present`, `mismatched`, `exists`, `unusable`: files on disk. `malformed`: content of
  * another type than expected. `refused`: an impossible request.
  */
-export type PkiFailureCode = 'half-present' | 'mismatched' | 'exists' | 'unusable' | 'malformed' | 'refused'
+export type PkiErrorCode = 'half-present' | 'mismatched' | 'exists' | 'unusable' | 'malformed' | 'refused'
 
-export class PkiFailure extends Failure<PkiFailureCode> {}
+export class PkiError extends CodedError<PkiErrorCode> {}

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, openSync, readSync } from 'node:fs'
 import { renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { DirectoryFailure, makeDirectoriesSync } from '../../base/make-directories.ts'
-import { PkiFailure } from './errors.ts'
+import { DirectoryError, makeDirectoriesSync } from '../../base/make-directories.ts'
+import { PkiError } from './errors.ts'
 
 /** File mode: `secret` for keys and files that embed them, readable by the owner only. */
 export type Secrecy = 'secret' | 'public'
@@ -19,7 +19,7 @@ const fileBytesMax = 4 * 1024 * 1024
 /**
  * Creates a durable directory for keys with mode 0700. No effect when it exists.
  *
- * @throws PkiFailure `unusable`
+ * @throws PkiError `unusable`
  */
 export function makeDirectory(path: string): void {
   const directory = resolve(path)
@@ -31,7 +31,7 @@ export function makeDirectory(path: string): void {
 /**
  * Creates a file atomically and durably; never replaces an existing one.
  *
- * @throws PkiFailure `exists`, `unusable`
+ * @throws PkiError `exists`, `unusable`
  */
 export function writeNewFile(path: string, text: string, secrecy: Secrecy): void {
   const aside = writeAside(path, text, secrecy)
@@ -39,7 +39,7 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
     // A hard link, unlike a rename, fails if the target exists.
     linkSync(aside, path)
   } catch (cause) {
-    if (existsSync(path)) throw new PkiFailure('exists', `${path} is there already`, { cause })
+    if (existsSync(path)) throw new PkiError('exists', `${path} is there already`, { cause })
     throw cause
   } finally {
     rmSync(aside, { force: true })
@@ -47,13 +47,13 @@ export function writeNewFile(path: string, text: string, secrecy: Secrecy): void
   syncDirectory(dirname(path))
 }
 
-/** Replaces a file atomically and durably. For derived files only. @throws PkiFailure `unusable` */
+/** Replaces a file atomically and durably. For derived files only. @throws PkiError `unusable` */
 export function replaceFile(path: string, text: string, secrecy: Secrecy): void {
   renameSync(writeAside(path, text, secrecy), path)
   syncDirectory(dirname(path))
 }
 
-/** Removes a file durably; no effect when it does not exist. @throws PkiFailure `unusable` */
+/** Removes a file durably; no effect when it does not exist. @throws PkiError `unusable` */
 export function removeFile(path: string): void {
   translated(`${path} cannot be removed`, () => rmSync(path, { force: true }))
   syncDirectory(dirname(path))
@@ -63,21 +63,21 @@ export function removeFile(path: string): void {
  * Reads a file of this program. Anything else with its name, such as a dangling link, is an error.
  *
  * @returns null when it does not exist
- * @throws PkiFailure `unusable`, `malformed` when it is too large
+ * @throws PkiError `unusable`, `malformed` when it is too large
  */
 export function readFileIfThere(path: string): string | null {
   const what = `${path} cannot be read`
   if (translated(what, () => lstatSync(path, { throwIfNoEntry: false })) === undefined) return null
   const found = translated(what, () => statSync(path))
   // Reading anything else, such as a pipe, may block forever.
-  if (!found.isFile()) throw new PkiFailure('unusable', `${what}: it is no file; move away what is there`)
+  if (!found.isFile()) throw new PkiError('unusable', `${what}: it is no file; move away what is there`)
   return readTextFile(path)
 }
 
 /**
  * Reads a file that the user named, which may be a pipe.
  *
- * @throws PkiFailure `unusable`, `malformed` when it is too large
+ * @throws PkiError `unusable`, `malformed` when it is too large
  */
 export function readTextFile(path: string): string {
   return translated(`${path} cannot be read`, () => {
@@ -90,8 +90,7 @@ export function readTextFile(path: string): string {
         const got = readSync(file, chunk)
         if (got === 0) return Buffer.concat(chunks).toString('utf8')
         bytes += got
-        if (bytes > fileBytesMax)
-          throw new PkiFailure('malformed', `${path} is too large: give the right file`)
+        if (bytes > fileBytesMax) throw new PkiError('malformed', `${path} is too large: give the right file`)
         chunks.push(chunk.subarray(0, got))
       }
     } finally {
@@ -117,16 +116,16 @@ function translated<T>(what: string, action: () => T): T {
   try {
     return action()
   } catch (cause) {
-    if (cause instanceof PkiFailure) throw cause
+    if (cause instanceof PkiError) throw cause
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
     const remedy = refusedDirectory(cause) ?? remedies.get(code) ?? 'look at the file system'
-    throw new PkiFailure('unusable', `${what} (${code}): ${remedy}`, { cause })
+    throw new PkiError('unusable', `${what} (${code}): ${remedy}`, { cause })
   }
 }
 
 /** The parents of the directory exist, so ENOENT means that the file system denies it. */
 function refusedDirectory(cause: unknown): string | null {
-  if (!(cause instanceof DirectoryFailure) || cause.code !== 'ENOENT') return null
+  if (!(cause instanceof DirectoryError) || cause.code !== 'ENOENT') return null
   return `the file system of ${dirname(cause.path)} makes no directories; give another path`
 }
 

@@ -6,11 +6,11 @@ import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
 import { memberUri } from './cluster-pki.ts'
 import { readTrustBundle } from './trust-bundle.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { keyFilesOf, memberKeys } from './member-keys.ts'
 import type { MemberKeys } from './member-keys.ts'
 
-export type KeyWatchParts = {
+export type KeyWatchDependencies = {
   readonly config: Config
   readonly clock: Clock
   readonly random: Random
@@ -29,7 +29,7 @@ const periodMs = 300
  * and one line is logged.
  */
 export class KeyWatch {
-  readonly #parts: KeyWatchParts
+  readonly #dependencies: KeyWatchDependencies
   readonly #take: (keys: MemberKeys) => void
   #keys: MemberKeys
   #timer: Timer | null = null
@@ -40,14 +40,14 @@ export class KeyWatch {
   #seen = ''
 
   /** @param keys in use @param take puts new keys into use */
-  constructor(parts: KeyWatchParts, keys: MemberKeys, take: (keys: MemberKeys) => void) {
-    this.#parts = parts
+  constructor(dependencies: KeyWatchDependencies, keys: MemberKeys, take: (keys: MemberKeys) => void) {
+    this.#dependencies = dependencies
     this.#keys = keys
     this.#take = take
   }
 
   start(): void {
-    const { clock, config } = this.#parts
+    const { clock, config } = this.#dependencies
     if (keyFilesOf(config).length === 0) return
     this.#timer = clock.every(periodMs, () => void this.look())
   }
@@ -61,7 +61,7 @@ export class KeyWatch {
   async look(): Promise<void> {
     if (this.#looking) return
     this.#looking = true
-    const seen = await looksOf(this.#parts.config)
+    const seen = await looksOf(this.#dependencies.config)
     this.#looking = false
     if (seen === null || this.#closed) return
     const isSettled = seen === this.#seen
@@ -72,12 +72,16 @@ export class KeyWatch {
   }
 
   #renew(): void {
-    const { config, log } = this.#parts
+    const { config, log } = this.#dependencies
     try {
       // All files come from flags, so no keys are created and no directory is needed.
-      const keys = memberKeys(this.#parts, '', this.#keys.peer === null ? 'maybe-alone' : 'among-others')
+      const keys = memberKeys(
+        this.#dependencies,
+        '',
+        this.#keys.peer === null ? 'maybe-alone' : 'among-others',
+      )
       if (JSON.stringify(keys) === JSON.stringify(this.#keys)) return
-      checkFits(config, keys, this.#parts.clock.wallMs())
+      checkFits(config, keys, this.#dependencies.clock.wallMs())
       this.#take(keys)
       const changed = authorityChanges(this.#keys, keys)
       this.#keys = keys
@@ -85,26 +89,26 @@ export class KeyWatch {
       const until = new Date(Math.min(...notAfterMs)).toISOString()
       log.info({ until, ...changed }, 'keys and certificates changed on disk: new connections use them')
     } catch (cause) {
-      if (!(cause instanceof StartFailure)) throw cause
+      if (!(cause instanceof StartError)) throw cause
       log.warn({ cause: cause.message }, 'changed keys on disk are invalid: the current ones stay in use')
     }
   }
 }
 
-/** @throws StartFailure `keys` */
+/** @throws StartError `keys` */
 function checkFits(config: Config, keys: MemberKeys, nowMs: number): void {
   for (const { flag, certificate } of validities(keys)) {
     if (certificate.notBeforeMs <= nowMs && nowMs < certificate.notAfterMs) continue
     const from = new Date(certificate.notBeforeMs).toISOString()
     const until = new Date(certificate.notAfterMs).toISOString()
     const file = `--${flag} ${config[flag]}`
-    throw new StartFailure('keys', `${file} is valid from ${from} to ${until}: give one that is valid now`)
+    throw new StartError('keys', `${file} is valid from ${from} to ${until}: give one that is valid now`)
   }
   if (keys.peer === null) return
   const { uris } = readCertificate(keys.peer.certificate).names
   if (uris.includes(memberUri(config.name))) return
   const file = `--peer-cert-file ${config['peer-cert-file']}`
-  throw new StartFailure('keys', `${file} is not the certificate of member ${config.name}: give it its own`)
+  throw new StartError('keys', `${file} is not the certificate of member ${config.name}: give it its own`)
 }
 
 /** Identifies the certificates of a bundle by subject and a prefix of the fingerprint. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 
 /** A private key and its public key. */
 export type KeyPair = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
@@ -20,22 +20,22 @@ export function publicKeyPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/** @throws PkiFailure `malformed`; the message never contains key material */
+/** @throws PkiError `malformed`; the message never contains key material */
 export function readPrivateKey(pem: string): KeyPair {
   try {
     const privateKey = createPrivateKey(pem)
     return { privateKey, publicKey: createPublicKey(privateKey) }
   } catch {
-    throw new PkiFailure('malformed', 'not an unencrypted PEM private key')
+    throw new PkiError('malformed', 'not an unencrypted PEM private key')
   }
 }
 
-/** @throws PkiFailure `malformed` */
+/** @throws PkiError `malformed` */
 export function readPublicKey(pem: string): KeyObject {
   try {
     return createPublicKey(pem)
   } catch (cause) {
-    throw new PkiFailure('malformed', 'not a PEM public key', { cause })
+    throw new PkiError('malformed', 'not a PEM public key', { cause })
   }
 }
 

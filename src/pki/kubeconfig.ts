@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'yaml'
 import { isRecord } from '../../base/record.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { readFileIfThere, replaceFile, writeNewFile } from './files.ts'
 
 export type KubeconfigContent = {
@@ -42,11 +42,11 @@ export function kubeconfig(content: KubeconfigContent, currentContext: string): 
 /**
  * Creates the file, or merges `content` into it: other contexts and the current context stay.
  *
- * @throws PkiFailure `malformed` when the file is not a kubeconfig
+ * @throws PkiError `malformed` when the file is not a kubeconfig
  */
 export function ensureKubeconfig(path: string, content: KubeconfigContent): 'made' | 'kept' {
   const first = content.servers[0]
-  if (first === undefined) throw new PkiFailure('refused', 'a cluster has at least one member')
+  if (first === undefined) throw new PkiError('refused', 'a cluster has at least one member')
   const wanted = kubeconfig(content, first.name)
   const text = readFileIfThere(path)
   if (text === null) {
@@ -69,7 +69,7 @@ export function ensureKubeconfig(path: string, content: KubeconfigContent): 'mad
  *
  * @param authorityPem of its cluster, because another cluster may have a server of the same name
  * @returns whether there was such a context
- * @throws PkiFailure `malformed` when the file is not a kubeconfig, `unusable` when it cannot be
+ * @throws PkiError `malformed` when the file is not a kubeconfig, `unusable` when it cannot be
  * written
  */
 export function forgetServer(path: string, name: string, authorityPem: string): boolean {
@@ -142,7 +142,7 @@ function parseConfig(path: string, text: string): Record<string, unknown> {
     const value: unknown = parse(text, { maxAliasCount: 0 })
     if (typeof value === 'object' && value !== null && 'clusters' in value) return { ...value }
   } catch (cause) {
-    throw new PkiFailure('malformed', `${path} is not YAML`, { cause })
+    throw new PkiError('malformed', `${path} is not YAML`, { cause })
   }
-  throw new PkiFailure('malformed', `${path} is not a kubeconfig`)
+  throw new PkiError('malformed', `${path} is not a kubeconfig`)
 }

@@ -9,11 +9,11 @@ import { parseAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { readCertificate } from './certificate.ts'
 import { clusterPkiPaths, ensureClusterPki } from './cluster-pki.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { readTextFile } from './files.ts'
 import { readPrivateKey, samePublicKey } from './keys.ts'
 import { readTrustBundle } from './trust-bundle.ts'
-import { StartFailure } from '../config/start-failure.ts'
+import { StartError } from '../config/start-error.ts'
 import { isIssuedBy } from './issued-by.ts'
 import { clientAddress } from '../config/client-address.ts'
 
@@ -45,23 +45,23 @@ export type MemberKeys = {
  *
  * @param directory of the created keys
  * @param company `among-others`: the member joined a cluster, or is about to
- * @throws StartFailure `keys`
+ * @throws StartError `keys`
  */
 export function memberKeys(
-  parts: { readonly config: Config; readonly clock: Clock; readonly random: Random },
+  dependencies: { readonly config: Config; readonly clock: Clock; readonly random: Random },
   directory: string,
   company: 'maybe-alone' | 'among-others',
 ): MemberKeys {
-  const { config } = parts
+  const { config } = dependencies
   const alone = config['initial-members'].length <= 1 && company === 'maybe-alone'
   if (config['tls-cert-file'] === '') {
     if (!alone) {
-      throw new StartFailure(
+      throw new StartError(
         'keys',
         'a cluster of several members needs --tls-cert-file and --tls-private-key-file: orchctl pki init makes them',
       )
     }
-    return selfMade(parts, directory)
+    return selfMade(dependencies, directory)
   }
   const server = {
     certificate: read(config, 'tls-cert-file'),
@@ -86,7 +86,7 @@ function peerKeys(config: Config): PeerKeys {
   // Members with another authority would reject this one.
   if (!isIssuedBy(peer.certificate, peer.authority)) {
     const files = `--peer-cert-file ${config['peer-cert-file']} was not issued by --peer-ca-file ${config['peer-ca-file']}`
-    throw new StartFailure(
+    throw new StartError(
       'keys',
       `${files}: give the authority that all members share, and a certificate of it`,
     )
@@ -165,8 +165,8 @@ function read(config: Config, flag: KeyFlag): string {
   try {
     return readTextFile(config[flag])
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
-    throw new StartFailure('keys', `--${flag}: ${cause.message}`, { cause })
+    if (!(cause instanceof PkiError)) throw cause
+    throw new StartError('keys', `--${flag}: ${cause.message}`, { cause })
   }
 }
 
@@ -185,13 +185,13 @@ function checkPair(
   try {
     const { publicKey } = readPrivateKey(key)
     if (!samePublicKey(publicKey, readCertificate(certificate).publicKey)) {
-      throw new PkiFailure('mismatched', 'the key is of another certificate')
+      throw new PkiError('mismatched', 'the key is of another certificate')
     }
     // Further certificates of the file.
     createSecureContext({ cert: certificate, key })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
-    throw new StartFailure('keys', `${files} do not work together (${why}): give a key and its certificate`, {
+    throw new StartError('keys', `${files} do not work together (${why}): give a key and its certificate`, {
       cause,
     })
   }
@@ -202,9 +202,9 @@ function checkReadable(config: Config, flag: KeyFlag, pem: string): void {
   try {
     readTrustBundle(pem)
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
+    if (!(cause instanceof PkiError)) throw cause
     const file = `--${flag} ${config[flag]}`
-    throw new StartFailure(
+    throw new StartError(
       'keys',
       `${file} is damaged (${cause.message}): bring back an undamaged copy of it`,
       {

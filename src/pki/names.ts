@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { derType, objectIdentifier, sequence, set, tagged, utf8String } from './der.ts'
 import type { DerNode } from './der.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 
 /** Subject of a certificate: user name and groups, as an API server reads them. */
 export type Subject = { readonly commonName: string; readonly organizations: readonly string[] }
@@ -49,8 +49,7 @@ export function textOf(type: number, bytes: Uint8Array): string | null {
 /** GeneralNames. @source RFC 5280 section 4.2.1.6 */
 export function encodeAlternativeNames(names: AlternativeNames): DerNode {
   const ascii = (tag: number, text: string): DerNode => {
-    if (!/^[\x21-\x7e]{1,1024}$/.test(text))
-      throw new PkiFailure('refused', `name ${text} is not plain ASCII`)
+    if (!/^[\x21-\x7e]{1,1024}$/.test(text)) throw new PkiError('refused', `name ${text} is not plain ASCII`)
     return tagged(tag, Buffer.from(text, 'latin1'))
   }
   return sequence(
@@ -60,10 +59,10 @@ export function encodeAlternativeNames(names: AlternativeNames): DerNode {
   )
 }
 
-/** 4 or 16 bytes. @throws PkiFailure `refused` */
+/** 4 or 16 bytes. @throws PkiError `refused` */
 export function encodeIp(ip: string): Uint8Array {
   if (isIP(ip) === 4) return Uint8Array.from(ip.split('.'), Number)
-  if (isIP(ip) !== 6 || ip.includes('%')) throw new PkiFailure('refused', `${ip} is not an IP address`)
+  if (isIP(ip) !== 6 || ip.includes('%')) throw new PkiError('refused', `${ip} is not an IP address`)
   // The URL parser normalizes all spellings of IPv6 addresses, without dotted quads.
   const canonical = new URL(`http://[${ip}]`).hostname.slice(1, -1)
   const [head = '', tail] = canonical.split('::')
@@ -85,7 +84,7 @@ export function decodeIp(bytes: Uint8Array): string | null {
 
 function bounded(text: string): string {
   if (text.length < 1 || text.length > 256) {
-    throw new PkiFailure('refused', `a certificate name has 1 to 256 characters, not ${text.length}`)
+    throw new PkiError('refused', `a certificate name has 1 to 256 characters, not ${text.length}`)
   }
   return text
 }

@@ -1,4 +1,4 @@
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 
 /** @param label such as `CERTIFICATE` @returns text that ends with a line break */
 export function toPem(label: string, der: Uint8Array): string {
@@ -9,14 +9,14 @@ export function toPem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** Returns the first block with that label. @throws PkiFailure `malformed` without one */
+/** Returns the first block with that label. @throws PkiError `malformed` without one */
 export function fromPem(label: string, pem: string): Uint8Array {
   const begin = `-----BEGIN ${label}-----`
   const from = pem.indexOf(begin)
   const to = from < 0 ? -1 : pem.indexOf(`-----END ${label}-----`, from)
-  if (to < 0) throw new PkiFailure('malformed', `no ${label} in PEM text`)
+  if (to < 0) throw new PkiError('malformed', `no ${label} in PEM text`)
   const body = pem.slice(from + begin.length, to).replace(/\s+/g, '')
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new PkiFailure('malformed', `${label} is not base64`)
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new PkiError('malformed', `${label} is not base64`)
   return Buffer.from(body, 'base64')
 }
 
@@ -31,7 +31,7 @@ export type PemBlock = {
 /**
  * Returns all blocks of a text; other text is ignored.
  *
- * @throws PkiFailure `malformed` for a block without an end, or with content that is not base64
+ * @throws PkiError `malformed` for a block without an end, or with content that is not base64
  * @source RFC 7468; headers as of RFC 1421
  */
 export function pemBlocks(text: string): readonly PemBlock[] {
@@ -40,11 +40,11 @@ export function pemBlocks(text: string): readonly PemBlock[] {
   for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
     const label = found[1] ?? ''
     const to = text.indexOf(`-----END ${label}-----`, begin.lastIndex)
-    if (to < 0) throw new PkiFailure('malformed', `the ${label} in PEM text has no end`)
+    if (to < 0) throw new PkiError('malformed', `the ${label} in PEM text has no end`)
     const lines = text.slice(begin.lastIndex, to).split(/\r?\n/)
     const content = lines.filter((line) => !line.includes(':'))
     const body = content.join('').replace(/\s+/g, '')
-    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new PkiFailure('malformed', `${label} is not base64`)
+    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(body)) throw new PkiError('malformed', `${label} is not base64`)
     blocks.push({ label, hasHeaders: content.length < lines.length, der: Buffer.from(body, 'base64') })
     begin.lastIndex = to
   }

@@ -1,6 +1,6 @@
 import { readCertificateDer } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import { pemBlocks } from './pem.ts'
 
 /** The trusted authorities for one purpose. Immutable: changed files give a new bundle. */
@@ -19,21 +19,21 @@ const authoritiesMax = 1000
  * being copied must not count as a shorter one.
  *
  * @param pem text
- * @throws PkiFailure `malformed`
+ * @throws PkiError `malformed`
  */
 export function readTrustBundle(pem: string): TrustBundle {
   const blocks = pemBlocks(pem)
-  if (blocks.length === 0) throw new PkiFailure('malformed', 'no CERTIFICATE in PEM text')
+  if (blocks.length === 0) throw new PkiError('malformed', 'no CERTIFICATE in PEM text')
   if (blocks.length > authoritiesMax) {
-    throw new PkiFailure('malformed', `more than ${authoritiesMax} certificates`)
+    throw new PkiError('malformed', `more than ${authoritiesMax} certificates`)
   }
   const authorities = blocks.map(({ label, der }, at) => {
-    if (label !== 'CERTIFICATE') throw new PkiFailure('malformed', `PEM block ${at + 1} is no CERTIFICATE`)
+    if (label !== 'CERTIFICATE') throw new PkiError('malformed', `PEM block ${at + 1} is no CERTIFICATE`)
     try {
       return readCertificateDer(der)
     } catch (cause) {
-      if (!(cause instanceof PkiFailure)) throw cause
-      throw new PkiFailure('malformed', `certificate ${at + 1}: ${cause.message}`, { cause })
+      if (!(cause instanceof PkiError)) throw cause
+      throw new PkiError('malformed', `certificate ${at + 1}: ${cause.message}`, { cause })
     }
   })
   const fingerprints = new Set(authorities.map(({ fingerprint }) => fingerprint))

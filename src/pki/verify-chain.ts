@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { readCertificateDer } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
-import { PkiFailure } from './errors.ts'
+import { PkiError } from './errors.ts'
 import type { TrustBundle } from './trust-bundle.ts'
 
 /**
@@ -66,7 +66,7 @@ function readable(certificate: X509Certificate): Certificate | null {
   try {
     return readCertificateDer(certificate.raw)
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
+    if (!(cause instanceof PkiError)) throw cause
     return null
   }
 }

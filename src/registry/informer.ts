@@ -7,7 +7,7 @@ export type InformerChange<T> =
   | { readonly kind: 'set'; readonly key: Key; readonly value: T; readonly previous: T | null }
   | { readonly kind: 'removed'; readonly key: Key; readonly previous: T }
 
-export type InformerParts<T> = {
+export type InformerDependencies<T> = {
   readonly store: ObjectStore
   readonly clock: Clock
   readonly prefix: KeyPrefix
@@ -26,7 +26,7 @@ const retryMs = 1000
  * per object, so it is as bounded as the collection.
  */
 export class Informer<T> {
-  readonly #parts: InformerParts<T>
+  readonly #dependencies: InformerDependencies<T>
   readonly #values = new Map<Key, { readonly version: StoredObject; readonly value: T }>()
   readonly #listeners = new Set<(change: InformerChange<T>) => void>()
   #cursor: WatchCursor | null = null
@@ -34,8 +34,8 @@ export class Informer<T> {
   #reading: Promise<void> | null = null
   #closed = false
 
-  constructor(parts: InformerParts<T>) {
-    this.#parts = parts
+  constructor(dependencies: InformerDependencies<T>) {
+    this.#dependencies = dependencies
   }
 
   /** Lists the objects, notifies the listeners, and follows the events from then on. */
@@ -68,7 +68,7 @@ export class Informer<T> {
    * @throws StoreError there is no state to follow; `stopped` if the store has closed the cursor
    */
   async takeIn(): Promise<void> {
-    const { revision } = this.#parts.store.view()
+    const { revision } = this.#dependencies.store.view()
     while (!this.#closed && (this.#cursor === null || this.#cursor.revision < revision)) {
       if (this.#reading !== null) {
         await this.#reading
@@ -91,7 +91,7 @@ export class Informer<T> {
 
   /** Synchronous, so that no event is missed between the list and the cursor. */
   #relist(): void {
-    const { store, prefix } = this.#parts
+    const { store, prefix } = this.#dependencies
     const view = store.view()
     const { objects } = view.list(prefix, { after: null, limit: null })
     this.#cursor?.close()
@@ -156,7 +156,7 @@ export class Informer<T> {
       if (event.kind === 'deleted') this.#remove(event.key)
       else this.#set(event.object)
     }
-    if (events.length > 0) this.#parts.clock.soon(() => this.#pump())
+    if (events.length > 0) this.#dependencies.clock.soon(() => this.#pump())
     else cursor.onMore(() => this.#pump())
   }
 
@@ -167,7 +167,7 @@ export class Informer<T> {
   #recover(cause: unknown): void {
     if (!(cause instanceof StoreError)) throw cause
     if (this.#closed || cause.code === 'stopped') return
-    const { clock } = this.#parts
+    const { clock } = this.#dependencies
     if (cause.code === 'compacted') clock.soon(() => this.#follow())
     else clock.after(retryMs, () => this.#follow())
   }
@@ -183,7 +183,7 @@ export class Informer<T> {
   }
 
   #set(version: StoredObject): void {
-    const value = this.#parts.parse(version)
+    const value = this.#dependencies.parse(version)
     const previous = this.#values.get(version.key)?.value ?? null
     this.#values.set(version.key, { version, value })
     this.#tell({ kind: 'set', key: version.key, value, previous })

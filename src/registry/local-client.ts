@@ -25,16 +25,16 @@ export type LocalClientOptions = {
  * authorization.
  */
 export class LocalClient {
-  readonly #parts: LocalClientOptions
+  readonly #options: LocalClientOptions
 
-  constructor(parts: LocalClientOptions) {
-    this.#parts = parts
+  constructor(options: LocalClientOptions) {
+    this.#options = options
   }
 
   /** Reads the most recent state. @returns null when there is no such object */
   async get(definition: ResourceDefinition, target: Target): Promise<AnyObject | null> {
     try {
-      const answer = await this.#parts.registry.get(this.#request(definition, target))
+      const answer = await this.#options.registry.get(this.#request(definition, target))
       return objectOf(answer)
     } catch (cause) {
       if (cause instanceof ApiError && cause.code === 'NotFound') return null
@@ -54,7 +54,7 @@ export class LocalClient {
   ): Promise<{ readonly objects: readonly JsonObject[]; readonly more: boolean }> {
     const target = { namespace, name: null, subresource: null }
     const query = new Map([['limit', [String(limit)]]])
-    const answer = await this.#parts.registry.list({ ...this.#request(definition, target), query })
+    const answer = await this.#options.registry.list({ ...this.#request(definition, target), query })
     assert(answer.kind === 'pieces', 'a list is returned in pieces')
     const pieces: Uint8Array[] = []
     for await (const piece of answer.pieces) pieces.push(piece)
@@ -81,17 +81,17 @@ export class LocalClient {
       ...{ body, contentType: 'application/json' },
       ...(onlyWhile === undefined ? {} : { onlyWhile }),
     }
-    return objectOf(await this.#parts.registry.update(request))
+    return objectOf(await this.#options.registry.update(request))
   }
 
   /** @param namespace as in `list` */
   async deleteCollection(definition: ResourceDefinition, namespace: string | null): Promise<void> {
     const target = { namespace, name: null, subresource: null }
-    await this.#parts.registry.deleteCollection(this.#request(definition, target))
+    await this.#options.registry.deleteCollection(this.#request(definition, target))
   }
 
   #request(definition: ResourceDefinition, target: Target): VerbRequest {
-    const { clock, timeoutMs, user } = this.#parts
+    const { clock, timeoutMs, user } = this.#options
     return {
       definition,
       context: {

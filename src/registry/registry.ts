@@ -60,7 +60,7 @@ export type RegistryOptions = Omit<
 /** Returns the verbs over one member's store. */
 export function registry(given: RegistryOptions): Registry {
   const limits = given.limits ?? defaultRegistryLimits
-  const parts: VerbDependencies = {
+  const dependencies: VerbDependencies = {
     ...given,
     limits,
     switches: given.switches ?? allSwitchesOn,
@@ -79,11 +79,11 @@ export function registry(given: RegistryOptions): Registry {
   const partsOf = (definition: ResourceDefinition): VerbDependencies => {
     const { storedAs } = definition
     const basis = basisOf(definition)
-    if (storedAs === undefined && basis === undefined) return parts
+    if (storedAs === undefined && basis === undefined) return dependencies
     let found = versions.get(definition)
     if (found === undefined) {
       found = {
-        ...parts,
+        ...dependencies,
         ...(storedAs === undefined ? {} : { store: new VersionedStore(store, definition, storedAs) }),
         ...(basis === undefined ? {} : { definitionState: () => states.current(basis) }),
       }
@@ -99,7 +99,7 @@ export function registry(given: RegistryOptions): Registry {
     verb: Verb,
     asked: Asked,
     isConfirmed: (refusal: ApiError) => boolean,
-    handle: (parts: VerbDependencies, request: Asked) => Promise<VerbResponse>,
+    handle: (dependencies: VerbDependencies, request: Asked) => Promise<VerbResponse>,
   ): Promise<VerbResponse> => {
     const { target } = asked
     const run = async (definition: ResourceDefinition): Promise<VerbResponse> => {
@@ -111,7 +111,7 @@ export function registry(given: RegistryOptions): Registry {
       if (verb === 'list' || verb === 'deletecollection') requireConvertible(given.store, definition, target)
       if (definition.isNamespaceKind === true && !READS.has(verb)) await takenIn()
       const request = definition === asked.definition ? asked : { ...asked, definition }
-      return applyRepresentation(parts, request, await handle(partsOf(definition), request))
+      return applyRepresentation(dependencies, request, await handle(partsOf(definition), request))
     }
     if (asked.definition.custom === undefined) return run(asked.definition)
     return retryOnSchemaChange({ ...given, states }, verb, asked, isConfirmed, run)
@@ -121,22 +121,23 @@ export function registry(given: RegistryOptions): Registry {
     handle: (of: VerbDependencies, request: VerbRequest) => Promise<VerbResponse>,
   ) => {
     return (asked: VerbRequest): Promise<VerbResponse> =>
-      answer(verb, applySwitches(asked, parts.switches), neverConfirmed, handle)
+      answer(verb, applySwitches(asked, dependencies.switches), neverConfirmed, handle)
   }
   const writing = (
     verb: Verb,
     handle: (of: VerbDependencies, request: WriteRequest) => Promise<VerbResponse>,
   ) => {
     return (asked: VerbRequest): Promise<VerbResponse> => {
-      const admission = new AdmissionContext(asked.context, parts)
-      const request = { ...applySwitches(asked, parts.switches), admission }
+      const admission = new AdmissionContext(asked.context, dependencies)
+      const request = { ...applySwitches(asked, dependencies.switches), admission }
       return answer(verb, request, (refusal) => refusal === admission.confirmedRefusal, handle)
     }
   }
   const { definitionsApplied } = given
   return {
     catalog: given.catalog,
-    catalogSync: definitionsApplied === undefined ? null : new CatalogSync({ ...parts, definitionsApplied }),
+    catalogSync:
+      definitionsApplied === undefined ? null : new CatalogSync({ ...dependencies, definitionsApplied }),
     storedBytes: (definition, target) => storedBytes(given.store, definition, target),
     get: reading('get', get),
     list: reading('list', list),

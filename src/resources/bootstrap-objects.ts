@@ -8,9 +8,9 @@ import { namespaceDefinition } from './namespace.ts'
 /** Creates the first objects of every cluster: the namespaces that the platform itself needs. */
 export function bootstrapOperations(
   names: Names,
-  parts: { readonly clock: Clock; readonly random: Random },
+  dependencies: { readonly clock: Clock; readonly random: Random },
 ): readonly Operation[] {
   const definition = namespaceDefinition(names)
   const namespaces = ['default', names.systemNamespace, names.publicNamespace, names.nodeLeaseNamespace]
-  return namespaces.map((name) => bootstrapOperation(definition, { name, namespace: null }, parts))
+  return namespaces.map((name) => bootstrapOperation(definition, { name, namespace: null }, dependencies))
 }

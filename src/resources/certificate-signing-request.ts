@@ -7,7 +7,7 @@ import { checkPathSegment } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { bytes, int32, listOf, mapOf, part, struct, text, texts, time } from '../api/schema/build.ts'
 import { readCertificateRequest } from '../pki/certificate-request.ts'
-import { PkiFailure } from '../pki/errors.ts'
+import { PkiError } from '../pki/errors.ts'
 import { ageColumn, cellAt, nameColumn } from '../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition, WriteContext } from '../registry/kinds/definition.ts'
 import { extraValueSchema } from './reviews/extra-value.ts'
@@ -176,7 +176,7 @@ function checkRequest(spec: JsonObject, found: Findings): void {
     readCertificateRequest(Buffer.from(request, 'base64').toString('latin1'))
     return
   } catch (cause) {
-    if (!(cause instanceof PkiFailure)) throw cause
+    if (!(cause instanceof PkiError)) throw cause
     found.add(invalid('spec.request', request, cause.message))
     return
   }

@@ -21,7 +21,7 @@ import type { SnapshotProvider } from './routes/snapshot-provider.ts'
 import type { BuildInfo } from '../build-info.ts'
 
 /** All that the server is built from. It closes only what it opened itself. */
-export type ServerParts = {
+export type ServerDependencies = {
   readonly registry: Registry
   /** The kinds that clients see. */
   readonly served: Catalog

@@ -10,7 +10,7 @@ import { KindSeries } from './metrics/kind-series.ts'
 import { Listener } from './listener.ts'
 import { NoRoute } from './responses/no-route.ts'
 import { OutgoingBytes } from './load/outgoing-bytes.ts'
-import type { ServerParts } from './parts.ts'
+import type { ServerDependencies } from './parts.ts'
 import { auditCalls, auditKnownCallers } from './plugins/audit.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
@@ -40,21 +40,21 @@ import type { TlsFiles } from './http/tls-policy.ts'
 import { answerError } from './responses/error-reply.ts'
 
 /** Builds the HTTP server of one member from its parts, in order. */
-export async function createServer(parts: ServerParts): Promise<ApiServer> {
-  const { registry, served, limits, clock } = parts
+export async function createServer(dependencies: ServerDependencies): Promise<ApiServer> {
+  const { registry, served, limits, clock } = dependencies
   const places = new Places(limits)
   const series = new KindSeries(served)
   const outgoing = outgoingBytes(limits)
-  const metrics = new RequestMetrics(parts.metrics, series, () => countsOf(places, outgoing))
-  registerBuildInfo(parts.metrics, versionDocument(parts.version))
+  const metrics = new RequestMetrics(dependencies.metrics, series, () => countsOf(places, outgoing))
+  registerBuildInfo(dependencies.metrics, versionDocument(dependencies.version))
   const inFlight = new InFlight(clock, metrics, outgoing)
-  const listener = new Listener(parts)
-  const discovery = new Discovery(served, parts.names)
+  const listener = new Listener(dependencies)
+  const discovery = new Discovery(served, dependencies.names)
   const noRoute = new NoRoute({
     resourceMethods: (info) => resourceMethods(served, info),
     isDiscovery: (path) => discovery.plain(path) !== null,
   })
-  const { log, crash } = parts
+  const { log, crash } = dependencies
   const errorParts = { log, requestBytesMax: limits.requestBytesMax, crash, noRoute }
 
   const app = appOn((handler) => listener.handle(handler, () => noRoute.refusal(null)), {
@@ -71,32 +71,32 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
   errors(app, errorParts)
   beginCalls(app, {
     clock,
-    random: parts.random,
+    random: dependencies.random,
     inFlight,
     requestMsMax: limits.requestMsMax,
-    member: parts.memberName,
-    domain: parts.names.domain,
+    member: dependencies.memberName,
+    domain: dependencies.names.domain,
   })
-  const trail = parts.audit ?? null
-  if (trail !== null) auditCalls(app, { trail, clock, names: parts.names })
-  authentication(app, parts.authenticator)
+  const trail = dependencies.audit ?? null
+  if (trail !== null) auditCalls(app, { trail, clock, names: dependencies.names })
+  authentication(app, dependencies.authenticator)
   if (trail !== null) auditKnownCallers(app)
   crossSiteWrites(app)
-  authorization(app, parts.authorizer)
+  authorization(app, dependencies.authorizer)
   bodies(app, limits.requestBytesMax)
   // Probes must be answered however busy the server is.
-  healthRoutes(app, parts)
+  healthRoutes(app, dependencies)
 
   await app.register(async (scope: App) => {
     flowControl(scope, places, limits, metrics)
     deadline(scope)
-    versionRoutes(scope, parts.version)
-    metricsRoutes(scope, parts.metrics)
-    clusterRoutes(scope, parts.members)
-    membershipRoutes(scope, parts)
-    settingsRoutes(scope, parts)
-    snapshotRoute(scope, { ...errorParts, states: parts.snapshots })
-    openApiRoutes(scope, parts.openapi, registry.catalogSync)
+    versionRoutes(scope, dependencies.version)
+    metricsRoutes(scope, dependencies.metrics)
+    clusterRoutes(scope, dependencies.members)
+    membershipRoutes(scope, dependencies)
+    settingsRoutes(scope, dependencies)
+    snapshotRoute(scope, { ...errorParts, states: dependencies.snapshots })
+    openApiRoutes(scope, dependencies.openapi, registry.catalogSync)
     discoveryRoutes(scope, { discovery, catalogSync: registry.catalogSync })
     resourceRoutes(scope, {
       registry,
@@ -106,12 +106,12 @@ export async function createServer(parts: ServerParts): Promise<ApiServer> {
       upgradeOf: (raw) => listener.upgradeOf(raw),
       ...errorParts,
     })
-    const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || parts.openapi.v3 !== null)
+    const fixed = FIXED_PATHS.filter((path) => path !== '/openapi/v3' || dependencies.openapi.v3 !== null)
     rootRoutes(scope, () => [...fixed, ...discovery.paths()])
     everythingElse(scope, noRoute)
   })
   await app.ready()
-  return new ApiServer(app, listener, inFlight, parts)
+  return new ApiServer(app, listener, inFlight, dependencies)
 }
 
 function outgoingBytes({ outgoingBytesMax }: ServerLimits): OutgoingBytes {
@@ -154,14 +154,14 @@ export class ApiServer {
   readonly #app: App
   readonly #listener: Listener
   readonly #inFlight: InFlight
-  readonly #parts: ServerParts
+  readonly #dependencies: ServerDependencies
   #drained: Promise<void> | null = null
 
-  constructor(app: App, listener: Listener, inFlight: InFlight, parts: ServerParts) {
+  constructor(app: App, listener: Listener, inFlight: InFlight, dependencies: ServerDependencies) {
     this.#app = app
     this.#listener = listener
     this.#inFlight = inFlight
-    this.#parts = parts
+    this.#dependencies = dependencies
   }
 
   /** For tests: `inject` sends requests without a socket. */
@@ -187,7 +187,7 @@ export class ApiServer {
    */
   reload(tls: TlsFiles): void {
     this.#listener.reload(tls)
-    revokeUnrecognized(this.#inFlight.calls, this.#parts.authenticator, this.#parts.clock)
+    revokeUnrecognized(this.#inFlight.calls, this.#dependencies.authenticator, this.#dependencies.clock)
   }
 
   /**
@@ -207,7 +207,7 @@ export class ApiServer {
   }
 
   async #drain(shutdownDelayMs: number, graceMs: number): Promise<void> {
-    const { health, clock } = this.#parts
+    const { health, clock } = this.#dependencies
     health.shutDown()
     if (shutdownDelayMs > 0) await this.#wait(shutdownDelayMs)
     this.#inFlight.drain()
@@ -228,7 +228,7 @@ export class ApiServer {
 
   #wait(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#parts.clock.after(delayMs, resolve)
+      this.#dependencies.clock.after(delayMs, resolve)
     })
   }
 }

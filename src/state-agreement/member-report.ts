@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import { logIndex } from '../../raft/index.ts'
 import type { LogIndex } from '../../raft/index.ts'
 
@@ -45,7 +45,7 @@ export type DigestSample = {
 export const reportSamplesMax = 24
 
 /** `malformed`: not a report, or one in another format. */
-export class ReportFailure extends Failure<'malformed'> {}
+export class ReportError extends CodedError<'malformed'> {}
 
 /*
  *   | format 1 | state 1 | feature level max 4 | applied 8 | sample at 8 | version: length 1, text |
@@ -83,7 +83,7 @@ export function encodeReport(report: MemberReport): Uint8Array {
   return bytes
 }
 
-/** @throws ReportFailure */
+/** @throws ReportError */
 export function decodeReport(report: Uint8Array): MemberReport {
   const bytes = Buffer.from(report.buffer, report.byteOffset, report.byteLength)
   if (bytes.length < fixedBytes) throw malformed('it ends early')
@@ -124,6 +124,6 @@ function stateOf(number: number): ReportedState {
   return state
 }
 
-function malformed(what: string): ReportFailure {
-  return new ReportFailure('malformed', `the report of a member cannot be read: ${what}`)
+function malformed(what: string): ReportError {
+  return new ReportError('malformed', `the report of a member cannot be read: ${what}`)
 }

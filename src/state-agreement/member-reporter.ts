@@ -3,7 +3,7 @@ import type { Consensus } from '../../raft/index.ts'
 import { encodeReport } from './member-report.ts'
 import type { MemberReport } from './member-report.ts'
 
-export type MemberReporterParts = {
+export type MemberReporterDependencies = {
   readonly consensus: Pick<Consensus<never>, 'report'>
   readonly clock: Clock
   /** Returns the current report of this member. */
@@ -17,15 +17,15 @@ const periodMs = 1000
  * lost one.
  */
 export class MemberReporter {
-  readonly #parts: MemberReporterParts
+  readonly #dependencies: MemberReporterDependencies
   #timer: Timer | null = null
 
-  constructor(parts: MemberReporterParts) {
-    this.#parts = parts
+  constructor(dependencies: MemberReporterDependencies) {
+    this.#dependencies = dependencies
   }
 
   start(): void {
-    this.#timer = this.#parts.clock.every(periodMs, () => this.#tell())
+    this.#timer = this.#dependencies.clock.every(periodMs, () => this.#tell())
     this.#tell()
   }
 
@@ -34,7 +34,7 @@ export class MemberReporter {
   }
 
   #tell(): void {
-    const { consensus, describe } = this.#parts
+    const { consensus, describe } = this.#dependencies
     consensus.report('all', encodeReport(describe()))
   }
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Consensus, NodeId } from '../../raft/index.ts'
-import { ReportFailure, decodeReport } from './member-report.ts'
+import { ReportError, decodeReport } from './member-report.ts'
 import type { MemberReport } from './member-report.ts'
 
-export type MemberReportsParts = {
+export type MemberReportsDependencies = {
   readonly consensus: Pick<Consensus<never>, 'status' | 'onReport'>
   readonly clock: Clock
   /**
@@ -20,15 +20,15 @@ export type ReceivedReport = { readonly report: MemberReport; readonly receivedM
  * The latest report of each other member of the configuration, which bounds the number of reports.
  */
 export class MemberReports {
-  readonly #parts: MemberReportsParts
+  readonly #dependencies: MemberReportsDependencies
   readonly #latest = new Map<NodeId, ReceivedReport>()
   readonly #unreadable = new Set<NodeId>()
   readonly #listeners = new Set<(from: NodeId, report: MemberReport) => void>()
   readonly #stop: () => void
 
-  constructor(parts: MemberReportsParts) {
-    this.#parts = parts
-    this.#stop = parts.consensus.onReport(({ from, bytes }) => this.#heard(from, bytes))
+  constructor(dependencies: MemberReportsDependencies) {
+    this.#dependencies = dependencies
+    this.#stop = dependencies.consensus.onReport(({ from, bytes }) => this.#heard(from, bytes))
   }
 
   /** Returns how to unsubscribe. */
@@ -43,9 +43,9 @@ export class MemberReports {
    * @param ageMsMax maximum age of a report
    */
   latest(ageMsMax: number): ReadonlyMap<NodeId, MemberReport> {
-    const now = this.#parts.clock.monotonicMs()
+    const now = this.#dependencies.clock.monotonicMs()
     const found = new Map<NodeId, MemberReport>()
-    for (const { id } of this.#parts.consensus.status.configuration.members) {
+    for (const { id } of this.#dependencies.consensus.status.configuration.members) {
       const heard = this.#latest.get(id)
       if (heard !== undefined && now - heard.receivedMs <= ageMsMax) found.set(id, heard.report)
     }
@@ -57,7 +57,7 @@ export class MemberReports {
   }
 
   #heard(from: NodeId, bytes: Uint8Array): void {
-    const { status } = this.#parts.consensus
+    const { status } = this.#dependencies.consensus
     const known = new Set(status.configuration.members.map(({ id }) => id))
     for (const id of this.#latest.keys()) if (!known.has(id)) this.#latest.delete(id)
     if (!known.has(from) || from === status.id) return
@@ -65,13 +65,13 @@ export class MemberReports {
     try {
       report = decodeReport(bytes)
     } catch (cause) {
-      if (!(cause instanceof ReportFailure)) throw cause
-      if (!this.#unreadable.has(from)) this.#parts.onUnreadable(from, cause.message)
+      if (!(cause instanceof ReportError)) throw cause
+      if (!this.#unreadable.has(from)) this.#dependencies.onUnreadable(from, cause.message)
       this.#unreadable.add(from)
       return
     }
     this.#unreadable.delete(from)
-    this.#latest.set(from, { report, receivedMs: this.#parts.clock.monotonicMs() })
+    this.#latest.set(from, { report, receivedMs: this.#dependencies.clock.monotonicMs() })
     for (const listener of this.#listeners) listener(from, report)
   }
 }

@@ -35,7 +35,7 @@ export interface GuardedState {
   trust(): void
 }
 
-export type StateGuardParts = {
+export type StateGuardDependencies = {
   readonly state: GuardedState
   readonly consensus: Pick<Consensus<never>, 'status' | 'transferLeadership'>
   readonly reports: MemberReports
@@ -76,7 +76,7 @@ const unknown: StateVerdict = { kind: 'agree', agreedUpTo: null }
  * leadership.
  */
 export class StateGuard {
-  readonly #parts: StateGuardParts
+  readonly #dependencies: StateGuardDependencies
   #timer: Timer | null = null
   #stopListening: () => void = () => undefined
   #lastApplied: LogIndex | null = null
@@ -99,12 +99,12 @@ export class StateGuard {
   #transferTo: NodeId | null = null
   #transferLoggedMs = Number.NEGATIVE_INFINITY
 
-  constructor(parts: StateGuardParts) {
-    this.#parts = parts
+  constructor(dependencies: StateGuardDependencies) {
+    this.#dependencies = dependencies
   }
 
   start(): void {
-    const { clock, reports, state } = this.#parts
+    const { clock, reports, state } = this.#dependencies
     this.#timer = clock.every(periodMs, () => this.#look())
     this.#stopListening = reports.onHeard((_from, report) => {
       state.sampleAt(report.sampleAt)
@@ -119,7 +119,7 @@ export class StateGuard {
 
   /** Returns what is sent to the others. */
   describe(): Pick<MemberReport, 'appliedIndex' | 'sampleAt' | 'samples' | 'state'> {
-    const { appliedMemory, samples } = this.#parts.state
+    const { appliedMemory, samples } = this.#dependencies.state
     return { appliedIndex: appliedMemory, sampleAt: this.#sampleAt, samples, state: this.#reported }
   }
 
@@ -129,14 +129,14 @@ export class StateGuard {
 
   /** Returns why there is no state, or null. */
   quarantineFailure(): string | null {
-    const { quarantine } = this.#parts.state
+    const { quarantine } = this.#dependencies.state
     if (quarantine === null || quarantine.cause === 'disagreement') return null
     return `the state is set aside and fetched from another member: ${quarantine.reason}`
   }
 
   /** Returns why the state is suspect or about to be, or null. */
   agreementFailure(): string | null {
-    const { quarantine } = this.#parts.state
+    const { quarantine } = this.#dependencies.state
     if (quarantine?.cause === 'disagreement') {
       return `the state is not served until a majority has it or an operator decides: ${quarantine.reason}`
     }
@@ -149,7 +149,7 @@ export class StateGuard {
    * difference.
    */
   mayGive(): boolean {
-    if (this.#parts.state.quarantine !== null) return false
+    if (this.#dependencies.state.quarantine !== null) return false
     return this.#isTrustedByOperator || this.#verdict.kind === 'agree' || this.#verdict.kind === 'majority'
   }
 
@@ -159,7 +159,7 @@ export class StateGuard {
    * come.
    */
   trustByOperator(): void {
-    const { state, clock, trustMs = operatorTrustMs } = this.#parts
+    const { state, clock, trustMs = operatorTrustMs } = this.#dependencies
     const { kind } = this.#verdict
     if (state.quarantine === null && (kind === 'agree' || kind === 'majority')) return
     this.#trustedUntilMs = clock.monotonicMs() + trustMs
@@ -167,17 +167,17 @@ export class StateGuard {
   }
 
   get #isTrustedByOperator(): boolean {
-    return this.#parts.clock.monotonicMs() < this.#trustedUntilMs
+    return this.#dependencies.clock.monotonicMs() < this.#trustedUntilMs
   }
 
   get #reported(): ReportedState {
-    const { quarantine } = this.#parts.state
+    const { quarantine } = this.#dependencies.state
     if (quarantine === null) return 'healthy'
     return quarantine.cause === 'disagreement' ? quarantine.disagreement : 'quarantined'
   }
 
   #look(): void {
-    const { state } = this.#parts
+    const { state } = this.#dependencies
     const applied = state.appliedMemory
     const moved = this.#lastApplied === null ? 0 : applied - this.#lastApplied
     // At rest every member is at the same index sooner or later.
@@ -191,7 +191,7 @@ export class StateGuard {
   }
 
   #judge(): void {
-    const { state, consensus, reports } = this.#parts
+    const { state, consensus, reports } = this.#dependencies
     if (this.#reported === 'quarantined') {
       this.#verdict = unknown
       this.#differsSince = null
@@ -210,7 +210,7 @@ export class StateGuard {
   }
 
   #act(verdict: StateVerdict): void {
-    const { state, clock } = this.#parts
+    const { state, clock } = this.#dependencies
     const { agreedUpTo } = verdict
     if (verdict.kind === 'agree' || verdict.kind === 'majority') {
       this.#differsSince = null
@@ -235,14 +235,14 @@ export class StateGuard {
     if (verdict.kind !== 'majority') return
     const { index, digest } = verdict
     const members = this.#namesOf(verdict.members)
-    this.#parts.log.warn(
+    this.#dependencies.log.warn(
       { index, digest, members },
       'members have another state than the majority and serve nothing: orchctl member repair replaces it',
     )
   }
 
   #watchQuarantine(): void {
-    const { state, clock, log, consensus } = this.#parts
+    const { state, clock, log, consensus } = this.#dependencies
     const nowMs = clock.monotonicMs()
     const { quarantine } = state
     if (quarantine === null) {
@@ -268,7 +268,7 @@ export class StateGuard {
 
   /** Transfers leadership to a voter that trusts its own state, as far as is known. */
   #transferLeadership(status: ConsensusStatus): void {
-    const { consensus, clock, reports, log } = this.#parts
+    const { consensus, clock, reports, log } = this.#dependencies
     const known = reports.latest(reportAgeMsMax)
     const [target] = status.followers
       .filter(({ id, recentlyActive, state }) => {
@@ -305,7 +305,7 @@ export class StateGuard {
   }
 
   #namesOf(ids: readonly NodeId[]): string {
-    const { members } = this.#parts.consensus.status.configuration
+    const { members } = this.#dependencies.consensus.status.configuration
     return ids.map((id) => members.find((member) => member.id === id)?.name ?? String(id)).join(', ')
   }
 }

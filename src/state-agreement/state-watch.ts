@@ -22,7 +22,7 @@ export type StateWatch = {
  * Starts the exchange and comparison of states between members, and the scrub of this member's
  * database.
  */
-export function watchState(parts: {
+export function watchState(dependencies: {
   readonly machine: StoreMachine
   readonly consensus: Consensus<Outcome>
   readonly clock: Clock
@@ -33,7 +33,7 @@ export function watchState(parts: {
   /** As for the guard; unset: its default. */
   readonly operatorTrustMs?: number
 }): StateWatch {
-  const { machine, consensus, clock, log, limits, featureLevelMax, operatorTrustMs: trustMs } = parts
+  const { machine, consensus, clock, log, limits, featureLevelMax, operatorTrustMs: trustMs } = dependencies
   const reports = new MemberReports({
     consensus,
     clock,

@@ -27,12 +27,12 @@ export interface StagingOptions {
  * one that was not installed, and begins once that was removed.
  */
 export class Staging {
-  readonly #needs: StagingOptions
+  readonly #options: StagingOptions
   #staged: SnapshotStage | null = null
   #staging: Promise<void> = Promise.resolve()
 
-  constructor(needs: StagingOptions) {
-    this.#needs = needs
+  constructor(options: StagingOptions) {
+    this.#options = options
   }
 
   /** @throws DatabaseError `stale` and those of `SnapshotStage` */
@@ -60,7 +60,7 @@ export class Staging {
     this.#staged = null
     this.#staging = this.#staging
       .then(() => stage.discard())
-      .catch((cause: unknown) => this.#needs.failed(cause))
+      .catch((cause: unknown) => this.#options.failed(cause))
   }
 
   /** Leaves the staged database on disk for the next start. */
@@ -71,22 +71,22 @@ export class Staging {
   }
 
   async #stage(snapshot: SnapshotMeta): Promise<SnapshotStage> {
-    const needs = this.#needs
-    await needs.settled()
+    const options = this.#options
+    await options.settled()
     await this.#staged?.discard()
     this.#staged = null
     // A leader that missed our reply may send the live snapshot again.
-    const lowest = needs.wanted ?? logIndex(needs.appliedMemory + 1)
+    const lowest = options.wanted ?? logIndex(options.appliedMemory + 1)
     if (snapshot.index < lowest) {
-      throw new DatabaseError('stale', `a snapshot at ${snapshot.index} is behind ${needs.appliedMemory}`)
+      throw new DatabaseError('stale', `a snapshot at ${snapshot.index} is behind ${options.appliedMemory}`)
     }
-    const { home, limits, featureLevelMax } = needs
+    const { home, limits, featureLevelMax } = options
     const name = databaseName(snapshot.index)
     await home.destroy(name)
     this.#staged = await SnapshotStage.open({
       ...{ home, name, limits, snapshot, featureLevelMax },
       // Later snapshots would not be older.
-      onTooNew: (cause) => needs.failed(cause),
+      onTooNew: (cause) => options.failed(cause),
     })
     return this.#staged
   }

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `compacted`: the revision is older than the history kept
@@ -13,7 +13,7 @@ import { Failure } from '../../base/failure.ts'
 export type StoreErrorCode =
   'compacted' | 'future' | 'timed-out' | 'overloaded' | 'stopped' | 'too-large' | 'unreadable' | 'quarantined'
 
-export class StoreError extends Failure<StoreErrorCode> {
+export class StoreError extends CodedError<StoreErrorCode> {
   /** For a write: whether it took effect. `unknown` only when the caller's deadline came first. */
   readonly applied: 'no' | 'unknown'
 
@@ -55,4 +55,4 @@ export type DatabaseErrorCode =
   | 'unconfirmed'
   | 'suspect'
 
-export class DatabaseError extends Failure<DatabaseErrorCode> {}
+export class DatabaseError extends CodedError<DatabaseErrorCode> {}

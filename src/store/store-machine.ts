@@ -145,7 +145,7 @@ export class StoreMachine implements StateMachine<Outcome> {
     return fetching.atLeast
   }
 
-  get isSetAside(): boolean {
+  get isQuarantined(): boolean {
     return this.#fetching !== null
   }
 

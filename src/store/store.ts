@@ -143,16 +143,16 @@ export class Store implements ObjectStore {
         `the command has ${payload.byteLength} bytes of ${limits.commandBytesMax}`,
       )
     }
-    let fate: ProposalResult<Outcome>
+    let result: ProposalResult<Outcome>
     try {
-      fate = await consensus.propose(payload, this.#quorumDeadline(deadlineMs))
+      result = await consensus.propose(payload, this.#quorumDeadline(deadlineMs))
     } catch (cause) {
       throw toStoreError(cause)
     }
     // The outcome of a command on a suspect state must not be returned.
-    if (fate.kind === 'applied' && machine.quarantine !== null) throw outcomeUnknownError()
-    if (fate.kind === 'applied') return fate.outcome
-    throw fate.kind === 'unknown' ? outcomeUnknownError() : notApplied(fate.reason)
+    if (result.kind === 'applied' && machine.quarantine !== null) throw outcomeUnknownError()
+    if (result.kind === 'applied') return result.outcome
+    throw result.kind === 'unknown' ? outcomeUnknownError() : notApplied(result.reason)
   }
 
   watch(prefix: KeyPrefix, after: Revision, interest: WatchInterest | null = null): WatchCursor {

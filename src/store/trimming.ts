@@ -68,12 +68,12 @@ export class HistoryTrimmer {
     // One at a time; whatever its outcome, the next check finds the remaining work.
     consensus
       .propose(encodeCommand(command), nowMs + proposalMsMax)
-      .then((fate) => {
+      .then((result) => {
         this.#proposing = false
-        if (fate.kind === 'applied' && command.kind === 'expire-sessions')
+        if (result.kind === 'applied' && command.kind === 'expire-sessions')
           this.#expiredBefore = command.before
         // Continue at once when far behind (an idle leader's first check, a shorter window).
-        if (fate.kind === 'applied' && command.kind === 'trim' && this.#timer !== null) {
+        if (result.kind === 'applied' && command.kind === 'trim' && this.#timer !== null) {
           clock.soon(() => this.#look())
         }
       })

@@ -19,7 +19,10 @@ type Of = Parameters<typeof memoryTrail>[0]
 
 async function start(t: TestContext, of: Of) {
   const kit = await memoryTrail(of)
-  const server = await SpecServer.start(t, { domain: of.domain ?? 'orch.io', parts: { audit: kit.trail } })
+  const server = await SpecServer.start(t, {
+    domain: of.domain ?? 'orch.io',
+    dependencies: { audit: kit.trail },
+  })
   t.after(() => kit.close())
   let count = 0
   /** Asks, and waits for its events. */
@@ -259,7 +262,7 @@ void describe('a slow or broken audit log', () => {
     const kit = await memoryTrail({ rules: everything })
     t.after(() => kit.close())
     const bounds = { ...serverLimits, requestMsMax: 2000 }
-    const server = await SpecServer.start(t, { parts: { audit: kit.trail, limits: bounds } })
+    const server = await SpecServer.start(t, { dependencies: { audit: kit.trail, limits: bounds } })
     const go = kit.log.holdUp()
     const late = await server.ask('POST', configMaps, { body: { metadata: { name: 'late' } } })
     assert.equal(late.status, 504)

@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import pino from 'pino'
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 import { startApp } from '../../src/app.ts'
 import { claimDirectory, memberId } from '../../src/data-dir/member-identity.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -83,7 +83,7 @@ async function start(given: Flags): Promise<string | null> {
     assert.deepEqual(fatal, [])
     return null
   } catch (cause) {
-    assert.ok(cause instanceof Failure, String(cause))
+    assert.ok(cause instanceof CodedError, String(cause))
     assert.doesNotMatch(cause.message, /\n/)
     return cause.message
   }

@@ -69,7 +69,7 @@ void test('the upstream name is read-only and not listed in discovery', async (t
   const names = namesOf('orch.io')
   const documented = { catalog: new Catalog(definitionsFor(names)), names, version: 'v1' }
   const openapi = openApiDocuments({ ...documented, turn: () => Promise.resolve() }, true)
-  const api = await SpecServer.start(t, { parts: { openapi } })
+  const api = await SpecServer.start(t, { dependencies: { openapi } })
   const type = 'application/json'
   const mine = JSON.stringify(customDefinition(names))
   assert.equal((await api.ask('POST', OWN, { type, body: mine })).status, 201)

@@ -14,7 +14,7 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../base/random.ts'
 import { ConsensusError } from '../../raft/index.ts'
 import { namesOf } from '../../src/api/metadata/names.ts'
-import { StartFailure } from '../../src/config/start-failure.ts'
+import { StartError } from '../../src/config/start-error.ts'
 import { claimDirectory, joinedIdentity, memberId } from '../../src/data-dir/member-identity.ts'
 import { ownIdentity } from '../../src/membership/own-identity.ts'
 import type { OwnIdentity } from '../../src/membership/own-identity.ts'
@@ -56,7 +56,7 @@ async function start(flags: Record<string, string>, lines: string[] = []): Promi
 
 async function refused(flags: Record<string, string>, code: string, says: RegExp): Promise<void> {
   await assert.rejects(start(flags), (cause: unknown) => {
-    assert.ok(cause instanceof StartFailure, String(cause))
+    assert.ok(cause instanceof StartError, String(cause))
     assert.equal(cause.code, code, cause.message)
     assert.match(cause.message, says)
     assert.doesNotMatch(cause.message, /\n/)
@@ -165,10 +165,7 @@ void test('a crash after the first join request resumes the same join at the nex
   for (let at = 0; at < 3; at++) {
     members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   }
-  await assert.rejects(
-    start(said),
-    (cause: unknown) => cause instanceof StartFailure && cause.code === 'join',
-  )
+  await assert.rejects(start(said), (cause: unknown) => cause instanceof StartError && cause.code === 'join')
   const nonce = readFileSync(join(folder, 'data', 'joining'), 'utf8')
   const own = await start(said)
   assert.equal(own.id, members.named('n4')?.id)
@@ -182,10 +179,7 @@ void test('a process with an unfinished join does not bootstrap a cluster withou
   for (let at = 0; at < 3; at++) {
     members.failures.push({ when: 'after', cause: new ConsensusError('timed-out', 'too slow') })
   }
-  await assert.rejects(
-    start(said),
-    (cause: unknown) => cause instanceof StartFailure && cause.code === 'join',
-  )
+  await assert.rejects(start(said), (cause: unknown) => cause instanceof StartError && cause.code === 'join')
   const without = Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('join')))
   await refused(without, 'data-directory', /data\/joining .*the same --join and token.*or remove that file/)
   assert.equal((await start(said)).id, members.named('n4')?.id)

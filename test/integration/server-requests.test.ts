@@ -15,7 +15,7 @@ type Reply = { readonly status: number; readonly headers: Record<string, unknown
 
 async function start(t: TestContext, change: Parameters<typeof serverAround>[1] = {}) {
   const fake = new FakeRegistry()
-  const { server, parts, consensus } = await serverAround(fake.registry, change)
+  const { server, dependencies: parts, consensus } = await serverAround(fake.registry, change)
   t.after(() => server.drain({ shutdownDelayMs: 0, graceMs: 0 }))
   const ask = async (method: string, url: string, more: InjectOptions = {}): Promise<Reply> => {
     const reply = await server.app.inject({

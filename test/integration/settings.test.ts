@@ -180,7 +180,7 @@ void test('a change keeps the settings that this member learns of only by its ba
     },
     write: (command, deadlineMs) => store.write(command, deadlineMs),
   }
-  const server = await SpecServer.start(t, { parts: { store: lagging } })
+  const server = await SpecServer.start(t, { dependencies: { store: lagging } })
   const changed = { ...before, historyEventsMin: before.historyEventsMin + 5 }
   const condition = before.storageBytesMax === null ? {} : { expected: before }
   await store.write({ kind: 'change-settings', settings: changed, ...condition }, 0)

@@ -128,7 +128,7 @@ void test('spec 5.7: modes are asked in order, and where none decides the answer
     [['RBAC', 'AlwaysAllow'], 200, 200],
   ]
   for (const [modes, admin, nobody] of rows) {
-    const api = await SpecServer.start(t, { parts: { authorizer: authorizerFor(modes, rules) } })
+    const api = await SpecServer.start(t, { dependencies: { authorizer: authorizerFor(modes, rules) } })
     assert.equal((await api.ask('GET', CM)).status, admin, modes.join())
     const refused = await api.ask('GET', CM, { headers: NOBODY })
     assert.equal(refused.status, nobody, modes.join())

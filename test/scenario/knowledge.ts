@@ -11,7 +11,7 @@ export function knowledgeOf(raft: Raft): ChangeContext {
     configurationIndex: raft.decided.index,
     pending: raft.decided.configuration !== raft.configuration,
     settled: raft.settled,
-    inTouch: new Set([id, ...of(answering)]),
+    responding: new Set([id, ...of(answering)]),
     caughtUp: new Set(of(answering.filter(({ match }) => match === lastIndex))),
   }
 }

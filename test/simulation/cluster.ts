@@ -56,8 +56,8 @@ export type RunReport = OracleReport & {
 }
 
 /** A run that failed, and what is needed to explain it. */
-export class SeedFailure extends Error {
-  override readonly name = 'SeedFailure'
+export class SeedError extends Error {
+  override readonly name = 'SeedError'
   readonly seed: number
   readonly plan: readonly ScheduledFault[]
   /** The end of the trace, limited to the members that the failure names. */
@@ -78,7 +78,7 @@ const lastLinesMax = 60
 /**
  * Runs one cluster with one seed: faults and load together, then a healthy majority that has to
  * reach one state and serve again.
- * @throws SeedFailure with the finding of a checker
+ * @throws SeedError with the finding of a checker
  */
 export async function runSeed(options: RunOptions): Promise<RunReport> {
   const cluster = new Cluster(options)
@@ -185,7 +185,7 @@ class Cluster {
       else this.#oracle.final(liveness.healthy)
       return this.#report(times)
     } catch (cause) {
-      throw new SeedFailure(this.#options.seed, cause, this.#plan, this.#lastLines(cause))
+      throw new SeedError(this.#options.seed, cause, this.#plan, this.#lastLines(cause))
     }
   }
 

@@ -22,12 +22,12 @@ export type MemberChecksOptions = {
 
 /** Damages the disks of one member, and checks that each of its findings has a cause. */
 export class MemberChecks {
-  readonly #parts: MemberChecksOptions
+  readonly #options: MemberChecksOptions
   /** An operator requested a repair, at any time. */
   #repairExpected = false
 
-  constructor(parts: MemberChecksOptions) {
-    this.#parts = parts
+  constructor(options: MemberChecksOptions) {
+    this.#options = options
   }
 
   expectRepair(): void {
@@ -36,7 +36,7 @@ export class MemberChecks {
 
   /** Damages the log of a stopped member. @throws when the damage would go unnoticed */
   rotLog(kind: LogRot, seed: number): void {
-    const { id, disk, impairments, options } = this.#parts
+    const { id, disk, impairments, options } = this.#options
     const outcome = damageLog(disk, kind, new SeededRandom(seed))
     if (outcome === null) return
     options.world.note(`m${id} log damaged: ${kind}, ${outcome}`)
@@ -46,7 +46,7 @@ export class MemberChecks {
   }
 
   rotRunningLog(seed: number): void {
-    const { id, disk, impairments, options } = this.#parts
+    const { id, disk, impairments, options } = this.#options
     const damage = damageRunningLog(disk, new SeededRandom(seed))
     if (damage === null) return
     options.world.note(`m${id} log damaged while it runs: ${damage}`)
@@ -55,7 +55,7 @@ export class MemberChecks {
   }
 
   rotDatabase(kind: KeyValueRot, seed: number): void {
-    const { id, database, impairments, options } = this.#parts
+    const { id, database, impairments, options } = this.#options
     const damage = database.rot(kind, new SeededRandom(seed))
     if (damage === null) return
     options.world.note(`m${id} database damaged: ${damage}`)
@@ -63,7 +63,7 @@ export class MemberChecks {
   }
 
   onLogRepaired(): void {
-    const { id, impairments, options } = this.#parts
+    const { id, impairments, options } = this.#options
     options.world.note(`m${id} repaired its log`)
     options.met('log-repaired')
     impairments.delete('log-repairable')
@@ -71,7 +71,7 @@ export class MemberChecks {
 
   /** Checks that a quarantine has a cause. A repaired database counts as undamaged. */
   onDatabaseReport(report: DatabaseReport): void {
-    const { id, state, impairments, database, options } = this.#parts
+    const { id, state, impairments, database, options } = this.#options
     const { world, met, someDiverged } = options
     if (report.kind === 'whole') {
       // The database may have been damaged after it was verified: that is found later.
@@ -100,7 +100,7 @@ export class MemberChecks {
 
   /** Checks the state after each applied batch and each installed snapshot. */
   onState(machine: StoreMachine): void {
-    const { id, state, impairments, options } = this.#parts
+    const { id, state, impairments, options } = this.#options
     const isSuspect = machine.quarantine?.cause === 'disagreement'
     if ((machine.quarantine !== null && !isSuspect) || impairments.has('wiped')) return
     const { world, watcher, met, someDiverged } = options
@@ -121,7 +121,7 @@ export class MemberChecks {
 
   /** Checks that only a faulty peer sent an impossible message. */
   onViolation(peer: number, violation: string): void {
-    const { id, impairments, options } = this.#parts
+    const { id, impairments, options } = this.#options
     options.world.note(`m${id} refuses m${peer}: ${violation}`)
     if (options.mayBeByzantine(peer)) options.met('peer-violation')
     else if (!impairments.has('wiped')) {

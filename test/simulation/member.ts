@@ -4,7 +4,7 @@ import { ConsensusError } from '../../raft/index.ts'
 import type { MemberInfo } from '../../raft/index.ts'
 import { MemberChecks } from './member-checks.ts'
 import type { MemberOptions } from './member-options.ts'
-import { MembersFailure } from '../../src/membership/members.ts'
+import { MembersError } from '../../src/membership/members.ts'
 import { MachineTime } from './clock.ts'
 import type { MetFault } from './coverage.ts'
 import { SimulatedDisk } from './disk.ts'
@@ -319,7 +319,7 @@ export class Member {
     const { world } = this.#options
     this.#checks.expectRepair()
     repairFrom(this, from).catch((cause: unknown) => {
-      if (!(cause instanceof MembersFailure) && !(cause instanceof ConsensusError)) return world.fail(cause)
+      if (!(cause instanceof MembersError) && !(cause instanceof ConsensusError)) return world.fail(cause)
       world.note(`m${this.id} is not repaired from m${from.id}: ${cause.message}`)
     })
   }

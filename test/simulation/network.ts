@@ -21,7 +21,7 @@ import type { Owner, World } from './world.ts'
 
 export type NetworkFault = LinkFault | StreamFault | 'peer-rejected' | 'other-cluster'
 
-export type NetworkParts = {
+export type NetworkDependencies = {
   readonly world: World
   readonly options: NetworkOptions
   /** Called with every message, when it is sent. */
@@ -36,7 +36,7 @@ const { backoffMsMax: callMs } = defaultTransportLimits
 
 /** Every link of the cluster, one for each direction of each pair. */
 export class Network {
-  readonly #parts: NetworkParts
+  readonly #dependencies: NetworkDependencies
   readonly #ports = new Map<NodeId, SimTransport>()
   readonly #links = new Map<string, Link>()
   readonly #streams: SnapshotStreams
@@ -44,12 +44,12 @@ export class Network {
   /** Off at the end of a run, when healthy members have to converge. */
   faulty = true
 
-  constructor(parts: NetworkParts) {
-    this.#parts = parts
+  constructor(dependencies: NetworkDependencies) {
+    this.#dependencies = dependencies
     this.#streams = new SnapshotStreams({
-      world: parts.world,
-      options: parts.options,
-      met: parts.met,
+      world: dependencies.world,
+      options: dependencies.options,
+      met: dependencies.met,
       link: (from, to) => this.#link(from, to),
       receiver: (from, to) => this.#streamReceiver(from, to),
       faulty: () => this.faulty,
@@ -67,7 +67,7 @@ export class Network {
    * member with nothing to send learns of its refusal, too.
    */
   calls(from: SimTransport): void {
-    const { world, options } = this.#parts
+    const { world, options } = this.#dependencies
     world.schedule(callMs, `net ${from.id} calls`, from.owner, () => {
       if (this.#ports.get(from.id) !== from || from.receiver === null) return
       for (const id of from.peers.keys()) {
@@ -111,14 +111,14 @@ export class Network {
   }
 
   send(message: PeerMessage, from: NodeId, to: NodeId): void {
-    this.#parts.tap(message)
+    this.#dependencies.tap(message)
     if (message.kind === 'founding') this.#note(from, message.identity)
     this.inject(message, from, to)
   }
 
   /** Sends a message that the real code never sends. */
   inject(message: PeerMessage, from: NodeId, to: NodeId): void {
-    const { world } = this.#parts
+    const { world } = this.#dependencies
     const link = this.#link(from, to)
     const port = this.#ports.get(to)
     const sender = this.#ports.get(from)
@@ -166,7 +166,7 @@ export class Network {
   /** @returns false: the sender was rejected */
   #admits(from: SimTransport, to: SimTransport): boolean {
     if (to.admits(from)) return true
-    if (to.isApartFrom(from)) this.#parts.met('other-cluster')
+    if (to.isApartFrom(from)) this.#dependencies.met('other-cluster')
     else this.#rejectRemoved(from, to)
     return false
   }
@@ -176,7 +176,7 @@ export class Network {
     const { decidedIndex } = to
     if (decidedIndex === noIndex || to.peers.has(from.id)) return
     const label = `net ${to.id} rejects removed ${from.id}`
-    this.#parts.world.schedule(this.#parts.options.delayMsMin, label, from.owner, () => {
+    this.#dependencies.world.schedule(this.#dependencies.options.delayMsMin, label, from.owner, () => {
       if (this.#ports.get(from.id) === from) from.receiver?.removedByPeer(to.id, decidedIndex)
     })
   }
@@ -189,13 +189,13 @@ export class Network {
     to.greetings.set(from, greeting)
     met.then(
       (verdict) => this.#onVerdict(greeting, verdict, from, to),
-      (cause: unknown) => this.#parts.world.fail(cause),
+      (cause: unknown) => this.#dependencies.world.fail(cause),
     )
     return greeting
   }
 
   #onVerdict(greeting: Greeting, verdict: PeerVerdict, from: SimTransport, to: SimTransport): void {
-    const { world, met } = this.#parts
+    const { world, met } = this.#dependencies
     greeting.verdict = verdict
     if (verdict === 'ok') {
       for (const message of greeting.waiting.splice(0)) {
@@ -236,8 +236,8 @@ export class Network {
   #reportUnreachable(from: NodeId, to: NodeId): void {
     const port = this.#ports.get(from)
     if (port === undefined) return
-    const { delayMsMin } = this.#parts.options
-    this.#parts.world.schedule(delayMsMin, `net ${from} loses ${to}`, port.owner, () => {
+    const { delayMsMin } = this.#dependencies.options
+    this.#dependencies.world.schedule(delayMsMin, `net ${from} loses ${to}`, port.owner, () => {
       if (this.#ports.get(from) === port) port.receiver?.unreachable(to)
     })
   }
@@ -246,7 +246,7 @@ export class Network {
     const pair = `${from}>${to}`
     const found = this.#links.get(pair)
     if (found !== undefined) return found
-    const { world, options, met } = this.#parts
+    const { world, options, met } = this.#dependencies
     const link = new Link(options, world.random.fork(), met)
     this.#links.set(pair, link)
     return link

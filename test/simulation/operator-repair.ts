@@ -8,7 +8,7 @@ import type { Member } from './member.ts'
 const decisionMs = 5_000
 
 /**
- * Repairs a member as `orchctl member repair --from` does. @throws MembersFailure, ConsensusError
+ * Repairs a member as `orchctl member repair --from` does. @throws MembersError, ConsensusError
  */
 export async function repairFrom(member: Member, from: Member): Promise<void> {
   await decide(from, (name) => ({ kind: 'trust', name, id: nodeId(from.id) }))

@@ -1,4 +1,4 @@
-import { runSeed, SeedFailure } from './cluster.ts'
+import { runSeed, SeedError } from './cluster.ts'
 import type { RunOptions, RunReport } from './cluster.ts'
 import type { ScheduledFault } from './plan.ts'
 
@@ -30,7 +30,7 @@ export async function outcomeOf(job: SeedJob, trace: RunOptions['trace'] = null)
 }
 
 function failed(seed: number, cause: unknown): SeedOutcome {
-  const known = cause instanceof SeedFailure ? cause : null
+  const known = cause instanceof SeedError ? cause : null
   const error = known?.cause ?? cause
   return {
     ...{ kind: 'failed', seed, plan: known?.plan ?? [], lastLines: known?.lastLines ?? [] },

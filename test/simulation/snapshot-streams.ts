@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 export type StreamFault = 'stream-reset' | 'stream-cut-short' | 'stream-hangs'
 
-export type SnapshotStreamsParts = {
+export type SnapshotStreamsDependencies = {
   readonly world: World
   readonly options: NetworkOptions
   readonly met: (fault: StreamFault) => void
@@ -39,11 +39,11 @@ const windowBytes = 65_535
 
 /** Snapshots between members, each on its own connection that may break, or end early. */
 export class SnapshotStreams {
-  readonly #parts: SnapshotStreamsParts
+  readonly #dependencies: SnapshotStreamsDependencies
   readonly #streams = new Set<Stream>()
 
-  constructor(parts: SnapshotStreamsParts) {
-    this.#parts = parts
+  constructor(dependencies: SnapshotStreamsDependencies) {
+    this.#dependencies = dependencies
   }
 
   break(which: (stream: Stream) => boolean): void {
@@ -75,7 +75,7 @@ export class SnapshotStreams {
     const { from, to } = stream
     const whole = <T>(step: Promise<T>): Promise<T> => Promise.race([step, stream.broken.promise])
     await whole(this.#travel(stream, 0))
-    const receiver = await whole(this.#parts.receiver(from, to))
+    const receiver = await whole(this.#dependencies.receiver(from, to))
     const opening = receiver.receiveSnapshot(header)
     const sink = await whole(opening).catch((cause: unknown) => {
       // Broken before the response: the opener has to get an error.
@@ -97,7 +97,7 @@ export class SnapshotStreams {
   }
 
   #endsEarly(): boolean {
-    const { world, options, met, faulty } = this.#parts
+    const { world, options, met, faulty } = this.#dependencies
     if (!faulty() || !world.random.chance(options.streamCutShortChance)) return false
     met('stream-cut-short')
     return true
@@ -105,13 +105,13 @@ export class SnapshotStreams {
 
   #travel(stream: Stream, bytes: number): Promise<void> {
     const { from, to } = stream
-    const { world, options, met } = this.#parts
-    const link = this.#parts.link(from, to)
+    const { world, options, met } = this.#dependencies
+    const link = this.#dependencies.link(from, to)
     const follows = bytes > 0 && bytes <= stream.window
     stream.window = (follows ? stream.window : windowBytes) - bytes
     return new Promise((resolve, reject) => {
       world.schedule(follows ? options.delayMsMin : link.delay(), `net stream ${from}>${to}`, null, () => {
-        if (this.#parts.faulty() && world.random.chance(options.streamResetChance)) {
+        if (this.#dependencies.faulty() && world.random.chance(options.streamResetChance)) {
           met('stream-reset')
           reject(new Error('the stream was reset'))
         } else if (link.isOpen) resolve()

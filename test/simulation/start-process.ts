@@ -42,7 +42,7 @@ import type { CrashStep, Side } from './crash-points.ts'
 import type { Swarm } from './swarm.ts'
 import type { Owner, World } from './world.ts'
 
-export type ProcessParts = {
+export type ProcessDependencies = {
   readonly world: World
   readonly network: Network
   readonly watcher: Watcher
@@ -82,11 +82,11 @@ export type ProcessParts = {
  * Builds one process of the real code: three actors, their channels and their ports, and starts
  * them.
  */
-export function startProcess(parts: ProcessParts): ProcessInstance {
-  const { world, network, swarm, node, watcher, time } = parts
+export function startProcess(dependencies: ProcessDependencies): ProcessInstance {
+  const { world, network, swarm, node, watcher, time } = dependencies
   const caught = (cause: unknown): boolean => {
-    if (cause instanceof SimulatedCrash) parts.crashed()
-    return cause instanceof SimulatedCrash || cause instanceof SimulatedStall || parts.threw(cause)
+    if (cause instanceof SimulatedCrash) dependencies.crashed()
+    return cause instanceof SimulatedCrash || cause instanceof SimulatedStall || dependencies.threw(cause)
   }
   const owner = (role: string): Owner => ({
     name: `m${node.id}.${role}`,
@@ -96,29 +96,29 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
     waiting: [],
   })
   const [api, raft, log] = [owner('api'), owner('raft'), owner('log')]
-  const shared = { world, stalls: parts.channelStalls }
+  const shared = { world, stalls: dependencies.channelStalls }
   const apiRaft = simChannel<ApiToRaft, RaftToApi>({
     ...{ ...shared, ownerA: api, ownerB: raft, label: 'api-raft', delays: swarm.apiDelays },
-    tapAtoB: tap(parts, stepsFromApi, () => undefined),
-    tapBtoA: tap(parts, stepsToApi, (message) => watcher.toApi(node.id, message)),
+    tapAtoB: tap(dependencies, stepsFromApi, () => undefined),
+    tapBtoA: tap(dependencies, stepsToApi, (message) => watcher.toApi(node.id, message)),
   })
   const raftLog = simChannel<RaftToLog, LogToRaft>({
     ...{ ...shared, ownerA: raft, ownerB: log, label: 'raft-log', delays: swarm.logDelays },
-    tapAtoB: tap(parts, stepsToLog, (message) => watcher.toLog(node.id, message)),
-    tapBtoA: tap(parts, stepsFromLog, (message) => {
+    tapAtoB: tap(dependencies, stepsToLog, (message) => watcher.toLog(node.id, message)),
+    tapBtoA: tap(dependencies, stepsFromLog, (message) => {
       watcher.fromLog(node.id, message)
-      if (message.kind === 'damage-repaired') parts.logRepaired()
+      if (message.kind === 'damage-repaired') dependencies.logRepaired()
     }),
   })
   const apiLog = simChannel<ApiToLog, LogToApi>({
     ...{ ...shared, ownerA: api, ownerB: log, label: 'api-log', delays: swarm.logDelays },
-    tapBtoA: tap(parts, stepsOfReads, () => undefined),
+    tapBtoA: tap(dependencies, stepsOfReads, () => undefined),
   })
   let actor: RaftActor | null = null
   const name = nameOf(node)
   const transport = network.attach(
     {
-      ...{ cluster: 'simulated', id: node.id, name, violated: parts.violated },
+      ...{ cluster: 'simulated', id: node.id, name, violated: dependencies.violated },
       logRefusedBy: (peer) => actor?.logRefusedBy(peer, `m${peer}`),
       acceptedBy: (peer) => actor?.acceptedBy(peer),
     },
@@ -127,11 +127,11 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
   const clock = new SimClock(world, api, 'api', time)
   const lease = new SharedLease()
   const raftNode = new RaftNode<Outcome>({
-    ...{ node, clock, random: world.random.fork(), peerBook: parts.peerBook },
-    clusterRecord: parts.clusterRecord,
+    ...{ node, clock, random: world.random.fork(), peerBook: dependencies.peerBook },
+    clusterRecord: dependencies.clusterRecord,
     ...{ raft: apiRaft.a, reader: new ChannelLogReader(apiLog.a), lease },
-    onFatal: (cause) => parts.failed(cause),
-    onRemoved: (cause) => parts.removed(cause),
+    onFatal: (cause) => dependencies.failed(cause),
+    onRemoved: (cause) => dependencies.removed(cause),
     onPeerEvent: null,
     close: async () => undefined,
   })
@@ -144,11 +144,11 @@ export function startProcess(parts: ProcessParts): ProcessInstance {
     ...{ transport, api: apiRaft.b, log: raftLog.a, lease, isCommand },
   })
   actor.begin()
-  world.schedule(0, 'open', log, () => openLog(parts, log, raftLog.b, apiLog.b))
-  openMachine(parts, instance, api).catch((cause: unknown) => {
+  world.schedule(0, 'open', log, () => openLog(dependencies, log, raftLog.b, apiLog.b))
+  openMachine(dependencies, instance, api).catch((cause: unknown) => {
     // It was stopped during its start, or its failure was reported already.
     if (cause instanceof ConsensusError && cause.code === 'stopped') return
-    if (api.alive) parts.failed(cause)
+    if (api.alive) dependencies.failed(cause)
   })
   return instance
 }
@@ -163,7 +163,7 @@ function nameOf({ id, members, joining }: NodeOptions): string {
 }
 
 function tap<M>(
-  { step }: ProcessParts,
+  { step }: ProcessDependencies,
   stepsOf: (message: M) => readonly CrashStep[],
   observe: (message: M) => void,
 ): Tap<M> {
@@ -172,12 +172,12 @@ function tap<M>(
 
 /** Opens the log as the log thread does. */
 function openLog(
-  parts: ProcessParts,
+  dependencies: ProcessDependencies,
   owner: Owner,
   raft: Channel<LogToRaft, RaftToLog>,
   api: Channel<LogToApi, ApiToLog>,
 ): void {
-  const { world, watcher, wrapDisk, disk, node, swarm } = parts
+  const { world, watcher, wrapDisk, disk, node, swarm } = dependencies
   let log: OpenedLog
   try {
     log = openLogOnDisk({
@@ -198,13 +198,13 @@ function openLog(
   }
   const repaired = (damaged: DamagedLog, repair: LogRepair): LogStore => {
     const store = seen(damaged.repaired(repair))
-    parts.logRepaired()
+    dependencies.logRepaired()
     return store
   }
-  if (!('log' in opened)) parts.logWhole()
+  if (!('log' in opened)) dependencies.logWhole()
   const store =
     'log' in opened ? { ...opened, repaired: (repair: LogRepair) => repaired(opened, repair) } : seen(opened)
-  const clock = new SimClock(world, owner, 'log', parts.time)
+  const clock = new SimClock(world, owner, 'log', dependencies.time)
   const onFailed = (): void => undefined
   new LogActor({
     store,
@@ -224,13 +224,17 @@ const scrubOften: LogLimits = {
   rewriteBytesMax: 64 * 1024,
 }
 
-async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: Owner): Promise<void> {
-  const { swarm, database } = parts
+async function openMachine(
+  dependencies: ProcessDependencies,
+  instance: ProcessInstance,
+  api: Owner,
+): Promise<void> {
+  const { swarm, database } = dependencies
   const { base, lastIndex, damage: logDamage } = await instance.node.recovered
   const damage = (event: DatabaseReport): void => {
-    if (api.alive) parts.database.user?.report(event)
+    if (api.alive) dependencies.database.user?.report(event)
   }
-  parts.state.begins()
+  dependencies.state.begins()
   const home = database.mount(api)
   if (logDamage !== null && (await hasNewerDatabase(home, base.index))) throw new Error(logDamage)
   const machine = await StoreMachine.open({
@@ -240,7 +244,7 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
     logBase: base,
     logLast: lastIndex,
     onFailure: (cause) => {
-      if (api.alive) parts.failed(cause)
+      if (api.alive) dependencies.failed(cause)
     },
     onQuarantine: ({ cause, reason }) => damage({ kind: 'quarantined', cause, reason }),
     onReplay: () => damage({ kind: 'whole', name: null }),
@@ -248,11 +252,11 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
     mayGive: () => instance.watch?.guard.mayGive() ?? true,
   })
   if (machine.quarantine === null) damage({ kind: 'whole', name: null })
-  parts.looks(machine)
+  dependencies.looks(machine)
   const look = (): void => {
     if (!api.alive) return
-    parts.looks(machine)
-    serveWhileRight(parts, instance, machine)
+    dependencies.looks(machine)
+    serveWhileRight(dependencies, instance, machine)
   }
   // Registered first, so that no client gets a wrong state.
   machine.onApplied(look)
@@ -263,7 +267,7 @@ async function openMachine(parts: ProcessParts, instance: ProcessInstance, api: 
     clock: instance.clock,
     limits: swarm.storeLimits,
   })
-  await instance.node.start(spoiled(machine, parts.state, look))
+  await instance.node.start(spoiled(machine, dependencies.state, look))
   if (!api.alive) return
   guardState(instance, machine, swarm)
   look()
@@ -311,7 +315,7 @@ const silent = pino({ level: 'silent' })
  * to be wrong.
  */
 function serveWhileRight(
-  { watcher, node, state }: ProcessParts,
+  { watcher, node, state }: ProcessDependencies,
   instance: ProcessInstance,
   machine: StoreMachine,
 ): void {

@@ -55,7 +55,7 @@ export class PlannedMembers {
     this.changes.push(change)
     const ids = new Set(this.configuration.members.map(({ id }) => id))
     const knowledge = {
-      ...{ pending: false, settled: true, inTouch: ids, caughtUp: ids },
+      ...{ pending: false, settled: true, responding: ids, caughtUp: ids },
       configurationIndex: this.applied,
     }
     const plan = planChange(this.configuration, change, knowledge)

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `unknown-fault`: no fault has this name
@@ -7,4 +7,4 @@ import { Failure } from '../../base/failure.ts'
  * - `links`: the proxies between peers failed
  * - `disk`: setting the file size limit failed
  */
-export class ChaosFailure extends Failure<'unknown-fault' | 'no-plan' | 'not-healed' | 'links' | 'disk'> {}
+export class ChaosError extends CodedError<'unknown-fault' | 'no-plan' | 'not-healed' | 'links' | 'disk'> {}

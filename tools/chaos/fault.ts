@@ -1,5 +1,5 @@
 import { assertNever } from '../../base/assert.ts'
-import { ChaosFailure } from './errors.ts'
+import { ChaosError } from './errors.ts'
 
 /** Kinds of faults, in the order of the help. */
 export const faultKinds = [
@@ -71,13 +71,13 @@ export type Fault = {
 export const theLeader = 'leader'
 export const allMembers = 'all'
 
-/** @throws ChaosFailure `unknown-fault` */
+/** @throws ChaosError `unknown-fault` */
 export function parseKinds(text: string): readonly FaultKind[] {
   const known: ReadonlyMap<string, FaultKind> = new Map(faultKinds.map((kind) => [kind, kind]))
   const kinds = text.split(',').map((word) => {
     const kind = known.get(word.trim())
     if (kind !== undefined) return kind
-    throw new ChaosFailure('unknown-fault', `there is no fault "${word}": there are ${faultKinds.join(', ')}`)
+    throw new ChaosError('unknown-fault', `there is no fault "${word}": there are ${faultKinds.join(', ')}`)
   })
   return faultKinds.filter((kind) => kinds.includes(kind))
 }

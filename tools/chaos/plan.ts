@@ -1,6 +1,6 @@
 import { assertNever } from '../../base/assert.ts'
 import { SeededRandom } from '../../base/random.ts'
-import { ChaosFailure } from './errors.ts'
+import { ChaosError } from './errors.ts'
 import { allMembers, theLeader } from './fault.ts'
 import type { Fault, FaultKind, FaultSpec } from './fault.ts'
 import { chaosLimits } from './limits.ts'
@@ -43,14 +43,14 @@ const recoveryMs = 3000
  * Returns a plan that depends only on the options, not on the cluster. At most a minority is
  * affected at once, in as many lanes as the minority has members. Faults of all members run alone.
  *
- * @throws ChaosFailure `no-plan` when no fault fits into the duration
+ * @throws ChaosError `no-plan` when no fault fits into the duration
  */
 export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): readonly Fault[] {
   const random = new SeededRandom(seed)
   const minority = Math.floor((members.length - 1) / 2)
   const possible = kinds.filter((kind) => minority > 0 || !needsPeers.has(kind))
   if (possible.length === 0) {
-    throw new ChaosFailure('no-plan', `${kinds.join(', ')}: a cluster of ${members.length} has no peers`)
+    throw new ChaosError('no-plan', `${kinds.join(', ')}: a cluster of ${members.length} has no peers`)
   }
   const lanes = Array.from({ length: Math.max(1, minority) }, () => 0)
   const faults: Fault[] = []
@@ -68,7 +68,7 @@ export function planChaos({ seed, durationMs, members, kinds }: PlanOptions): re
   }
   if (faults.length === 0) {
     const enough = Math.ceil(enoughMs(possible, members.length) / 1000)
-    throw new ChaosFailure(
+    throw new ChaosError(
       'no-plan',
       `no fault fits into ${durationMs / 1000} s with seed ${seed}: with ${enough} s one does, whatever the seed`,
     )

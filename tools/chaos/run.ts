@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { ChaosFailure } from './errors.ts'
+import { ChaosError } from './errors.ts'
 import { describeFault, allMembers, theLeader } from './fault.ts'
 import type { Fault, FaultKind } from './fault.ts'
 import { chaosLimits } from './limits.ts'
@@ -49,7 +49,7 @@ const terminating: ReadonlySet<FaultKind> = new Set([
  * planned delay. All faults are reverted in the end: paused members continue, links recover, and
  * members that ended are started and awaited.
  *
- * @throws ChaosFailure `not-healed` when a member does not recover, `links`
+ * @throws ChaosError `not-healed` when a member does not recover, `links`
  */
 export async function runChaos(options: RunOptions): Promise<void> {
   const run = new Run(options)
@@ -102,7 +102,7 @@ class Run {
     if (failed !== undefined) throw failed.reason
   }
 
-  /** Reverts all faults. @throws ChaosFailure `not-healed`, `links` */
+  /** Reverts all faults. @throws ChaosError `not-healed`, `links` */
   async revertAll(): Promise<void> {
     const { target } = this.#options
     this.#active.clear()
@@ -213,7 +213,7 @@ class Run {
     while (target.isRunning(member)) {
       if (clock.monotonicMs() > endMs) {
         const limit = chaosLimits.stopMsMax / 1000
-        throw new ChaosFailure('not-healed', `${member} did not stop within ${limit} s of SIGTERM`)
+        throw new ChaosError('not-healed', `${member} did not stop within ${limit} s of SIGTERM`)
       }
       await pause(clock, pollMs)
     }
@@ -234,7 +234,7 @@ class Run {
       else if (await target.isReady(member)) return true
       if (clock.monotonicMs() > endMs) {
         const limit = chaosLimits.readyMsMax / 1000
-        throw new ChaosFailure(
+        throw new ChaosError(
           'not-healed',
           `${member} is not ready ${limit} s after the fault: see its server.log`,
         )
@@ -243,7 +243,7 @@ class Run {
     }
   }
 
-  /** @throws ChaosFailure `not-healed` when it ended without a fault */
+  /** @throws ChaosError `not-healed` when it ended without a fault */
   #start(member: string): void {
     if (!this.#mayEnd.has(member)) throw unexpectedExit(member)
     this.#options.target.start(member)
@@ -265,8 +265,8 @@ class Run {
   }
 }
 
-function unexpectedExit(member: string): ChaosFailure {
-  return new ChaosFailure('not-healed', `${member} ended unexpectedly: see its server.log`)
+function unexpectedExit(member: string): ChaosError {
+  return new ChaosError('not-healed', `${member} ended unexpectedly: see its server.log`)
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

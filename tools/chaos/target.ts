@@ -19,12 +19,12 @@ export interface ChaosTarget {
   /** Until `resume`, or until this process ends. */
   pause(member: string): void
   resume(member: string): void
-  /** Replaces all link rules, until this process ends. @throws ChaosFailure `links` */
+  /** Replaces all link rules, until this process ends. @throws ChaosError `links` */
   setLinks(rules: readonly LinkRule[]): Promise<void>
   /** @param forMs planned duration: the fault ends some time after it even without a revert */
   setDisk(member: string, harm: DiskFault | null, forMs: number): void
   setClock(member: string, skewMs: number, forMs: number): void
-  /** Resolves when the role has changed. @throws Failure when it takes too long */
+  /** Resolves when the role has changed. @throws ChaosError when it takes too long */
   setRole(member: string, role: 'voter' | 'learner'): Promise<void>
   /** Adds a member and waits until it votes. @returns its name */
   addMember(): Promise<string>

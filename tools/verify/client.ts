@@ -49,7 +49,7 @@ export class VerifyClient {
 
   /**
    * @param endMs on the clock, evaluated before each call; no call begins later
-   * @throws VerifyFailure `history`
+   * @throws VerifyError `history`
    */
   async run(endMs: () => number): Promise<void> {
     const { clock, random, everyMs, recorder, pinned } = this.#options

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts'
+import { CodedError } from '../../base/coded-error.ts'
 
 /**
  * - `history`: a file is not a history, or is damaged; the message names file and line
@@ -6,4 +6,4 @@ import { Failure } from '../../base/failure.ts'
  * - `no-answer`: no endpoint completed a request that the recording needs at its start or end
  * - `faults`: a fault file is malformed
  */
-export class VerifyFailure extends Failure<'history' | 'too-long' | 'no-answer' | 'faults'> {}
+export class VerifyError extends CodedError<'history' | 'too-long' | 'no-answer' | 'faults'> {}

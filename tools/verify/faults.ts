@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isJsonObject } from '../../src/api/json.ts'
-import { VerifyFailure } from './errors.ts'
+import { VerifyError } from './errors.ts'
 import type { Fault } from './history.ts'
 import { verifyLimits } from './limits.ts'
 
@@ -13,7 +13,7 @@ const sinceEpochMs = 1e11
  * start of the recording or since 1970; `endMs` may be missing or null.
  *
  * @param startedMs start of the recording, ms since 1970
- * @throws VerifyFailure `faults`, naming file and line
+ * @throws VerifyError `faults`, naming file and line
  */
 export function readFaults(path: string, startedMs: number): readonly Fault[] {
   return parseFaults(path, readText(path), startedMs)
@@ -23,7 +23,7 @@ export function readFaults(path: string, startedMs: number): readonly Fault[] {
  * Checks a fault file before the traffic starts; it is read afterwards. It may still be written to,
  * so it may be absent and its last line may be incomplete.
  *
- * @throws VerifyFailure `faults` when it can never be read
+ * @throws VerifyError `faults` when it can never be read
  */
 export function checkFaults(path: string): void {
   if (!existsSync(path) && isDirectory(dirname(path))) return
@@ -42,11 +42,11 @@ function parseFaults(path: string, text: string, startedMs: number): readonly Fa
     const fault = faultOf(line, startedMs)
     if (fault === null) {
       const shape = '{"atMs": number, "kind": text, "target": text, "endMs": number or null}'
-      throw new VerifyFailure('faults', `line ${at + 1} of ${path} is not ${shape}`)
+      throw new VerifyError('faults', `line ${at + 1} of ${path} is not ${shape}`)
     }
     faults.push(fault)
     if (faults.length > verifyLimits.faultsMax)
-      throw new VerifyFailure('faults', `${path} has more than ${verifyLimits.faultsMax} faults`)
+      throw new VerifyError('faults', `${path} has more than ${verifyLimits.faultsMax} faults`)
   }
   return faults.sort((a, b) => a.atMs - b.atMs)
 }
@@ -57,7 +57,7 @@ function readText(path: string): string {
   } catch (cause) {
     const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
     const remedy = 'give the file that chaos run --record writes, or JSON lines of your own'
-    throw new VerifyFailure('faults', `cannot read ${path} (${why}): ${remedy}`, { cause })
+    throw new VerifyError('faults', `cannot read ${path} (${why}): ${remedy}`, { cause })
   }
 }
 

@@ -30,12 +30,12 @@ type FinishOptions = {
  * @returns the revision of the last write; null: none was acknowledged in time
  */
 export async function finish(
-  parts: FinishOptions,
+  options: FinishOptions,
   watchers: readonly VerifyWatcher[],
 ): Promise<number | null> {
-  const { recorder, clock } = parts
+  const { recorder, clock } = options
   const endMs = clock.monotonicMs() + verifyLimits.settleMsMax
-  const written = await writeMarks(parts, endMs)
+  const written = await writeMarks(options, endMs)
   const lastOf = (side: Side | null): number =>
     written.findLast(({ token }) => side === null || sideOf(token) === side)?.revision ?? 0
   if (written.length === marks) {
@@ -44,10 +44,10 @@ export async function finish(
     while (watchers.some(({ position, side }) => position < lastOf(side)) && clock.monotonicMs() < catchUpMs)
       await pause(clock, 20)
   }
-  for (const [at, endpoint] of parts.endpoints.entries()) await listLast(parts, { endpoint, at, endMs })
+  for (const [at, endpoint] of options.endpoints.entries()) await listLast(options, { endpoint, at, endMs })
   // The same revision on every member makes the copies comparable.
   const revision = recorder.newest
-  for (const endpoint of parts.endpoints) await copy(parts, { endpoint, revision, endMs })
+  for (const endpoint of options.endpoints) await copy(options, { endpoint, revision, endMs })
   return written.length === marks ? lastOf(null) : null
 }
 

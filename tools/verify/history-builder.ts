@@ -1,11 +1,11 @@
 import { assertNever } from '../../base/assert.ts'
-import { VerifyFailure } from './errors.ts'
+import { VerifyError } from './errors.ts'
 import type { Call, Copy, History, RunFacts, Watch } from './history.ts'
 import { historyFormat } from './history-lines.ts'
 import type { Line } from './history-lines.ts'
 import { verifyLimits } from './limits.ts'
 
-/** Builds a history from the lines of a recording. @throws VerifyFailure `history`, `too-long` */
+/** Builds a history from the lines of a recording. @throws VerifyError `history`, `too-long` */
 export class HistoryBuilder {
   readonly #calls: Call[] = []
   readonly #watches = new Map<number, Watch>()
@@ -82,7 +82,7 @@ export class HistoryBuilder {
     this.#records++
     this.#shown += shown
     if (this.#records <= verifyLimits.recordsMax && this.#shown <= verifyLimits.shownMax) return
-    throw new VerifyFailure(
+    throw new VerifyError(
       'too-long',
       `the history has more than ${verifyLimits.recordsMax} records or shows more than ${verifyLimits.shownMax} objects: ` +
         'record for a shorter time, at a lower rate, or with fewer objects',
@@ -90,6 +90,6 @@ export class HistoryBuilder {
   }
 }
 
-function wrong(why: string): VerifyFailure {
-  return new VerifyFailure('history', why)
+function wrong(why: string): VerifyError {
+  return new VerifyError('history', why)
 }

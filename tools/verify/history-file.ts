@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import type { WriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import { VerifyFailure } from './errors.ts'
+import { VerifyError } from './errors.ts'
 import { HistoryBuilder } from './history-builder.ts'
 import type { History } from './history.ts'
 import { LineReader, writeLine } from './history-lines.ts'
@@ -34,7 +34,7 @@ export class HistoryFile {
   /**
    * Waits while the write buffer is full.
    *
-   * @throws VerifyFailure `history` when the file cannot be written
+   * @throws VerifyError `history` when the file cannot be written
    */
   async room(): Promise<void> {
     while (this.#failure === null && this.#stream.writableLength > verifyLimits.spillBytesMax) {
@@ -49,7 +49,7 @@ export class HistoryFile {
     this.#check()
   }
 
-  /** @throws VerifyFailure `history` when the file cannot be written */
+  /** @throws VerifyError `history` when the file cannot be written */
   async close(): Promise<void> {
     this.#stream.end()
     await finished(this.#stream).catch(() => undefined)
@@ -59,14 +59,14 @@ export class HistoryFile {
   #check(): void {
     if (this.#failure === null) return
     const { message } = this.#failure
-    throw new VerifyFailure('history', `cannot write ${this.path}: ${message}`, { cause: this.#failure })
+    throw new VerifyError('history', `cannot write ${this.path}: ${message}`, { cause: this.#failure })
   }
 }
 
 /**
  * Reads a recording. An incomplete last line is ignored: the recorder was killed.
  *
- * @throws VerifyFailure `history`, naming file, line and remedy; `too-long`
+ * @throws VerifyError `history`, naming file, line and remedy; `too-long`
  */
 export async function readHistory(path: string): Promise<History> {
   const reader = new LineReader()
@@ -81,12 +81,12 @@ export async function readHistory(path: string): Promise<History> {
     }
     return builder.history()
   } catch (cause) {
-    if (cause instanceof VerifyFailure && cause.code === 'too-long') throw cause
+    if (cause instanceof VerifyError && cause.code === 'too-long') throw cause
     const remedy = builder.hasFacts
       ? 'it is damaged, record again'
       : 'give a file that was recorded by --save'
     const place = at === 0 ? path : `line ${at} of ${path}`
-    throw new VerifyFailure('history', `cannot read ${place}: ${reasonOf(cause)}: ${remedy}`, { cause })
+    throw new VerifyError('history', `cannot read ${place}: ${reasonOf(cause)}: ${remedy}`, { cause })
   }
 }
 

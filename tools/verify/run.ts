@@ -30,7 +30,7 @@ const progressEveryMs = 1000
  * Records traffic against the endpoints of one cluster and checks the answers. Endpoints may fail
  * in any way during the run.
  *
- * @throws VerifyFailure `no-answer`, `history`, `too-long`
+ * @throws VerifyError `no-answer`, `history`, `too-long`
  */
 export async function runVerify(options: VerifyOptions, host: Host): Promise<VerifyResult> {
   const notes = await record(options, host)
@@ -38,7 +38,7 @@ export async function runVerify(options: VerifyOptions, host: Host): Promise<Ver
   return { history, judgement: checkHistory(history, options), notes }
 }
 
-/** Checks an existing recording. @throws VerifyFailure `history`, `too-long` */
+/** Checks an existing recording. @throws VerifyError `history`, `too-long` */
 export async function verifyHistory(
   path: string,
   options: { readonly balanced: boolean },
@@ -47,7 +47,7 @@ export async function verifyHistory(
   return { history, judgement: checkHistory(history, options), notes: [] }
 }
 
-/** @returns notes for the report @throws VerifyFailure `no-answer`, `history` */
+/** @returns notes for the report @throws VerifyError `no-answer`, `history` */
 async function record(options: VerifyOptions, host: Host): Promise<readonly string[]> {
   const { clock, random } = host
   const { endpoints, seed, timeoutMs } = options

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../src/api/json.ts'
 import { Connection } from './connection.ts'
 import type { HttpCall, Reply } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
-import { VerifyFailure } from './errors.ts'
+import { VerifyError } from './errors.ts'
 import { verifyLimits } from './limits.ts'
 import { pause } from './pause.ts'
 import type { Offers } from './traffic.ts'
@@ -29,16 +29,16 @@ export class TestNamespace {
     this.#timeoutMs = timeoutMs
   }
 
-  /** @throws VerifyFailure `no-answer` when the namespace neither exists nor can be created */
+  /** @throws VerifyError `no-answer` when the namespace neither exists nor can be created */
   async makeNamespace(name: string): Promise<void> {
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
     const reply = await this.#ask(
       { method: 'POST', path: '/api/v1/namespaces', body },
       verifyLimits.beginMsMax,
     )
-    if (reply.kind === 'none') throw new VerifyFailure('no-answer', `no endpoint answers: ${reply.why}`)
+    if (reply.kind === 'none') throw new VerifyError('no-answer', `no endpoint answers: ${reply.why}`)
     if (reply.status === 201 || reply.status === 409) return
-    throw new VerifyFailure(
+    throw new VerifyError(
       'no-answer',
       `namespace ${name} cannot be created: ${reply.status} ${messageOf(objectOf(reply.body))}`,
     )
@@ -66,7 +66,7 @@ export class TestNamespace {
     const endMs = this.#clock.monotonicMs() + withinMs
     for (let turn = 0; ; turn++) {
       const endpoint = this.#endpoints[turn % this.#endpoints.length]
-      if (endpoint === undefined) throw new VerifyFailure('no-answer', 'there is no endpoint')
+      if (endpoint === undefined) throw new VerifyError('no-answer', 'there is no endpoint')
       const connection = new Connection(endpoint, this.#clock)
       const reply = await connection.ask(asked, this.#timeoutMs)
       connection.close()

@@ -53,18 +53,18 @@ export class Traffic {
   #tokens = 0
   #lists = 0
 
-  constructor(parts: {
+  constructor(dependencies: {
     readonly random: SeededRandom
     readonly recorder: Recorder
     readonly client: string
     readonly names: readonly string[]
     readonly offers: Offers
   }) {
-    const { offers } = parts
-    this.#random = parts.random
-    this.#recorder = parts.recorder
-    this.#client = parts.client
-    this.#names = parts.names
+    const { offers } = dependencies
+    this.#random = dependencies.random
+    this.#recorder = dependencies.recorder
+    this.#client = dependencies.client
+    this.#names = dependencies.names
     this.#kinds = kinds.filter((kind) => {
       const needed = special[kind]
       return needed === undefined || offers[needed]

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { SeededRandom } from '../../base/random.ts'
 import { Connection, LineStream } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
-import { VerifyFailure } from './errors.ts'
+import { VerifyError } from './errors.ts'
 import type { Recorder } from './recorder.ts'
 import { pause } from './pause.ts'
 import { sideLabel } from './sides.ts'
@@ -67,7 +67,7 @@ export class VerifyWatcher {
     this.#stream?.close()
   }
 
-  /** Runs until it is stopped. @throws VerifyFailure `history` */
+  /** Runs until it is stopped. @throws VerifyError `history` */
   async run(): Promise<void> {
     const { clock } = this.#options
     while (!this.#stopped) {
@@ -117,7 +117,7 @@ export class VerifyWatcher {
       if (status === 410) this.#position = null
     } catch (cause) {
       // A history that cannot be written ends the run; a broken connection is resumed.
-      if (cause instanceof VerifyFailure) throw cause
+      if (cause instanceof VerifyError) throw cause
       why = cause instanceof Error ? cause.message : String(cause)
     }
     accepted.cancel()

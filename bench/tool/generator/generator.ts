@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { present } from '../../../base/assert.ts'
 import type { Endpoint } from '../../../tools/verify/endpoint.ts'
-import { BenchFailure } from '../errors.ts'
+import { BenchError } from '../errors.ts'
 import { LatencyHistogram } from '../latency-histogram.ts'
 import type { HttpVersion } from '../load.ts'
 import { FailureCounts } from './failures.ts'
@@ -55,7 +55,7 @@ export class Generator {
   /**
    * Distributes the clients evenly over threads and endpoints.
    *
-   * @throws BenchFailure `generator`, `interrupted`
+   * @throws BenchError `generator`, `interrupted`
    */
   async openCalls(calls: CallsOf): Promise<void> {
     const { recipe, http, clients, endpoints } = calls
@@ -68,7 +68,7 @@ export class Generator {
     })
   }
 
-  /** @param endMs on the clock of the machine @throws BenchFailure `generator`, `interrupted` */
+  /** @param endMs on the clock of the machine @throws BenchError `generator`, `interrupted` */
   async runCalls(endMs: number): Promise<CallsOutcome> {
     const all = await this.#all(() => ({ kind: 'run-calls', endMs }))
     const [latencies, failures] = [new LatencyHistogram(), new FailureCounts()]
@@ -85,7 +85,7 @@ export class Generator {
     return { operations, bytes, latencies, failures, isComplete, busy }
   }
 
-  /** @throws BenchFailure `generator`, `interrupted` */
+  /** @throws BenchError `generator`, `interrupted` */
   async openWatches(wanted: WatchesWanted): Promise<void> {
     await this.#all((at) => {
       const own = (all: number): number => Math.floor(all / this.threads) + (at < all % this.threads ? 1 : 0)
@@ -93,7 +93,7 @@ export class Generator {
     })
   }
 
-  /** @param upTo number of the last write @throws BenchFailure `generator`, `interrupted` */
+  /** @param upTo number of the last write @throws BenchError `generator`, `interrupted` */
   async countWatches(upTo: number, endMs: number): Promise<WatchesOutcome> {
     const all = await this.#all(() => ({ kind: 'count-watches', upTo, endMs }))
     const counted = all.map((done) => {
@@ -141,17 +141,17 @@ type Waiting = { readonly resolve: (done: Done) => void; readonly reject: (cause
 class Thread {
   readonly #worker = new Worker(new URL('worker.js', import.meta.url), { name: 'bench' })
   #waiting: Waiting | null = null
-  #ended: BenchFailure | null = null
+  #ended: BenchError | null = null
 
   constructor() {
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting
       this.#waiting = null
       if (reply.kind === 'done') waiting?.resolve(reply.done)
-      else waiting?.reject(new BenchFailure('generator', reply.words))
+      else waiting?.reject(new BenchError('generator', reply.words))
     })
-    this.#worker.on('error', (cause) => this.#end(new BenchFailure('generator', cause.message, { cause })))
-    this.#worker.on('exit', () => this.#end(new BenchFailure('generator', 'a thread of the generator ended')))
+    this.#worker.on('error', (cause) => this.#end(new BenchError('generator', cause.message, { cause })))
+    this.#worker.on('exit', () => this.#end(new BenchError('generator', 'a thread of the generator ended')))
   }
 
   perform(job: Job): Promise<Done> {
@@ -166,18 +166,18 @@ class Thread {
   }
 
   close(): void {
-    this.#end(new BenchFailure('interrupted', 'interrupted'))
+    this.#end(new BenchError('interrupted', 'interrupted'))
     // Terminated in any state; its results are not needed.
     this.#worker.terminate().catch(() => undefined)
   }
 
-  #end(cause: BenchFailure): void {
+  #end(cause: BenchError): void {
     this.#ended ??= cause
     this.#waiting?.reject(this.#ended)
     this.#waiting = null
   }
 }
 
-function unexpected(done: Done): BenchFailure {
-  return new BenchFailure('generator', `a thread of the generator answered ${done.kind}`)
+function unexpected(done: Done): BenchError {
+  return new BenchError('generator', `a thread of the generator answered ${done.kind}`)
 }

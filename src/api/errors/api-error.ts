@@ -1,4 +1,4 @@
-import { Failure } from '../../../base/failure.ts'
+import { CodedError } from '../../../base/coded-error.ts'
 import { cutToJsonBytes, jsonBytes } from './error-size.ts'
 import { errorLimits } from '../limits.ts'
 import { shortText } from './short-text.ts'
@@ -67,7 +67,7 @@ export type ApiErrorDetails = {
  * once. Its size is limited by `errorLimits`, and so is each copy of it in logs and the audit
  * trail.
  */
-export class ApiError extends Failure<ApiErrorReason> {
+export class ApiError extends CodedError<ApiErrorReason> {
   readonly details: ApiErrorDetails
 
   constructor(

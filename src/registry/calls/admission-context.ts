@@ -30,10 +30,10 @@ export class AdmissionContext {
    */
   confirmedRefusal: ApiError | null = null
 
-  constructor(request: RequestContext, parts: { readonly clock: Clock; readonly random: Random }) {
+  constructor(request: RequestContext, dependencies: { readonly clock: Clock; readonly random: Random }) {
     this.request = request
-    this.#clock = parts.clock
-    this.#random = parts.random
+    this.#clock = dependencies.clock
+    this.#random = dependencies.random
   }
 
   /** User and time of the request, which objects may record. The same in every evaluation. */

@@ -14,7 +14,7 @@ import { tableOfOne } from '../representations/table.ts'
  * watches are produced in that form directly.
  */
 export function applyRepresentation(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: VerbRequest,
   answer: VerbResponse,
 ): VerbResponse {
@@ -29,11 +29,11 @@ export function applyRepresentation(
   }
   const definition = representedKind(request)
   if (representation.as === 'table') {
-    const table = tableOfOne(definition, representation.shape, bytes, parts.clock.wallMs())
+    const table = tableOfOne(definition, representation.shape, bytes, dependencies.clock.wallMs())
     if (representation.encoding === 'json') return { ...answer, bytes: table }
     return { ...answer, bytes: Buffer.from(yamlText(parsedJson(table))) }
   }
-  const { schema, shown } = formOf(definition, representation, parts.schemas.of(definition))
+  const { schema, shown } = formOf(definition, representation, dependencies.schemas.of(definition))
   return { ...answer, bytes: encodeDocument(representation.encoding, schema, shown(parseBytes(bytes))) }
 }
 

@@ -33,7 +33,7 @@ const triesMax = 4
  * @throws ApiError
  */
 export async function retryOnSchemaChange(
-  parts: SchemaChangeOptions,
+  options: SchemaChangeOptions,
   verb: Verb,
   request: VerbRequest,
   isConfirmed: (refusal: ApiError) => boolean,
@@ -43,19 +43,19 @@ export async function retryOnSchemaChange(
   for (let tries = 1; tries <= triesMax; tries++) {
     let refusal: ApiError | null = null
     try {
-      check(parts, definition)
+      check(options, definition)
       const answer = await run(definition)
-      if (verb === 'get' || verb === 'list') check(parts, definition)
+      if (verb === 'get' || verb === 'list') check(options, definition)
       return answer
     } catch (cause) {
       if (!(cause instanceof DefinitionChangedError)) {
         if (!mayBeOfDefinition(cause, request) || isConfirmed(cause)) throw cause
-        await fromStore(parts.store.barrier(request.context.deadlineMs))
+        await fromStore(options.store.barrier(request.context.deadlineMs))
         refusal = cause
       }
     }
-    await fromStore(parts.definitionsApplied?.() ?? Promise.resolve())
-    const current = lookedUp(parts, definition)
+    await fromStore(options.definitionsApplied?.() ?? Promise.resolve())
+    const current = lookedUp(options, definition)
     if (refusal !== null && current === definition) throw refusal
     definition = current
   }

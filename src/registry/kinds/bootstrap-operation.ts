@@ -15,13 +15,13 @@ import { stampCreated } from './metadata.ts'
 export function bootstrapOperation(
   definition: ResourceDefinition,
   target: { readonly name: string; readonly namespace: string | null },
-  parts: { readonly clock: Clock; readonly random: Random },
+  dependencies: { readonly clock: Clock; readonly random: Random },
 ): Operation {
   const { plural, kind, hooks } = definition
   const { name, namespace } = target
   const bare: AnyObject = { kind, apiVersion: apiVersionOf(definition), metadata: { name } }
-  const stamped = stampCreated(bare, namespace, { ...parts, definition })
-  const writing = { user: nobody, time: formatTime(parts.clock.wallMs()) }
+  const stamped = stampCreated(bare, namespace, { ...dependencies, definition })
+  const writing = { user: nobody, time: formatTime(dependencies.clock.wallMs()) }
   const object = hooks.prepareForCreate?.(stamped, writing) ?? stamped
   const rules = { namespaced: namespace !== null, validateName: definition.validateName }
   const wrong = causesOf((found) => {

@@ -18,11 +18,11 @@ export type CatalogSyncOptions = {
  * share one round with the leader.
  */
 export class CatalogSync {
-  readonly #parts: CatalogSyncOptions
+  readonly #options: CatalogSyncOptions
   #waiting = 0
 
-  constructor(parts: CatalogSyncOptions) {
-    this.#parts = parts
+  constructor(options: CatalogSyncOptions) {
+    this.#options = options
   }
 
   /**
@@ -33,7 +33,7 @@ export class CatalogSync {
    * @throws ApiError `Timeout` without a quorum; `TooManyRequests` when too many requests wait
    */
   async waitUntilCurrent(deadlineMs: number): Promise<void> {
-    const { store, clock, definitionsApplied, limits } = this.#parts
+    const { store, clock, definitionsApplied, limits } = this.#options
     if (this.#waiting >= limits.unknownKindWaitsMax) throw tooManyRequests(1)
     this.#waiting++
     try {

@@ -18,8 +18,8 @@ type Stamping = {
  *
  * @param namespace of the request; null for cluster-scoped kinds
  */
-export function stampCreated(object: AnyObject, namespace: string | null, parts: Stamping): AnyObject {
-  const { clock, random, definition } = parts
+export function stampCreated(object: AnyObject, namespace: string | null, dependencies: Stamping): AnyObject {
+  const { clock, random, definition } = dependencies
   const { name, generateName: prefix, generation = 0 } = object.metadata
   const named = !name && prefix ? generateName(prefix, random) : name
   const metadata: ObjectMeta = {
@@ -86,16 +86,16 @@ export function stampUpdated(
  *
  * @param seconds from the first deletion request
  */
-export function stampDeleted(object: AnyObject, seconds: number, parts: Stamping): AnyObject {
+export function stampDeleted(object: AnyObject, seconds: number, dependencies: Stamping): AnyObject {
   const { generation, deletionTimestamp, deletionGracePeriodSeconds: before = 0 } = object.metadata
   const endsMs = typeof deletionTimestamp === 'string' ? parseTimeMs(deletionTimestamp) : null
-  const askedMs = endsMs === null ? parts.clock.wallMs() : endsMs - before * 1000
+  const askedMs = endsMs === null ? dependencies.clock.wallMs() : endsMs - before * 1000
   const isFirst = typeof deletionTimestamp !== 'string'
   const metadata: ObjectMeta = {
     ...object.metadata,
     deletionTimestamp: formatTime(askedMs + seconds * 1000),
     deletionGracePeriodSeconds: seconds,
-    ...(isFirst && parts.definition.tracksGeneration ? { generation: (generation ?? 0) + 1 } : {}),
+    ...(isFirst && dependencies.definition.tracksGeneration ? { generation: (generation ?? 0) + 1 } : {}),
   }
   return { ...object, metadata }
 }

@@ -31,43 +31,43 @@ export type ListPage = {
 
 /** @throws ApiError */
 export async function readPage(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: VerbRequest,
   options: ListOptions,
   selection: Selection,
 ): Promise<ListPage> {
-  const { store, limits } = parts
+  const { store, limits } = dependencies
   const wanted = wantedBy(request, options.wanted)
   if (options.continueToken !== null) {
     const scope = scopeOf(request, options, selection)
     const bytesMax = limits.continueTokenBytesMax
     const from = readContinueToken(options.continueToken, scope, { key: continueKey(store), bytesMax })
-    return readNextPage(parts, request, options, selection, from)
+    return readNextPage(dependencies, request, options, selection, from)
   }
-  const revision = await readState(parts, request.context, wanted, {
+  const revision = await readState(dependencies, request.context, wanted, {
     take: () => (wanted.kind === 'exact' ? wanted.revision : store.view().revision),
   })
   try {
     const counted = options.limit !== null && selection.everything && selection.key === null
     const remaining = counted ? await countAt(store, revision, selection) : null
-    return await pageAt(parts, request, options, selection, { revision, after: null, remaining })
+    return await pageAt(dependencies, request, options, selection, { revision, after: null, remaining })
   } catch (cause) {
     throw apiErrorOf(cause)
   }
 }
 
 async function readNextPage(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: VerbRequest,
   options: ListOptions,
   selection: Selection,
   from: PagePosition,
 ): Promise<ListPage> {
-  const { store } = parts
+  const { store } = dependencies
   const { revision, after } = from
   if (revision === null) {
     const start = await readState(
-      parts,
+      dependencies,
       request.context,
       { kind: 'most-recent' },
       {
@@ -79,11 +79,11 @@ async function readNextPage(
         },
       },
     )
-    return pageAt(parts, request, options, selection, start)
+    return pageAt(dependencies, request, options, selection, start)
   }
-  await readState(parts, request.context, { kind: 'exact', revision }, { take: () => undefined })
+  await readState(dependencies, request.context, { kind: 'exact', revision }, { take: () => undefined })
   try {
-    return await pageAt(parts, request, options, selection, { ...from, revision })
+    return await pageAt(dependencies, request, options, selection, { ...from, revision })
   } catch (cause) {
     if (!isCompacted(cause)) throw apiErrorOf(cause)
     const position = { revision: null, after, remaining: null }
@@ -100,22 +100,22 @@ type PageStart = {
 }
 
 async function pageAt(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: VerbRequest,
   options: ListOptions,
   selection: Selection,
   start: PageStart,
 ): Promise<ListPage> {
   const { revision } = start
-  if (selection.key !== null) return singleObjectPage(parts.store, revision, selection, selection.key)
-  if (options.limit === null) return unlimitedPage(parts, selection, start)
-  const gathered = await collectPage(parts, selection, start, options.limit)
+  if (selection.key !== null) return singleObjectPage(dependencies.store, revision, selection, selection.key)
+  if (options.limit === null) return unlimitedPage(dependencies, selection, start)
+  const gathered = await collectPage(dependencies, selection, start, options.limit)
   const { objects, after } = gathered
   if (!gathered.more || after === null) return { revision, batches: [objects], next: null }
   const remaining =
     start.remaining === null || !selection.everything ? null : Math.max(1, start.remaining - objects.length)
   const scope = scopeOf(request, options, selection)
-  const token = writeContinueToken({ revision, after, remaining }, scope, continueKey(parts.store))
+  const token = writeContinueToken({ revision, after, remaining }, scope, continueKey(dependencies.store))
   return { revision, batches: [objects], next: { token, remaining } }
 }
 
@@ -133,32 +133,32 @@ async function singleObjectPage(
 
 /** Returns everything in slices, each read on demand. */
 async function unlimitedPage(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   { revision, after }: PageStart,
 ): Promise<ListPage> {
-  const limit = parts.limits.sliceObjectsMax
-  const slice = await sliceAt(parts.store, revision, selection.prefix, { after, limit })
-  const first = await selectedOf(parts, selection, slice.objects, limit)
+  const limit = dependencies.limits.sliceObjectsMax
+  const slice = await sliceAt(dependencies.store, revision, selection.prefix, { after, limit })
+  const first = await selectedOf(dependencies, selection, slice.objects, limit)
   const many: Batches = {
-    [Symbol.asyncIterator]: () => remainingBatches(parts, selection, revision, first, slice),
+    [Symbol.asyncIterator]: () => remainingBatches(dependencies, selection, revision, first, slice),
   }
   return { revision, batches: slice.more ? many : [first], next: null }
 }
 
 async function* remainingBatches(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   revision: Revision,
   first: readonly StoredObject[],
   before: ListSlice,
 ): AsyncGenerator<readonly StoredObject[], void> {
-  const limit = parts.limits.sliceObjectsMax
+  const limit = dependencies.limits.sliceObjectsMax
   yield first
   for (let slice = before; slice.more;) {
-    await yieldToEventLoop(parts.clock)
-    slice = await sliceAt(parts.store, revision, selection.prefix, { after: lastKeyOf(slice), limit })
-    yield await selectedOf(parts, selection, slice.objects, limit)
+    await yieldToEventLoop(dependencies.clock)
+    slice = await sliceAt(dependencies.store, revision, selection.prefix, { after: lastKeyOf(slice), limit })
+    yield await selectedOf(dependencies, selection, slice.objects, limit)
   }
 }
 
@@ -170,12 +170,12 @@ type PageObjects = {
 
 /** Collects one page from as many slices as needed, yielding between them. */
 async function collectPage(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   start: PageStart,
   limit: number,
 ): Promise<PageObjects> {
-  const { store, clock, limits } = parts
+  const { store, clock, limits } = dependencies
   const objects: StoredObject[] = []
   let { after } = start
   while (true) {
@@ -183,7 +183,7 @@ async function collectPage(
     // Without a selector, no more than the missing objects are read.
     const most = selection.everything ? Math.min(missing, limits.sliceObjectsMax) : limits.sliceObjectsMax
     const slice = await sliceAt(store, start.revision, selection.prefix, { after, limit: most })
-    const selected = await selectedOf(parts, selection, slice.objects, missing)
+    const selected = await selectedOf(dependencies, selection, slice.objects, missing)
     for (const stored of selected) objects.push(stored)
     const last = slice.objects.at(-1)
     if (selected.length === missing) {

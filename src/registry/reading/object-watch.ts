@@ -44,7 +44,7 @@ export type ObjectWatchOptions = {
  * here.
  */
 export class ObjectWatch implements WatchStream {
-  readonly #parts: Omit<ObjectWatchOptions, 'initial' | 'cursor'>
+  readonly #options: Omit<ObjectWatchOptions, 'initial' | 'cursor'>
   readonly #end: Timer
   #bookmark: Timer | null = null
   #cursor: WatchCursor | null
@@ -65,7 +65,7 @@ export class ObjectWatch implements WatchStream {
   #wake: (() => void) | null = null
 
   constructor({ initial, cursor, ...parts }: ObjectWatchOptions) {
-    this.#parts = parts
+    this.#options = parts
     this.#initial = initial
     this.#cursor = cursor
     this.#end = parts.clock.after(parts.timeoutMs, () => {
@@ -98,7 +98,7 @@ export class ObjectWatch implements WatchStream {
     const pending = this.#initial !== null || this.#pendingAt < this.#pending.length
     const ends = this.#closed || this.#failure !== null || this.#timedOut || this.#ending
     if (pending || ends || this.#bookmarkDue) {
-      this.#parts.clock.soon(() => this.#wakeUp())
+      this.#options.clock.soon(() => this.#wakeUp())
       return
     }
     this.#cursor?.onMore(() => this.#wakeUp())
@@ -118,11 +118,11 @@ export class ObjectWatch implements WatchStream {
 
   fail(error: ApiError): Uint8Array {
     this.close()
-    return this.#parts.framing.error(error)
+    return this.#options.framing.error(error)
   }
 
   #noteTaken(first: Revision | null): void {
-    if (this.#taking > 0) this.#parts.observer?.sent(this.#taking, first)
+    if (this.#taking > 0) this.#options.observer?.sent(this.#taking, first)
     this.#taking = 0
     this.#firstTaking = null
   }
@@ -134,7 +134,7 @@ export class ObjectWatch implements WatchStream {
     try {
       for (let pulls = 0; pulls < pullsMax; pulls++) {
         if (this.#timedOut) return this.#quiet(cursor)
-        const events = cursor.next(this.#parts.limits.watchEventsPerPull)
+        const events = cursor.next(this.#options.limits.watchEventsPerPull)
         if (!('length' in events)) return this.#pullLater(events)
         if (events.length === 0) return this.#quiet(cursor)
         const piece = this.#take(events)
@@ -165,7 +165,7 @@ export class ObjectWatch implements WatchStream {
   }
 
   #pendingPiece(): Uint8Array | Promise<Uint8Array | null> {
-    const { clock, framing, limits, selection } = this.#parts
+    const { clock, framing, limits, selection } = this.#options
     const piece = new Piece(limits.pieceBytes)
     const turn = new YieldBudget(clock, limits)
     while (this.#pendingAt < this.#pending.length && !piece.full && !turn.isSpent) {
@@ -188,7 +188,7 @@ export class ObjectWatch implements WatchStream {
    * DELETED.
    */
   #typeOf(event: StoreEvent): EventType | null {
-    const { selection } = this.#parts
+    const { selection } = this.#options
     if (selection.key !== null && event.key !== selection.key) return null
     const matches = selection.matchesNow(event)
     switch (event.kind) {
@@ -205,7 +205,7 @@ export class ObjectWatch implements WatchStream {
   }
 
   #initialPiece(initial: Iterator<StoredObject, void>): Uint8Array | null | Promise<Uint8Array | null> {
-    const { store, clock, framing, limits, initialEnd, after } = this.#parts
+    const { store, clock, framing, limits, initialEnd, after } = this.#options
     try {
       // A client slower than the history window could not resume: nothing is kept for it.
       if (this.#cursor !== null) store.viewAt(revision(after))
@@ -235,13 +235,13 @@ export class ObjectWatch implements WatchStream {
 
   /** Many bytes were read for this small piece: yield before it is sent. */
   async #afterTurn(piece: Uint8Array): Promise<Uint8Array | null> {
-    await yieldToEventLoop(this.#parts.clock)
+    await yieldToEventLoop(this.#options.clock)
     return this.#closed ? null : piece
   }
 
   /** There are no events: returns a bookmark if one is due, null if the watch has ended. */
   #quiet(cursor: WatchCursor | null): Uint8Array | null {
-    const { bookmarks, framing } = this.#parts
+    const { bookmarks, framing } = this.#options
     const ends = this.#timedOut || this.#ending
     if (!this.#bookmarkDue && !ends) return nothing
     const bookmark = bookmarks && cursor !== null ? framing.bookmark(cursor.revision, null) : nothing
@@ -259,8 +259,8 @@ export class ObjectWatch implements WatchStream {
   }
 
   #scheduleBookmark(): void {
-    if (!this.#parts.bookmarks) return
-    this.#bookmark = this.#parts.clock.after(this.#parts.limits.watchBookmarkPeriodMs, () => {
+    if (!this.#options.bookmarks) return
+    this.#bookmark = this.#options.clock.after(this.#options.limits.watchBookmarkPeriodMs, () => {
       this.#bookmarkDue = true
       this.#wakeUp()
     })
@@ -268,7 +268,7 @@ export class ObjectWatch implements WatchStream {
 
   /** Spec 4.8.5: a watch at a future version may wait until it times out. */
   #openLater(after: Revision): void {
-    const { store, clock, selection, timeoutMs } = this.#parts
+    const { store, clock, selection, timeoutMs } = this.#options
     store.waitFor(after, clock.monotonicMs() + timeoutMs).then(
       () => {
         if (this.#closed) return

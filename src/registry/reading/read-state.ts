@@ -26,41 +26,41 @@ export type ReadAction<T> = {
  * @source spec 4.8.3, 4.8.5
  */
 export async function readState<T>(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   context: RequestContext,
   wanted: WantedRevision | ReadMode,
   action: ReadAction<T>,
 ): Promise<T> {
   const { take, drop } = action
-  const { store, clock } = parts
-  const read = new ProofRecorder(parts, context)
+  const { store, clock } = dependencies
+  const read = new ProofRecorder(dependencies, context)
   switch (wanted.kind) {
     case 'most-recent':
-      await barrier(parts, context)
+      await barrier(dependencies, context)
       return read.prove('linearizable', take())
     case 'any':
       return read.prove('any', take())
     case 'not-older-than':
     case 'exact':
-      await reached(parts, context, wanted.revision)
+      await reached(dependencies, context, wanted.revision)
       return read.prove(wanted.kind, take(), wanted.kind === 'exact' ? wanted.revision : null)
     case 'log':
-      await logRead(parts, context)
+      await logRead(dependencies, context)
       return read.prove('log', take())
     case 'bounded':
-      return read.prove('bounded', await withinBound(parts, context, wanted.boundMs, action))
+      return read.prove('bounded', await withinBound(dependencies, context, wanted.boundMs, action))
     case 'lease': {
-      await requireLeases(parts, context)
+      await requireLeases(dependencies, context)
       const lease = store.reads.lease()
       if (lease !== null) {
         const beganMs = clock.monotonicMs()
-        await fromRead(store.reads.reached(lease.index, deadlineOf(parts, context)))
+        await fromRead(store.reads.reached(lease.index, deadlineOf(dependencies, context)))
         const value = take()
         if (lease.holds()) return read.prove('lease', value, null, beganMs)
         drop?.(value)
       }
       // Without a lease, fall back to a barrier and report that mode.
-      await barrier(parts, context)
+      await barrier(dependencies, context)
       return read.prove('linearizable', take())
     }
     default:
@@ -69,20 +69,25 @@ export async function readState<T>(
 }
 
 /** Reports the proof for a value of an existing version, without reading. */
-export function provenAt<T>(parts: VerbDependencies, context: RequestContext, value: T, revision: number): T {
-  return new ProofRecorder(parts, context).prove('exact', value, revision)
+export function provenAt<T>(
+  dependencies: VerbDependencies,
+  context: RequestContext,
+  value: T,
+  revision: number,
+): T {
+  return new ProofRecorder(dependencies, context).prove('exact', value, revision)
 }
 
 /** Records the times of one read and reports its proof. */
 class ProofRecorder {
-  readonly #parts: VerbDependencies
+  readonly #dependencies: VerbDependencies
   readonly #context: RequestContext
   readonly #beganMs: number
 
-  constructor(parts: VerbDependencies, context: RequestContext) {
-    this.#parts = parts
+  constructor(dependencies: VerbDependencies, context: RequestContext) {
+    this.#dependencies = dependencies
     this.#context = context
-    this.#beganMs = parts.clock.monotonicMs()
+    this.#beganMs = dependencies.clock.monotonicMs()
   }
 
   /**
@@ -91,7 +96,7 @@ class ProofRecorder {
    * barrier
    */
   prove<T>(mode: ProvenMode, value: T, revision: number | null = null, asOfMs: number | null = null): T {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.#dependencies
     const { freshness, term } = store.reads
     const fixedMs = clock.monotonicMs()
     const since = asOfMs ?? freshness?.asOfMs ?? null
@@ -114,8 +119,8 @@ function deadlineOf({ clock, limits }: VerbDependencies, context: RequestContext
   return Math.min(context.deadlineMs, clock.monotonicMs() + limits.quorumWaitMs)
 }
 
-function barrier(parts: VerbDependencies, context: RequestContext): Promise<void> {
-  return fromRead(parts.store.barrier(deadlineOf(parts, context)))
+function barrier(dependencies: VerbDependencies, context: RequestContext): Promise<void> {
+  return fromRead(dependencies.store.barrier(deadlineOf(dependencies, context)))
 }
 
 /** Upper bound of the staleness of memory, in ms. */
@@ -129,17 +134,17 @@ function ageMs({ store, clock }: VerbDependencies): number {
  * old, so there are several attempts; a bound shorter than a round with the quorum is never met.
  */
 async function withinBound<T>(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   context: RequestContext,
   boundMs: number,
   { take, drop }: ReadAction<T>,
 ): Promise<T> {
-  const { store, clock, limits } = parts
+  const { store, clock, limits } = dependencies
   const deadlineMs = Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs)
   for (let barriers = 0; ; barriers++) {
-    if (ageMs(parts) <= boundMs) {
+    if (ageMs(dependencies) <= boundMs) {
       const value = take()
-      const age = ageMs(parts)
+      const age = ageMs(dependencies)
       if (age <= boundMs) {
         // Refresh early, so that the next reads need not wait.
         if (2 * age > boundMs) store.reads.probe()
@@ -148,18 +153,22 @@ async function withinBound<T>(
       drop?.(value)
     }
     if (barriers === boundedReadBarriersMax) {
-      throw boundNotMet(boundMs, `memory is proven to be at most ${Math.ceil(ageMs(parts))} ms behind`)
+      throw boundNotMet(boundMs, `memory is proven to be at most ${Math.ceil(ageMs(dependencies))} ms behind`)
     }
-    await oneBarrier(parts, boundMs, deadlineMs)
+    await oneBarrier(dependencies, boundMs, deadlineMs)
   }
 }
 
 /** Barriers of one bounded read. */
 const boundedReadBarriersMax = 3
 
-async function oneBarrier(parts: VerbDependencies, boundMs: number, deadlineMs: number): Promise<void> {
+async function oneBarrier(
+  dependencies: VerbDependencies,
+  boundMs: number,
+  deadlineMs: number,
+): Promise<void> {
   try {
-    await parts.store.barrier(deadlineMs)
+    await dependencies.store.barrier(deadlineMs)
   } catch (cause) {
     const isLate = cause instanceof StoreError && cause.code === 'timed-out'
     throw isLate ? boundNotMet(boundMs, 'no quorum answered in time') : readErrorOf(cause)
@@ -173,24 +182,30 @@ function boundNotMet(boundMs: number, why: string): ApiError {
 }
 
 /** Appends an empty entry: once this member has applied it, it has applied everything before it. */
-async function logRead(parts: VerbDependencies, context: RequestContext): Promise<void> {
+async function logRead(dependencies: VerbDependencies, context: RequestContext): Promise<void> {
   // Reported as a read: it does not matter whether an entry without effect was written.
-  await fromRead(parts.store.write({ kind: 'write', operations: [] }, deadlineOf(parts, context)))
+  await fromRead(
+    dependencies.store.write({ kind: 'write', operations: [] }, deadlineOf(dependencies, context)),
+  )
 }
 
 /** Refuses only after a barrier, as memory may be stale. */
-async function requireLeases(parts: VerbDependencies, context: RequestContext): Promise<void> {
-  const { store } = parts
+async function requireLeases(dependencies: VerbDependencies, context: RequestContext): Promise<void> {
+  const { store } = dependencies
   if (store.settings.leaseReads === 1) return
-  await barrier(parts, context)
+  await barrier(dependencies, context)
   if (store.settings.leaseReads === 1) return
   throw badRequest(
     'Orch-Consistency: "lease" is switched off in this cluster: orchctl settings set --lease-reads on',
   )
 }
 
-async function reached(parts: VerbDependencies, context: RequestContext, wanted: Revision): Promise<void> {
-  const { store, clock, limits } = parts
+async function reached(
+  dependencies: VerbDependencies,
+  context: RequestContext,
+  wanted: Revision,
+): Promise<void> {
+  const { store, clock, limits } = dependencies
   if (store.view().revision >= wanted) return
   const deadlineMs = Math.min(context.deadlineMs, clock.monotonicMs() + limits.futureWaitMs)
   try {

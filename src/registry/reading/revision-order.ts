@@ -9,16 +9,16 @@ import { yieldToEventLoop } from '../shared/yield-budget.ts'
  * block the event loop, so runs are sorted one per turn and merged on demand.
  */
 export async function inRevisionOrder(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
 ): Promise<Iterator<StoredObject, void>> {
-  const runObjects = parts.limits.sliceObjectsMax
+  const runObjects = dependencies.limits.sliceObjectsMax
   const runs: (readonly StoredObject[])[] = []
   for (let from = 0; from < objects.length; from += runObjects) {
-    if (from > 0) await yieldToEventLoop(parts.clock)
+    if (from > 0) await yieldToEventLoop(dependencies.clock)
     const some = objects.slice(from, from + runObjects)
-    const selected = await selectedOf(parts, selection, some, runObjects)
+    const selected = await selectedOf(dependencies, selection, some, runObjects)
     if (selected.length > 0) runs.push(selected.toSorted((a, b) => a.revision - b.revision))
   }
   return merged(runs)

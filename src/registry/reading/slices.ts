@@ -33,12 +33,12 @@ export function sliceAt(
  * @param most upper bound of their number
  */
 export function selectedOf(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   objects: readonly StoredObject[],
   most: number,
 ): readonly StoredObject[] | Promise<readonly StoredObject[]> {
-  if (selection.reads) return readAndSelected(parts, selection, objects, most)
+  if (selection.reads) return readAndSelected(dependencies, selection, objects, most)
   const selected = selection.everything ? objects : objects.filter(selection.matches)
   return selected.length > most ? selected.slice(0, most) : selected
 }

@@ -36,21 +36,22 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 2.1, 4.2, 4.9
  */
-export function create(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export function create(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const resource = resourceOf(definition)
   if (target.subresource !== null) throw methodNotSupported(resource, 'create')
   const options = readWriteOptions(request.query)
-  const decode = (): AnyObject | Promise<AnyObject> => decodeNew(parts, request, options)
+  const decode = (): AnyObject | Promise<AnyObject> => decodeNew(dependencies, request, options)
   if (definition.review !== undefined)
-    return runWrite(parts, request, reviewWrite(parts, request, options, decode))
-  const stamps = new Stamps(parts, request)
-  return runWrite(parts, request, {
+    return runWrite(dependencies, request, reviewWrite(dependencies, request, options, decode))
+  const stamps = new Stamps(dependencies, request)
+  return runWrite(dependencies, request, {
     options: { kind: 'CreateOptions', ...options },
     decode,
-    draft: (sent, reads) => draftCreate(parts, request, { sent, stamps, dryRun: options.dryRun }, reads),
+    draft: (sent, reads) =>
+      draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads),
     retry: {
-      attemptsMax: parts.limits.generateNameAttemptsMax,
+      attemptsMax: dependencies.limits.generateNameAttemptsMax,
       key: null,
       barrierFirst: options.dryRun,
       onLost: (lost) => stamps.onLost(lost),
@@ -60,7 +61,7 @@ export function create(parts: VerbDependencies, request: WriteRequest): Promise<
 }
 
 function decodeNew(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: WriteOptions,
 ): AnyObject | Promise<AnyObject> {
@@ -75,7 +76,7 @@ function decodeNew(
     }
     return sent
   }
-  const sent = decodeObject(parts, request, options.fieldValidation)
+  const sent = decodeObject(dependencies, request, options.fieldValidation)
   return sent instanceof Promise ? sent.then(checked) : checked(sent)
 }
 
@@ -84,13 +85,13 @@ function decodeNew(
  * external services see the same object; only a generated name that is taken is replaced.
  */
 export class Stamps {
-  readonly #parts: VerbDependencies
+  readonly #dependencies: VerbDependencies
   readonly #request: WriteRequest
   #stamped: AnyObject | null = null
   #prefix: string | null = null
 
-  constructor(parts: VerbDependencies, request: WriteRequest) {
-    this.#parts = parts
+  constructor(dependencies: VerbDependencies, request: WriteRequest) {
+    this.#dependencies = dependencies
     this.#request = request
   }
 
@@ -98,7 +99,7 @@ export class Stamps {
     const { definition, target } = this.#request
     const { name, generateName } = sent.metadata
     this.#prefix = name ? null : (generateName ?? '')
-    const { clock, random } = this.#parts
+    const { clock, random } = this.#dependencies
     this.#stamped ??= stampCreated(sent, target.namespace, { clock, random, definition })
     return this.#stamped
   }
@@ -130,31 +131,32 @@ export type Creation = {
 
 /** Drafts one evaluation. @throws ApiError */
 export function draftCreate(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   { sent, stamps, dryRun }: Creation,
   reads: ReadSet,
 ): Draft {
   const { definition, admission } = request
-  refuseTerminating(parts, definition)
+  refuseTerminating(dependencies, definition)
   const stamped = stamps.of(sent)
   const { prepareForCreate } = definition.hooks
   return {
     operation: 'CREATE',
     object: stamped,
     current: null,
-    reshape: (mutated) => restampCreated(reshapeObject(parts, definition, mutated), stamped),
+    reshape: (mutated) => restampCreated(reshapeObject(dependencies, definition, mutated), stamped),
     prepare: (object) => prepareForCreate?.(object, admission.writing) ?? object,
     validate: (object) => {
       validateNewObject(definition, object)
-      warnOfObject(parts, request, object, null)
+      warnOfObject(dependencies, request, object, null)
     },
-    plan: (object) => planCreate(parts, request, object, { reads, dryRun, isGenerated: stamps.isGenerated }),
+    plan: (object) =>
+      planCreate(dependencies, request, object, { reads, dryRun, isGenerated: stamps.isGenerated }),
   }
 }
 
 function planCreate(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   object: AnyObject,
   of: { readonly reads: ReadSet; readonly dryRun: boolean; readonly isGenerated: boolean },
@@ -162,7 +164,7 @@ function planCreate(
   const { definition, target } = request
   const { namespace } = target
   // Checked again, as admission may have yielded.
-  refuseTerminating(parts, definition)
+  refuseTerminating(dependencies, definition)
   const name = object.metadata.name ?? ''
   const key = keyOf({ ...placeOf(definition), namespace: namespace ?? '', name })
   if (!of.isGenerated) refuseExisting(definition, key, of.reads)
@@ -177,14 +179,16 @@ function planCreate(
     { kind: 'put', key, conditions, object: encoded },
     {
       dryRun: of.dryRun ? documentResponse(201, withRevision(encoded, null)) : null,
-      done: (revision) => documentResponse(201, bytesAt(parts.store.view().get(key), encoded, revision)),
+      done: (revision) =>
+        documentResponse(201, bytesAt(dependencies.store.view().get(key), encoded, revision)),
     },
   )
 }
 
 /** @throws ApiError `MethodNotAllowed` */
-function refuseTerminating(parts: VerbDependencies, definition: ResourceDefinition): void {
-  if (parts.definitionState?.().terminating === true) throw definitionTerminating(resourceOf(definition))
+function refuseTerminating(dependencies: VerbDependencies, definition: ResourceDefinition): void {
+  if (dependencies.definitionState?.().terminating === true)
+    throw definitionTerminating(resourceOf(definition))
 }
 
 /** @throws ApiError `ServiceUnavailable` */

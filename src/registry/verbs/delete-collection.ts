@@ -26,27 +26,27 @@ import { fromStore, isOutcomeUnknown, outcomeUnknown, statesOutcome } from '../s
  * @throws ApiError the first failure; objects deleted before it stay deleted
  */
 export async function removeCollection(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
 ): Promise<VerbResponse> {
   const { definition, target, context } = request
-  const removal: Removal = { options: readDeleteOptions(parts, request), deleted: 0 }
+  const removal: Removal = { options: readDeleteOptions(dependencies, request), deleted: 0 }
   const list = readListOptions(request.query)
   const selection = selectionOf(definition, target, list)
   if (list.wanted.kind === 'exact' || list.continueToken !== null) {
-    const { batches } = await readPage(parts, request, list, selection)
-    const { deleteCollectionAtOnce } = parts.limits
+    const { batches } = await readPage(dependencies, request, list, selection)
+    const { deleteCollectionAtOnce } = dependencies.limits
     for await (const batch of batches) {
       for (let at = 0; at < batch.length; at += deleteCollectionAtOnce) {
-        await removeAll(parts, request, removal, batch.slice(at, at + deleteCollectionAtOnce))
+        await removeAll(dependencies, request, removal, batch.slice(at, at + deleteCollectionAtOnce))
       }
     }
   } else {
-    await fromStore(parts.store.barrier(context.deadlineMs))
+    await fromStore(dependencies.store.barrier(context.deadlineMs))
     if (list.wanted.kind === 'not-older-than') {
-      await readState(parts, context, list.wanted, { take: () => undefined })
+      await readState(dependencies, context, list.wanted, { take: () => undefined })
     }
-    await removeNewest(parts, request, removal, selection, list.limit)
+    await removeNewest(dependencies, request, removal, selection, list.limit)
   }
   warnOfDependents(context, removal.options)
   return statusResponse(200, deletedCollectionStatus(resourceOf(definition)))
@@ -54,7 +54,7 @@ export async function removeCollection(
 
 /** Deletes the current objects slice by slice. @param limit null: all */
 async function removeNewest(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   removal: Removal,
   selection: Selection,
@@ -63,9 +63,9 @@ async function removeNewest(
   let left = limit ?? Infinity
   let after: Key | null = null
   for (let more = true; more && left > 0;) {
-    const slice = parts.store
+    const slice = dependencies.store
       .view()
-      .list(selection.prefix, { after, limit: parts.limits.deleteCollectionAtOnce })
+      .list(selection.prefix, { after, limit: dependencies.limits.deleteCollectionAtOnce })
     more = slice.more
     after = slice.objects.at(-1)?.key ?? after
     const chosen = slice.objects.filter(
@@ -73,7 +73,7 @@ async function removeNewest(
     )
     const now = chosen.slice(0, left)
     left -= now.length
-    await removeAll(parts, request, removal, now)
+    await removeAll(dependencies, request, removal, now)
   }
 }
 
@@ -87,12 +87,12 @@ type Removal = {
  * Concurrently, so that they share log writes; the first failure is reported once all have ended.
  */
 async function removeAll(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   removal: Removal,
   objects: readonly StoredObject[],
 ): Promise<void> {
-  const removals = objects.map((stored) => removeOne(parts, request, removal.options, stored))
+  const removals = objects.map((stored) => removeOne(dependencies, request, removal.options, stored))
   const results = await Promise.allSettled(removals)
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
@@ -112,7 +112,7 @@ function partlyDeleted(deleted: number, cause: unknown): unknown {
 }
 
 async function removeOne(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   stored: StoredObject,
@@ -121,8 +121,8 @@ async function removeOne(
   const target = { namespace: namespace === '' ? null : namespace, name, subresource: null }
   try {
     // Admission treats each deletion as a request of its own.
-    const admission = new AdmissionContext(request.context, parts)
-    await removeWith(parts, { ...request, target, admission }, options)
+    const admission = new AdmissionContext(request.context, dependencies)
+    await removeWith(dependencies, { ...request, target, admission }, options)
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.code === 'NotFound')) throw cause
   }

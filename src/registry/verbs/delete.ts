@@ -32,28 +32,28 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 3.1
  */
-export async function remove(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export async function remove(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   if (target.subresource !== null) throw methodNotSupported(resourceOf(definition), 'delete')
-  const options = readDeleteOptions(parts, request)
-  const answer = await removeWith(parts, request, options)
+  const options = readDeleteOptions(dependencies, request)
+  const answer = await removeWith(dependencies, request, options)
   warnOfDependents(request.context, options)
   return answer
 }
 
 /** @param request its body and query were parsed already */
 export function removeWith(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
 ): Promise<VerbResponse> {
   const { definition, target } = request
-  return runWrite(parts, request, {
+  return runWrite(dependencies, request, {
     options: { kind: 'DeleteOptions', ...options },
     decode: () => options,
-    draft: (_, reads) => draftDelete(parts, request, options, reads),
+    draft: (_, reads) => draftDelete(dependencies, request, options, reads),
     retry: {
-      attemptsMax: parts.limits.rewriteAttemptsMax,
+      attemptsMax: dependencies.limits.rewriteAttemptsMax,
       key: () => keyOfTarget(definition, target),
       barrierFirst: options.dryRun,
       onLost: (lost) => removalError(definition, target.name ?? '', lost),
@@ -63,7 +63,7 @@ export function removeWith(
 
 /** Drafts one evaluation of a deletion. @throws ApiError */
 export function draftDelete(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   reads: ReadSet,
@@ -79,14 +79,14 @@ export function draftDelete(
     current,
     // Admission may refuse the deletion, but not change the object.
     reshape: () => current,
-    plan: () => planDelete(parts, request, options, { current, stored }),
+    plan: () => planDelete(dependencies, request, options, { current, stored }),
   }
 }
 
 type Found = { readonly current: AnyObject; readonly stored: StoredObject }
 
 function planDelete(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   found: Found,
@@ -94,16 +94,17 @@ function planDelete(
   const { definition } = request
   const { current, stored } = found
   const seconds = graceSeconds(definition, current, options.gracePeriodSeconds)
-  if (seconds === 0 && !hasFinalizers(definition, current)) return planRemoval(parts, request, options, found)
+  if (seconds === 0 && !hasFinalizers(definition, current))
+    return planRemoval(dependencies, request, options, found)
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = current.metadata
   if (typeof deletionTimestamp === 'string' && seconds === deletionGracePeriodSeconds) {
     return { kind: 'answer', value: documentResponse(202, stored.bytes) }
   }
-  return planMarkDeleted(parts, request, options, { ...found, seconds })
+  return planMarkDeleted(dependencies, request, options, { ...found, seconds })
 }
 
 function planRemoval(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   found: Found,
@@ -120,25 +121,25 @@ function planRemoval(
     return { kind: 'membership-changes', changes, dryRun, operations: [], next: () => answer }
   }
   if (options.dryRun) return answer
-  const conditions = removalConditions(parts, definition, found.current, revision)
+  const conditions = removalConditions(dependencies, definition, found.current, revision)
   return { kind: 'write', operations: [{ kind: 'delete', key, conditions }], done: () => value }
 }
 
 function planMarkDeleted(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: DeleteOptions,
   found: Found & { readonly seconds: number },
 ): Plan {
   const { definition } = request
   const { key, revision } = found.stored
-  const marked = stampDeleted(found.current, found.seconds, { ...parts, definition })
+  const marked = stampDeleted(found.current, found.seconds, { ...dependencies, definition })
   const encoded = encode(definition.hooks.prepareForDelete?.(marked) ?? marked)
   return planPut(
     { kind: 'put', key, conditions: [{ kind: 'revision-is', revision }], object: encoded },
     {
       dryRun: options.dryRun ? documentResponse(202, withRevision(encoded, revision)) : null,
-      done: (made) => documentResponse(202, bytesAt(parts.store.view().get(key), encoded, made)),
+      done: (made) => documentResponse(202, bytesAt(dependencies.store.view().get(key), encoded, made)),
     },
   )
 }

@@ -10,13 +10,15 @@ import { partOf, viewOf } from '../calls/subresource.ts'
 import { showView } from './view-subresource.ts'
 
 /** Returns the stored bytes; only views are parsed and copied. */
-export async function get(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
+export async function get(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, target, context } = request
   const view = viewOf(definition, target, 'get')
   if (view === null) partOf(definition, target, 'get')
   const wanted = wantedBy(request, readGetOptions(request.query))
   const key = keyOfTarget(definition, target)
-  const stored = await readState(parts, context, wanted, { take: () => parts.store.view().get(key) })
+  const stored = await readState(dependencies, context, wanted, {
+    take: () => dependencies.store.view().get(key),
+  })
   if (stored === null) throw notFound(resourceOf(definition), target.name ?? '')
   const answer: VerbResponse = { kind: 'document', code: 200, bytes: stored.bytes }
   return view === null ? answer : showView(view, answer)

@@ -14,38 +14,38 @@ import type { RegistrySwitches } from '../calls/switches.ts'
 import { jsonList, jsonTable, textPieces, yamlList, yamlTable } from '../reading/text-pieces.ts'
 
 /** All pages of a list show one revision; members keep no state between pages. @source spec 4.8 */
-export async function list(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
+export async function list(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const options = readListOptions(request.query)
   const selection = selectionOf(request.definition, request.target, options)
-  const page = await readPage(parts, request, options, selection)
-  return { kind: 'pieces', code: 200, pieces: piecesOf(parts, request, page) }
+  const page = await readPage(dependencies, request, options, selection)
+  return { kind: 'pieces', code: 200, pieces: piecesOf(dependencies, request, page) }
 }
 
 function piecesOf(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: VerbRequest,
   page: ListPage,
 ): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   const { definition, representation = STORED_FORM } = request
   const { batches } = page
-  const metadata = listMetadata(page, parts.switches)
+  const metadata = listMetadata(page, dependencies.switches)
   if (isStoredForm(representation)) {
     const form = { head: listHead(request, metadata), typedItems: hasTypedItems(definition) }
-    return listPieces(form, batches, parts.limits.pieceBytes)
+    return listPieces(form, batches, dependencies.limits.pieceBytes)
   }
   if (representation.as === 'table') {
-    const of = { definition, shape: representation.shape, nowMs: () => parts.clock.wallMs() }
+    const of = { definition, shape: representation.shape, nowMs: () => dependencies.clock.wallMs() }
     const table = representation.encoding === 'json' ? jsonTable(of, metadata) : yamlTable(of, metadata)
-    return textPieces(table, batches, parts)
+    return textPieces(table, batches, dependencies)
   }
-  const form = formOf(definition, representation, parts.schemas.of(definition))
+  const form = formOf(definition, representation, dependencies.schemas.of(definition))
   switch (representation.encoding) {
     case 'json':
-      return textPieces(jsonList(form, metadata), batches, parts)
+      return textPieces(jsonList(form, metadata), batches, dependencies)
     case 'yaml':
-      return textPieces(yamlList(form, metadata), batches, parts)
+      return textPieces(yamlList(form, metadata), batches, dependencies)
     case 'protobuf':
-      return protobufPieces(form, metadata, batches, parts)
+      return protobufPieces(form, metadata, batches, dependencies)
   }
 }
 

@@ -38,25 +38,25 @@ export function isOperation({ definition, target }: VerbRequest): boolean {
  * @throws ApiError
  * @source spec 1.4; core `pkg/registry/core/pod/storage`
  */
-export async function operate(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export async function operate(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const options = readWriteOptions(request.query)
   const named = definition.aliasOfSubresource === undefined ? operationAt(request) : null
   const kind = named?.body ?? definition
-  const body = await decodeObject(parts, request, options.fieldValidation, { kind })
+  const body = await decodeObject(dependencies, request, options.fieldValidation, { kind })
   checkNamespace(body, target)
   if (named !== null && body.metadata.name !== target.name) {
     throw badRequest(`name in URL does not match name in ${named.body.kind} object`)
   }
-  const on = named === null ? operatedObject(parts, request, body) : request
+  const on = named === null ? operatedObject(dependencies, request, body) : request
   const operation = named ?? operationAt(on)
   const task = { operation, on, options }
-  await runWrite(parts, request, {
+  await runWrite(dependencies, request, {
     options: { kind: 'CreateOptions', ...options },
     decode: () => body,
-    draft: (_, reads) => draftBody(parts, task, body, reads),
+    draft: (_, reads) => draftBody(dependencies, task, body, reads),
     retry: {
-      attemptsMax: parts.limits.rewriteAttemptsMax,
+      attemptsMax: dependencies.limits.rewriteAttemptsMax,
       key: () => keyOfTarget(on.definition, on.target),
       barrierFirst: options.dryRun,
       on,
@@ -77,14 +77,14 @@ function operationAt({ definition, target }: VerbRequest): OperationSubresource 
  * `BadRequest` for a body without a name
  */
 function operatedObject(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   { metadata }: AnyObject,
 ): WriteRequest {
   const { group, version, aliasOfSubresource } = request.definition
   if (!metadata.name) throw badRequest('name is required: it is that of the object meant')
   const { plural, subresource } = aliasOfSubresource ?? { plural: '', subresource: '' }
-  const meant = parts.catalog.find(group, version, plural)
+  const meant = dependencies.catalog.find(group, version, plural)
   assert(meant !== null, `there are ${plural}`)
   return { ...request, definition: meant, target: { ...request.target, name: metadata.name, subresource } }
 }
@@ -96,19 +96,19 @@ type Task = {
   readonly options: WriteOptions
 }
 
-function draftBody(parts: VerbDependencies, task: Task, body: AnyObject, reads: ReadSet): Draft {
+function draftBody(dependencies: VerbDependencies, task: Task, body: AnyObject, reads: ReadSet): Draft {
   const { body: kind } = task.operation
   return {
     ...({ operation: 'CREATE', object: body, current: null } as const),
-    reshape: (mutated) => reshapeObject(parts, kind, mutated),
+    reshape: (mutated) => reshapeObject(dependencies, kind, mutated),
     validate: (object) => validateBody(kind, task.on.target.name ?? '', object),
-    plan: (object) => planAdmitted(draftOperation(parts, task, object, reads)),
+    plan: (object) => planAdmitted(draftOperation(dependencies, task, object, reads)),
   }
 }
 
 /** Drafts what the operation does to its object. */
 function draftOperation(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   { operation, on, options }: Task,
   body: AnyObject,
   reads: ReadSet,
@@ -118,17 +118,17 @@ function draftOperation(
     case 'delete': {
       const asked = deleteOptionsOf(what.options)
       warnOfDependents(on.context, asked)
-      return draftDelete(parts, on, { ...asked, dryRun: options.dryRun || asked.dryRun }, reads)
+      return draftDelete(dependencies, on, { ...asked, dryRun: options.dryRun || asked.dryRun }, reads)
     }
     case 'change': {
       const change = (current: AnyObject): AnyObject => {
         checkPreconditions(on, body.metadata, current)
         // As for request bodies, defaults are added to new parts.
-        return filled(parts, on.definition, what.change(current, on.admission.writing))
+        return filled(dependencies, on.definition, what.change(current, on.admission.writing))
       }
       const subresource = wholeObject(on.definition)
       return draftRewrite(
-        parts,
+        dependencies,
         on,
         { subresource, options: { kind: 'UpdateOptions', ...options }, change },
         reads,
@@ -139,9 +139,13 @@ function draftOperation(
   }
 }
 
-function filled(parts: VerbDependencies, definition: ResourceDefinition, object: AnyObject): AnyObject {
+function filled(
+  dependencies: VerbDependencies,
+  definition: ResourceDefinition,
+  object: AnyObject,
+): AnyObject {
   // Adding defaults does not change the type.
-  return applyDefaults(parts.schemas.of(definition), object) as AnyObject
+  return applyDefaults(dependencies.schemas.of(definition), object) as AnyObject
 }
 
 /** The whole object may be changed, subject to all rules except those for client updates. */

@@ -32,7 +32,7 @@ import { runWrite } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 4.3
  */
-export async function patch(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export async function patch(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const view = viewOf(definition, target, 'patch')
   const subresource = view === null ? partOf(definition, target, 'patch') : null
@@ -40,22 +40,22 @@ export async function patch(parts: VerbDependencies, request: WriteRequest): Pro
   const options = { kind: 'PatchOptions', ...readWriteOptions(request.query) } as const
   const validation = options.fieldValidation
   const warn = onceEach(request.context.warn)
-  const answer = await runWrite(parts, request, {
+  const answer = await runWrite(dependencies, request, {
     options,
     decode: () =>
-      withValueLimit(parts, request, (valuesMax) =>
-        readPatch(parts, request, { kind, validation, valuesMax }),
+      withValueLimit(dependencies, request, (valuesMax) =>
+        readPatch(dependencies, request, { kind, validation, valuesMax }),
       ),
     draft: ({ apply, found }, reads) => {
       const shaping = { validation, found, warn }
       const patched = (current: AnyObject): AnyObject =>
-        changed(parts, request, { kind, current, patched: apply(current) }, shaping)
+        changed(dependencies, request, { kind, current, patched: apply(current) }, shaping)
       const change =
         view === null ? patched : changeThroughView(view, (current) => patched(view.view.patched(current)))
       const rewrite = { subresource, options, change: requireVersion(request, change) }
-      return draftRewrite(parts, request, rewrite, reads)
+      return draftRewrite(dependencies, request, rewrite, reads)
     },
-    retry: rewriteRetry(parts, request, options),
+    retry: rewriteRetry(dependencies, request, options),
   })
   return view === null ? answer : showView(view, answer)
 }
@@ -79,7 +79,7 @@ type PatchReading = {
 
 /** Returns the patch as a function; the body is parsed once, regardless of retries. */
 function readPatch(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   { kind, validation, valuesMax }: PatchReading,
 ): ReadPatch | Promise<ReadPatch> {
@@ -97,22 +97,22 @@ function readPatch(
       (words) => `json patch ${words}`,
     )
   }
-  const read = (): ReadPatch => ({ apply: applyOf(parts, kind, format, patch), found: found() })
-  return request.body.byteLength <= parts.limits.writeTurnBytes
+  const read = (): ReadPatch => ({ apply: applyOf(dependencies, kind, format, patch), found: found() })
+  return request.body.byteLength <= dependencies.limits.writeTurnBytes
     ? read()
-    : yieldToEventLoop(parts.clock).then(read)
+    : yieldToEventLoop(dependencies.clock).then(read)
 }
 
-function applyOf(parts: VerbDependencies, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
+function applyOf(dependencies: VerbDependencies, kind: DecodedKind, format: PatchFormat, patch: Json): Apply {
   if (format === 'json-patch') return (current) => applyJsonPatch(withManagedFields(current), patch)
   assert(isJsonObject(patch), 'patches of other formats were read as objects')
   if (format === 'merge-patch') return (current) => mergePatch(current, patch)
   assert(format === 'strategic-merge-patch', 'server-side apply is not among the formats taken')
-  return (current) => strategicMerge(parts.schemas.of(kind), current, patch)
+  return (current) => strategicMerge(dependencies.schemas.of(kind), current, patch)
 }
 
 function changed(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   { target }: WriteRequest,
   { kind, current, patched }: { readonly kind: DecodedKind; readonly current: Json; readonly patched: Json },
   shaping: ShapeOptions,
@@ -120,7 +120,7 @@ function changed(
   if (!isJsonObject(patched)) throw badRequest('the patch leaves no object')
   // Operations can nest deeper than any body: each adds where the previous one ended.
   checkBuilt(patched, current)
-  const object = shape(parts, kind, checkType(patched, kind), shaping)
+  const object = shape(dependencies, kind, checkType(patched, kind), shaping)
   checkNames(object, target)
   return object
 }

@@ -20,13 +20,13 @@ import type { Draft } from '../writing/write-pipeline.ts'
  * @throws ApiError
  * @source spec 4.2
  */
-export async function update(parts: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
+export async function update(dependencies: VerbDependencies, request: WriteRequest): Promise<VerbResponse> {
   const { definition, target } = request
   const view = viewOf(definition, target, 'update')
   const subresource = view === null ? partOf(definition, target, 'update') : null
   const options = { kind: 'UpdateOptions', ...readWriteOptions(request.query) } as const
-  const stamps = new Stamps(parts, request)
-  const answer = await runWrite(parts, request, {
+  const stamps = new Stamps(dependencies, request)
+  const answer = await runWrite(dependencies, request, {
     options,
     decode: () => {
       const kind = view?.body ?? definition
@@ -34,33 +34,33 @@ export async function update(parts: VerbDependencies, request: WriteRequest): Pr
         checkNames(sent, target)
         return sent
       }
-      const sent = withValueLimit(parts, request, (valuesMax) =>
-        decodeObject(parts, request, options.fieldValidation, { kind, valuesMax }),
+      const sent = withValueLimit(dependencies, request, (valuesMax) =>
+        decodeObject(dependencies, request, options.fieldValidation, { kind, valuesMax }),
       )
       return sent instanceof Promise ? sent.then(checked) : checked(sent)
     },
     draft: (sent, reads) => {
       const change = view === null ? (): AnyObject => sent : changeThroughView(view, () => sent)
       const onMissing = (): Draft => {
-        checkCreatable(parts, request, sent)
-        const draft = draftCreate(parts, request, { sent, stamps, dryRun: options.dryRun }, reads)
+        checkCreatable(dependencies, request, sent)
+        const draft = draftCreate(dependencies, request, { sent, stamps, dryRun: options.dryRun }, reads)
         return { ...draft, createsByUpdate: true }
       }
       const rewrite = { subresource, options, change: requireVersion(request, change), onMissing }
-      return draftRewrite(parts, request, rewrite, reads)
+      return draftRewrite(dependencies, request, rewrite, reads)
     },
-    retry: rewriteRetry(parts, request, options),
+    retry: rewriteRetry(dependencies, request, options),
   })
   return view === null ? answer : showView(view, answer)
 }
 
 /** A body with a version or a uid refers to an existing object. @throws ApiError */
-function checkCreatable(parts: VerbDependencies, request: WriteRequest, sent: AnyObject): void {
+function checkCreatable(dependencies: VerbDependencies, request: WriteRequest, sent: AnyObject): void {
   const { definition, target } = request
   const resource = resourceOf(definition)
   const name = target.name ?? ''
   const { uid, resourceVersion } = sent.metadata
-  const allowed = definition.putCreates === true || parts.names.putCreates
+  const allowed = definition.putCreates === true || dependencies.names.putCreates
   if (!allowed || target.subresource !== null || !definition.verbs.includes('create')) {
     throw notFound(resource, name)
   }

@@ -21,34 +21,34 @@ import type { StoredObject, WatchCursor } from '../../store/object-store.ts'
  * Nothing is sent before the start is known to be within the history, so a start that is too old is
  * a plain 410. @source spec 4.8.4
  */
-export async function watch(parts: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
+export async function watch(dependencies: VerbDependencies, request: VerbRequest): Promise<VerbResponse> {
   const { definition, context } = request
   const options = readWatchOptions(request.query)
   const selection = selectionOf(definition, request.target, options)
   const wanted = wantedBy(request, options.start)
-  const take = (): Start => startOf(parts, selection, options)
+  const take = (): Start => startOf(dependencies, selection, options)
   const start =
     wanted.kind === 'exact'
-      ? startFrom(parts, context, take())
-      : await readState(parts, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
+      ? startFrom(dependencies, context, take())
+      : await readState(dependencies, context, wanted, { take, drop: ({ cursor }) => cursor?.close() })
   // In order of revision: a client that is disconnected can resume after the last event and misses
   // nothing.
-  const initial = await initialOf(parts, selection, start)
-  const timeoutMs = options.timeoutMs ?? randomTimeoutMs(parts)
+  const initial = await initialOf(dependencies, selection, start)
+  const timeoutMs = options.timeoutMs ?? randomTimeoutMs(dependencies)
   const stream = new ObjectWatch({
-    store: parts.store,
-    clock: parts.clock,
-    limits: parts.limits,
-    framing: framingOf(parts, request),
+    store: dependencies.store,
+    clock: dependencies.clock,
+    limits: dependencies.limits,
+    framing: framingOf(dependencies, request),
     selection,
     initial,
     cursor: start.cursor,
     after: start.after,
     bookmarks: options.bookmarks,
-    initialEnd: options.initialEventsEnd ? `${parts.names.domain}/${INITIAL_EVENTS_END}` : null,
+    initialEnd: options.initialEventsEnd ? `${dependencies.names.domain}/${INITIAL_EVENTS_END}` : null,
     timeoutMs,
-    observer: parts.observeWatch?.(definition) ?? null,
-    until: (end) => parts.kindWatches.add(definition, end),
+    observer: dependencies.observeWatch?.(definition) ?? null,
+    until: (end) => dependencies.kindWatches.add(definition, end),
   })
   return { kind: 'watch', stream }
 }
@@ -77,11 +77,11 @@ type Start = {
 
 /** Synchronous, so that no change is missed between the objects and the cursor. */
 function startOf(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   { start: wanted, initialEvents }: WatchOptions,
 ): Start {
-  const { store } = parts
+  const { store } = dependencies
   const view = store.view()
   const { prefix, key, interest } = selection
   try {
@@ -103,18 +103,18 @@ function startOf(
 }
 
 /** A future version is awaited inside the stream: nothing is read or proven before. */
-function startFrom(parts: VerbDependencies, context: RequestContext, start: Start): Start {
-  return start.cursor === null ? start : provenAt(parts, context, start, start.after)
+function startFrom(dependencies: VerbDependencies, context: RequestContext, start: Start): Start {
+  return start.cursor === null ? start : provenAt(dependencies, context, start, start.after)
 }
 
 /** Closes the cursor on errors, as no watch owns it yet. */
 async function initialOf(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   selection: Selection,
   { there, cursor }: Start,
 ): Promise<Iterator<StoredObject, void>> {
   try {
-    return await inRevisionOrder(parts, selection, there)
+    return await inRevisionOrder(dependencies, selection, there)
   } catch (cause) {
     cursor?.close()
     throw cause
@@ -122,9 +122,9 @@ async function initialOf(
 }
 
 /** Randomized, so that the watches after a restart do not all end in the same second. */
-function randomTimeoutMs(parts: VerbDependencies): number {
-  const { watchTimeoutMsMin } = parts.limits
+function randomTimeoutMs(dependencies: VerbDependencies): number {
+  const { watchTimeoutMsMin } = dependencies.limits
   // In whole seconds: Node keeps one list per timer duration, and ten thousand lists cost more than
   // their timers.
-  return watchTimeoutMsMin + 1000 * parts.random.below(Math.ceil(watchTimeoutMsMin / 1000))
+  return watchTimeoutMsMin + 1000 * dependencies.random.below(Math.ceil(watchTimeoutMsMin / 1000))
 }

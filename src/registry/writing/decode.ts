@@ -43,12 +43,12 @@ export type DecodeOptions = {
  * @throws ApiError `UnsupportedMediaType`; `BadRequest` for a malformed object
  */
 export function decodeObject(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: VerbRequest,
   validation: FieldValidation,
   { kind = request.definition, valuesMax }: DecodeOptions = {},
 ): AnyObject | Promise<AnyObject> {
-  const schema = parts.schemas.of(kind)
+  const schema = dependencies.schemas.of(kind)
   const known = hasProtobuf(kind) ? ALL_FORMATS : TEXT_FORMATS
   const { value, found, fractions } = readBody(request, {
     schema,
@@ -59,11 +59,11 @@ export function decodeObject(
     const typed = checkType(value, kind)
     const { warn } = request.context
     const doubled = validation === 'Ignore' ? [] : found()
-    return shape(parts, kind, typed, { validation, found: doubled, fractions, warn })
+    return shape(dependencies, kind, typed, { validation, found: doubled, fractions, warn })
   }
   // For a long body, yield between parsing and conforming.
-  if (request.body.byteLength <= parts.limits.writeTurnBytes) return shaped()
-  return yieldToEventLoop(parts.clock).then(shaped)
+  if (request.body.byteLength <= dependencies.limits.writeTurnBytes) return shaped()
+  return yieldToEventLoop(dependencies.clock).then(shaped)
 }
 
 export type Body = {
@@ -137,18 +137,18 @@ export type ShapeOptions = {
  * @param object has kind and apiVersion
  */
 export function shape(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   kind: DecodedKind,
   object: JsonObject,
   options: ShapeOptions,
 ): AnyObject {
   const { structural } = kind
-  const schema = parts.schemas.of(kind)
+  const schema = dependencies.schemas.of(kind)
   const { value, unknown } = structural?.conform(object) ?? conform(schema, object, options.fractions)
   const findings =
     options.validation === 'Ignore' ? [] : [...options.found, ...unknown.map(unknownFieldWords)]
   if (findings.length > 0 && options.validation === 'Strict') throw strictDecodingError(object, findings)
-  for (const finding of findings.slice(0, parts.limits.fieldWarningsMax)) options.warn(finding)
+  for (const finding of findings.slice(0, dependencies.limits.fieldWarningsMax)) options.warn(finding)
   const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
   const whole = structural?.applyDefaults(complete) ?? applyDefaults(schema, complete)
   // Conforming to a schema with metadata checks the type.
@@ -157,8 +157,12 @@ export function shape(
 }
 
 /** Returns the object after admission, conformed and with defaults; unknown fields are dropped. */
-export function reshapeObject(parts: VerbDependencies, kind: DecodedKind, object: AnyObject): AnyObject {
-  return shape(parts, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
+export function reshapeObject(
+  dependencies: VerbDependencies,
+  kind: DecodedKind,
+  object: AnyObject,
+): AnyObject {
+  return shape(dependencies, kind, object, { validation: 'Ignore', found: [], warn: () => undefined })
 }
 
 /** Absent kind and version default to those of the path, as upstream. */

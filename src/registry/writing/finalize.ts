@@ -53,21 +53,25 @@ const graceSecondsMax = 2 ** 31 - 1
  * Returns the conditions for the removal of an object. A container of other objects must be empty.
  */
 export function removalConditions(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   definition: ResourceDefinition,
   object: AnyObject,
   current: Revision,
 ): readonly Condition[] {
   const unchanged: Condition = { kind: 'revision-is', revision: current }
   // A location taken over by a built-in kind is not checked.
-  const places = (definition.hooks.contains?.(object) ?? []).filter((one) => !parts.catalog.isOwnPlace(one))
+  const places = (definition.hooks.contains?.(object) ?? []).filter(
+    (one) => !dependencies.catalog.isOwnPlace(one),
+  )
   if (places.length > 0) {
     const prefixes = places.map((place) => prefixOf({ ...place, namespace: null }))
     return [unchanged, { kind: 'prefix-empty', prefixes }]
   }
   if (definition.isNamespaceKind !== true) return [unchanged]
   const namespace = object.metadata.name ?? ''
-  const namespaced = storedKinds(parts.catalog.withUnserved()).filter(({ scope }) => scope === 'Namespaced')
+  const namespaced = storedKinds(dependencies.catalog.withUnserved()).filter(
+    ({ scope }) => scope === 'Namespaced',
+  )
   const prefixes = namespaced.map((kind) => prefixOf({ ...placeOf(kind), namespace }))
   return [unchanged, { kind: 'prefix-empty', prefixes }]
 }

@@ -47,15 +47,15 @@ export type RetryOptions = {
  * @throws ApiError
  */
 export async function retryOnConflict(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   evaluate: Evaluate,
   options: RetryOptions,
 ): Promise<VerbResponse> {
   const state: WriteState = { evaluate, applied: [] }
   try {
-    const first = await attempt(parts, request, state, options, evaluateConfirmed)
-    return first ?? (await attemptsInTurn(parts, request, state, options))
+    const first = await attempt(dependencies, request, state, options, evaluateConfirmed)
+    return first ?? (await attemptsInTurn(dependencies, request, state, options))
   } catch (cause) {
     throw partialFailure(state.applied, cause)
   }
@@ -66,20 +66,20 @@ type WriteState = { evaluate: Evaluate; applied: readonly MembershipChange[] }
 
 /** Retries after a lost race, serialized by the key. */
 async function attemptsInTurn(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
 ): Promise<VerbResponse> {
   const key = options.key?.() ?? null
-  if (key !== null) await parts.writers.lock(key, request.context.deadlineMs)
+  if (key !== null) await dependencies.writers.lock(key, request.context.deadlineMs)
   try {
     for (let lost = 1; lost < options.attemptsMax; lost++) {
-      const again = await attempt(parts, request, state, options, evaluateCurrent)
+      const again = await attempt(dependencies, request, state, options, evaluateCurrent)
       if (again !== null) return again
     }
   } finally {
-    if (key !== null) parts.writers.unlock(key)
+    if (key !== null) dependencies.writers.unlock(key)
   }
   const { definition, target } = options.on ?? request
   throw options.exhausted?.() ?? modifiedConflict(resourceOf(definition), target.name ?? '')
@@ -87,21 +87,23 @@ async function attemptsInTurn(
 
 /** @returns null: lost a race */
 async function attempt(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   options: RetryOptions,
   evaluated: typeof evaluateConfirmed,
 ): Promise<VerbResponse | null> {
-  const { store } = parts
+  const { store } = dependencies
   const { deadlineMs } = request.context
-  const first = await evaluated(parts, request, state.evaluate, options)
+  const first = await evaluated(dependencies, request, state.evaluate, options)
   const plan =
-    first.kind === 'membership-changes' ? await runExternalChanges(parts, request, state, first) : first
+    first.kind === 'membership-changes'
+      ? await runExternalChanges(dependencies, request, state, first)
+      : first
   // Another request changed the membership in between.
   if (plan.kind === 'membership-changes') return null
   if (plan.kind !== 'write') return plan.value
-  const operations = onlyWhile(request, withPrecondition(plan.operations, parts.definitionState?.()))
+  const operations = onlyWhile(request, withPrecondition(plan.operations, dependencies.definitionState?.()))
   const outcome = await fromStore(store.write({ kind: 'write', operations }, deadlineMs))
   switch (outcome.kind) {
     case 'done':
@@ -138,14 +140,14 @@ function lostForGood({ onlyWhile, definition, target }: VerbRequest, lost: Condi
 
 /** Evaluates on current memory: it has everything acknowledged before the request. */
 async function evaluateCurrent(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   evaluate: Evaluate,
   options: RetryOptions,
 ): Promise<Plan> {
   try {
-    const plan = await evaluate(new ReadSet(parts))
-    checkPlanRoom(parts, options.on ?? request, plan)
+    const plan = await evaluate(new ReadSet(dependencies))
+    checkPlanRoom(dependencies, options.on ?? request, plan)
     return plan
   } catch (cause) {
     if (cause instanceof ApiError) request.admission.confirmedRefusal = cause
@@ -155,20 +157,20 @@ async function evaluateCurrent(
 
 /** Evaluates on local memory. A result that is not a write is confirmed after a barrier. */
 async function evaluateConfirmed(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   evaluate: Evaluate,
   options: RetryOptions,
 ): Promise<Plan> {
   if (options.barrierFirst) {
-    await passBarrier(parts, request)
-    return evaluateCurrent(parts, request, evaluate, options)
+    await passBarrier(dependencies, request)
+    return evaluateCurrent(dependencies, request, evaluate, options)
   }
-  const reads = new ReadSet(parts)
+  const reads = new ReadSet(dependencies)
   let stands: Evaluate
   try {
     const plan = await evaluate(reads)
-    if (plan.kind === 'write' && hasRoom(parts, options.on ?? request, plan)) return plan
+    if (plan.kind === 'write' && hasRoom(dependencies, options.on ?? request, plan)) return plan
     stands = () => plan
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause
@@ -177,17 +179,17 @@ async function evaluateConfirmed(
     }
   }
   // A review, or a body that is invalid regardless of the state, does not depend on memory.
-  const restsOnMemory = !reads.isEmpty || parts.definitionState !== undefined
-  if (restsOnMemory) await passBarrier(parts, request)
-  return evaluateCurrent(parts, request, reads.isCurrent() ? stands : evaluate, options)
+  const restsOnMemory = !reads.isEmpty || dependencies.definitionState !== undefined
+  if (restsOnMemory) await passBarrier(dependencies, request)
+  return evaluateCurrent(dependencies, request, reads.isCurrent() ? stands : evaluate, options)
 }
 
 /**
  * Makes memory current. @throws DefinitionChangedError when the definition of the kind has changed
  */
-async function passBarrier(parts: VerbDependencies, request: WriteRequest): Promise<void> {
-  await fromStore(parts.store.barrier(request.context.deadlineMs))
-  parts.definitionState?.()
+async function passBarrier(dependencies: VerbDependencies, request: WriteRequest): Promise<void> {
+  await fromStore(dependencies.store.barrier(request.context.deadlineMs))
+  dependencies.definitionState?.()
 }
 
 /** @throws ApiError when the write would exceed the storage quota */
@@ -195,9 +197,9 @@ function checkPlanRoom({ store }: VerbDependencies, on: VerbRequest, plan: Plan)
   if (plan.kind !== 'answer') checkStorageQuota(store, on, plan.operations, { dryRun: plan.kind !== 'write' })
 }
 
-function hasRoom(parts: VerbDependencies, on: VerbRequest, plan: Plan): boolean {
+function hasRoom(dependencies: VerbDependencies, on: VerbRequest, plan: Plan): boolean {
   try {
-    checkPlanRoom(parts, on, plan)
+    checkPlanRoom(dependencies, on, plan)
     return true
   } catch (cause) {
     if (cause instanceof ApiError) return false
@@ -207,25 +209,25 @@ function hasRoom(parts: VerbDependencies, on: VerbRequest, plan: Plan): boolean 
 
 /** @throws ApiError a change was refused, or its outcome is unknown */
 async function runExternalChanges(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   state: WriteState,
   plan: Extract<Plan, { readonly kind: 'membership-changes' }>,
 ): Promise<Plan> {
-  const { membership } = parts
+  const { membership } = dependencies
   if (membership === undefined) throw serviceUnavailable('this member cannot change the membership')
   // If a later change were refused, only half of the request would be done.
   if (plan.dryRun || plan.changes.length > 1) {
     for (const change of plan.changes) membership.dryRun(change)
   }
-  if (plan.dryRun) return plan.next(new ReadSet(parts))
+  if (plan.dryRun) return plan.next(new ReadSet(dependencies))
   for (const change of plan.changes) {
     await membership.apply(change, request.context.deadlineMs)
     state.applied = [...state.applied, change]
   }
   // Never restart from the beginning: the version that the request names precedes the changes.
   state.evaluate = plan.next
-  const next = await plan.next(new ReadSet(parts))
-  checkPlanRoom(parts, request, next)
+  const next = await plan.next(new ReadSet(dependencies))
+  checkPlanRoom(dependencies, request, next)
   return next
 }

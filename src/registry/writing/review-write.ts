@@ -19,7 +19,7 @@ import type { Write } from './write-pipeline.ts'
  * @source spec 1.4, 2.12
  */
 export function reviewWrite(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   options: WriteOptions,
   decode: () => AnyObject | Promise<AnyObject>,
@@ -31,22 +31,22 @@ export function reviewWrite(
     decode,
     draft: (sent) => ({
       ...({ operation: 'CREATE', object: question(sent, namespace), current: null } as const),
-      reshape: (mutated) => question(reshapeObject(parts, definition, mutated), namespace),
+      reshape: (mutated) => question(reshapeObject(dependencies, definition, mutated), namespace),
       validate: (object) => validateReview(definition, object, namespace),
-      plan: (object) => answerReview(parts, request, object),
+      plan: (object) => answerReview(dependencies, request, object),
     }),
     retry: { attemptsMax: 1, key: null, barrierFirst: false },
   }
 }
 
 async function answerReview(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   object: AnyObject,
 ): Promise<Plan> {
   const { definition, target, context } = request
   const { review } = definition
-  const { reviewers } = parts
+  const { reviewers } = dependencies
   if (review === undefined || reviewers === undefined) {
     throw serviceUnavailable(`this server does not answer ${definition.plural}`)
   }

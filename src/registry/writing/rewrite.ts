@@ -41,7 +41,7 @@ export type Rewrite = {
 
 /** One evaluation of an update or a patch. @throws ApiError */
 export function draftRewrite(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   rewrite: Rewrite,
   reads: ReadSet,
@@ -61,24 +61,24 @@ export function draftRewrite(
     operation: 'UPDATE',
     object: stampUpdated(changed, current, definition),
     current,
-    reshape: (mutated) => stampUpdated(reshapeObject(parts, definition, mutated), current, definition),
+    reshape: (mutated) => stampUpdated(reshapeObject(dependencies, definition, mutated), current, definition),
     prepare: (object) => prepare?.(object, current, admission.writing) ?? object,
     validate: (object) => {
       validateChangedObject(definition, subresource, object, current)
-      if (subresource === null) warnOfObject(parts, request, object, current)
+      if (subresource === null) warnOfObject(dependencies, request, object, current)
     },
-    plan: (object) => planRewrite(parts, request, rewrite, { object, current, stored }),
+    plan: (object) => planRewrite(dependencies, request, rewrite, { object, current, stored }),
   }
 }
 
 /** Returns how an update or a patch is retried. */
 export function rewriteRetry(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   { definition, target }: WriteRequest,
   { dryRun }: { readonly dryRun: boolean },
 ): RetryOptions {
   return {
-    attemptsMax: parts.limits.rewriteAttemptsMax,
+    attemptsMax: dependencies.limits.rewriteAttemptsMax,
     key: () => keyOfTarget(definition, target),
     barrierFirst: dryRun,
     onLost: (lost) => removalError(definition, target.name ?? '', lost),
@@ -92,26 +92,31 @@ type Wanted = {
   readonly stored: StoredObject
 }
 
-function planRewrite(parts: VerbDependencies, request: WriteRequest, rewrite: Rewrite, wanted: Wanted): Plan {
+function planRewrite(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  rewrite: Rewrite,
+  wanted: Wanted,
+): Plan {
   const { definition } = request
   const { object, current, stored } = wanted
   const { dryRun } = rewrite.options
   const gone = isFullyFinalized(definition, object)
   const changes = membershipChangesFor(definition, gone ? null : object, current)
   if (changes.length > 0) {
-    const next = afterMembershipChange(parts, request, rewrite, { ...wanted, gone })
+    const next = afterMembershipChange(dependencies, request, rewrite, { ...wanted, gone })
     const isAll = gone || isSameMetadata(object, current)
     const operations = isAll ? [] : [putOver(stored, encode(object))]
     return { kind: 'membership-changes', changes, dryRun, operations, next }
   }
-  if (gone) return planRemoval(parts, request, dryRun, wanted)
+  if (gone) return planRemoval(dependencies, request, dryRun, wanted)
   if (isSame(object, current)) return { kind: 'answer', value: documentResponse(200, stored.bytes) }
   const encoded = encode(object)
   checkValueCount(encoded.bytes, stored.bytes)
   const { key, revision } = stored
   return planPut(putOver(stored, encoded), {
     dryRun: dryRun ? documentResponse(200, withRevision(encoded, revision)) : null,
-    done: (made) => documentResponse(200, bytesAt(parts.store.view().get(key), encoded, made)),
+    done: (made) => documentResponse(200, bytesAt(dependencies.store.view().get(key), encoded, made)),
   })
 }
 
@@ -141,7 +146,7 @@ export function membershipChangesFor(
  * conflict. A request without a version is applied on top.
  */
 function afterMembershipChange(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   rewrite: Rewrite,
   wanted: Wanted & { readonly gone: boolean },
@@ -167,17 +172,22 @@ function afterMembershipChange(
       ...current,
       metadata: { ...metadata, resourceVersion: current.metadata.resourceVersion ?? '' },
     })
-    const draft = draftRewrite(parts, request, { ...rewrite, change }, reads)
-    return evaluateDraft(parts, { request, options, reads }, draft)
+    const draft = draftRewrite(dependencies, request, { ...rewrite, change }, reads)
+    return evaluateDraft(dependencies, { request, options, reads }, draft)
   }
 }
 
 /** An update may remove the last finalizer of an object that is being deleted. */
-function planRemoval(parts: VerbDependencies, request: WriteRequest, dryRun: boolean, of: Wanted): Plan {
+function planRemoval(
+  dependencies: VerbDependencies,
+  request: WriteRequest,
+  dryRun: boolean,
+  of: Wanted,
+): Plan {
   const encoded = encode(of.object)
   const { key, revision } = of.stored
   if (dryRun) return { kind: 'answer', value: documentResponse(200, withRevision(encoded, revision)) }
-  const conditions = removalConditions(parts, request.definition, of.object, revision)
+  const conditions = removalConditions(dependencies, request.definition, of.object, revision)
   return {
     kind: 'write',
     operations: [{ kind: 'delete', key, conditions }],

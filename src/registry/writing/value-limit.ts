@@ -15,27 +15,27 @@ import { fromStore } from '../shared/store-error-mapping.ts'
  * @throws ApiError
  */
 export function withValueLimit<T>(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   read: (valuesMax: number) => T | Promise<T>,
 ): T | Promise<T> {
   const { valuesMax } = bodyLimits
   // More values need more bytes.
-  return request.body.byteLength <= valuesMax ? read(valuesMax) : readLarge(parts, request, read)
+  return request.body.byteLength <= valuesMax ? read(valuesMax) : readLarge(dependencies, request, read)
 }
 
 async function readLarge<T>(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   read: (valuesMax: number) => T | Promise<T>,
 ): Promise<T> {
-  const first = valuesAllowed(parts, request)
+  const first = valuesAllowed(dependencies, request)
   try {
     return await read(first)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'RequestEntityTooLarge') throw error
-    await fromStore(parts.store.barrier(request.context.deadlineMs))
-    const now = valuesAllowed(parts, request)
+    await fromStore(dependencies.store.barrier(request.context.deadlineMs))
+    const now = valuesAllowed(dependencies, request)
     if (now <= first) throw error
     return await read(now)
   }

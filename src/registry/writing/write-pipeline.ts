@@ -23,32 +23,37 @@ import type { Plan } from './write-plan.ts'
  * @source apiserver `pkg/endpoints/handlers`, `pkg/registry/generic/registry/store.go`
  */
 export function runWrite<Sent>(
-  parts: VerbDependencies,
+  dependencies: VerbDependencies,
   request: WriteRequest,
   write: Write<Sent>,
 ): Promise<VerbResponse> {
-  const { clock } = parts
+  const { clock } = dependencies
   const evaluated = (sent: Sent): Promise<VerbResponse> => {
     const evaluate = (reads: ReadSet): Promise<Plan> =>
-      evaluateDraft(parts, { request, options: write.options, reads }, write.draft(sent, reads))
+      evaluateDraft(dependencies, { request, options: write.options, reads }, write.draft(sent, reads))
     // 9. Commit or respond: evaluated again after a lost race, and where memory was stale.
-    return retryOnConflict(parts, request, evaluate, write.retry)
+    return retryOnConflict(dependencies, request, evaluate, write.retry)
   }
   // 1. Decode and default: once, regardless of retries.
   const sent = write.decode()
-  if (!isLong(parts, request, 0)) return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
+  if (!isLong(dependencies, request, 0))
+    return sent instanceof Promise ? sent.then(evaluated) : evaluated(sent)
   return Promise.resolve(sent).then((decoded) => yieldToEventLoop(clock).then(() => evaluated(decoded)))
 }
 
 /**
  * One evaluation: from the draft of a write to what is to be committed. @throws ApiError to refuse
  */
-export async function evaluateDraft(parts: VerbDependencies, of: Evaluation, draft: Draft): Promise<Plan> {
-  const { admission } = parts
-  if (draft.createsByUpdate === true) await authorizeCreation(parts, of.request)
+export async function evaluateDraft(
+  dependencies: VerbDependencies,
+  of: Evaluation,
+  draft: Draft,
+): Promise<Plan> {
+  const { admission } = dependencies
+  if (draft.createsByUpdate === true) await authorizeCreation(dependencies, of.request)
   // Validating a result of an update or a patch takes as long as producing it.
-  const long = isLong(parts, of.request, of.reads.bytes)
-  if (long && draft.current !== null) await yieldToEventLoop(parts.clock)
+  const long = isLong(dependencies, of.request, of.reads.bytes)
+  if (long && draft.current !== null) await yieldToEventLoop(dependencies.clock)
   // 2. Mutate.
   const drafted = admissionRequest(of, draft)
   const answer = admission.mutate(drafted)
@@ -59,7 +64,7 @@ export async function evaluateDraft(parts: VerbDependencies, of: Evaluation, dra
   const complete = draft.operation === 'DELETE' ? drafted : { ...drafted, object }
   const verdict = admission.validate(complete)
   if (verdict instanceof Promise) await verdict
-  if (long) await yieldToEventLoop(parts.clock)
+  if (long) await yieldToEventLoop(dependencies.clock)
   // 8. Plan what to commit, with the operations that admission adds.
   const plan = draft.plan(object)
   return withExtraOperations(plan instanceof Promise ? await plan : plan, admission.extraOperations(complete))

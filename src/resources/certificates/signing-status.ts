@@ -3,7 +3,7 @@ import { duplicate, fieldForbidden, invalid, notSupported } from '../../api/erro
 import { objectMember, objectsMember, textMember } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
 import { readCertificateDer } from '../../pki/certificate.ts'
-import { PkiFailure } from '../../pki/errors.ts'
+import { PkiError } from '../../pki/errors.ts'
 import { pemBlocks } from '../../pki/pem.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
 
@@ -96,7 +96,7 @@ function certificateWords(pem: string): string | null {
     }
     return null
   } catch (cause) {
-    if (cause instanceof PkiFailure) return cause.message
+    if (cause instanceof PkiError) return cause.message
     throw cause
   }
 }

@@ -20,7 +20,7 @@ import { sourceIpsOf } from '../http/peer.ts'
 import type { RawReply, RawRequest } from '../http/raw-http.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 
-export type AuditParts = {
+export type AuditDependencies = {
   readonly trail: AuditTrail
   readonly clock: Clock
   readonly names: Names
@@ -43,7 +43,7 @@ type Recorded = AuditDecision & { readonly level: 'Metadata' | 'Request' | 'Requ
 /** Collects the audit data of one call, from its first hook to the end of its response. */
 export class AuditedCall {
   readonly #call: AuditableCall
-  readonly #parts: AuditParts
+  readonly #dependencies: AuditDependencies
   readonly #receivedMs: number
   readonly #sourceIps: readonly string[]
   readonly #annotations = new Map<string, string>()
@@ -58,10 +58,10 @@ export class AuditedCall {
   #isBroken = false
   #stopWaiting: (() => void) | null = null
 
-  constructor(call: AuditableCall, parts: AuditParts) {
+  constructor(call: AuditableCall, dependencies: AuditDependencies) {
     this.#call = call
-    this.#parts = parts
-    this.#receivedMs = parts.clock.wallMs()
+    this.#dependencies = dependencies
+    this.#receivedMs = dependencies.clock.wallMs()
     // After the end of the response the connection may be closed.
     this.#sourceIps = sourceIpsOf(call.raw)
   }
@@ -76,7 +76,7 @@ export class AuditedCall {
       go(true)
       return
     }
-    const { trail } = this.#parts
+    const { trail } = this.#dependencies
     let waits = true
     const stop = trail.admit(this.#record(decision, 'RequestReceived'), (may) => {
       waits = false
@@ -104,7 +104,7 @@ export class AuditedCall {
   }
 
   authorized(decision: Decision): void {
-    const group = this.#parts.names.group('authorization')
+    const group = this.#dependencies.names.group('authorization')
     this.annotate(`${group}/decision`, decision.kind === 'allow' ? 'allow' : 'forbid')
     this.annotate(`${group}/reason`, decision.reason ?? '')
   }
@@ -170,7 +170,7 @@ export class AuditedCall {
 
   #decide(): Recorded | null {
     const { info, authenticated } = this.#call
-    const decision = this.#parts.trail.decide(authenticated ? this.#call.user : null, info.action)
+    const decision = this.#dependencies.trail.decide(authenticated ? this.#call.user : null, info.action)
     this.#isDecided = true
     const { level } = decision
     this.#decision = level === 'None' ? null : { ...decision, level }
@@ -181,7 +181,7 @@ export class AuditedCall {
   #tellDeprecation(): void {
     const { deprecated } = this.#call
     if (deprecated === null) return
-    const { auditAnnotations } = this.#parts.names
+    const { auditAnnotations } = this.#dependencies.names
     this.annotate(auditAnnotations.deprecated, 'true')
     if (deprecated.removed !== '') this.annotate(auditAnnotations.removedRelease, deprecated.removed)
   }
@@ -189,7 +189,7 @@ export class AuditedCall {
   /** @returns null: this stage is not recorded; else as `AuditTrail.record` */
   #record(decision: Recorded, stage: AuditStage): boolean | null {
     if (decision.omitStages.has(stage)) return null
-    const { trail, clock } = this.#parts
+    const { trail, clock } = this.#dependencies
     const call = this.#call
     const isBegin = stage === 'RequestReceived'
     const isEnd = stage === 'ResponseComplete' || stage === 'Panic'
@@ -240,7 +240,7 @@ export class AuditedCall {
     const { action } = this.#call.info
     const isAboutTokens =
       action.kind === 'resource' &&
-      (action.subresource === 'token' || action.group === this.#parts.names.group('authentication'))
+      (action.subresource === 'token' || action.group === this.#dependencies.names.group('authentication'))
     return { tokens: isAboutTokens, managedFields: omitManagedFields }
   }
 }

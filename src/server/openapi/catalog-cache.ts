@@ -2,7 +2,7 @@
  * A value computed from the catalog, recomputed on request when the catalog has changed. Concurrent
  * callers share one computation, and wait for at most one more if the catalog changed in between.
  */
-export class Derived<T> {
+export class CatalogCache<T> {
   readonly #versionNow: () => number
   readonly #make: () => Promise<T>
   #made: { readonly version: number; readonly value: T } | null = null

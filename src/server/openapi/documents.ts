@@ -1,4 +1,4 @@
-import { Derived } from './derived.ts'
+import { CatalogCache } from './catalog-cache.ts'
 import type { StaticDocument } from '../responses/static-document.ts'
 import { V2Document } from './v2-document.ts'
 import type { DocumentParts } from './v2-document.ts'
@@ -12,7 +12,7 @@ import { V3Documents } from './v3-documents.ts'
 export function openApiDocuments(parts: DocumentParts, isV3Served: boolean): OpenApiDocuments {
   const { catalog } = parts
   const derived = (make: () => Promise<StaticDocument>): (() => Promise<StaticDocument>) => {
-    const made = new Derived(() => catalog.version, make)
+    const made = new CatalogCache(() => catalog.version, make)
     return () => made.get()
   }
   const json = new V2Document(parts, jsonForm)

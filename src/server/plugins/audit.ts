@@ -2,17 +2,17 @@ import { internal } from '../../api/errors/standard-errors.ts'
 import { callOf } from '../calls/fastify-types.ts'
 import type { App } from '../calls/fastify-types.ts'
 import { AuditedCall } from '../calls/audited-call.ts'
-import type { AuditParts } from '../calls/audited-call.ts'
+import type { AuditDependencies } from '../calls/audited-call.ts'
 
 /**
  * Follows every call for the audit log, including those whose authentication fails. Registered
  * between the begin of the call and authentication; `auditKnownCallers` is registered after
  * authentication.
  */
-export function auditCalls(app: App, parts: AuditParts): void {
+export function auditCalls(app: App, dependencies: AuditDependencies): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const call = callOf(request)
-    const audit = new AuditedCall(call, parts)
+    const audit = new AuditedCall(call, dependencies)
     call.audit = audit
     call.reply.on('close', () => audit.end())
     done()

@@ -12,7 +12,7 @@ import type { RawRequest } from '../http/raw-http.ts'
 /** Begins every call: assigns its id, parses its target, and registers its end. */
 export function beginCalls(
   app: App,
-  parts: {
+  dependencies: {
     readonly clock: Clock
     readonly random: Random
     readonly inFlight: InFlight
@@ -23,8 +23,8 @@ export function beginCalls(
     readonly domain: string
   },
 ): void {
-  const { clock, inFlight, requestMsMax, member, domain } = parts
-  const nextId = requestIds(parts.random)
+  const { clock, inFlight, requestMsMax, member, domain } = dependencies
+  const nextId = requestIds(dependencies.random)
   app.decorateRequest('call', null)
   app.addHook('onRequest', (request, reply, done) => {
     const raw = request.raw

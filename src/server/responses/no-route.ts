@@ -4,7 +4,7 @@ import type { ApiError } from '../../api/errors/api-error.ts'
 import { EVERY_METHOD } from '../calls/fastify-types.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 
-type NoRouteParts = {
+type NoRouteDependencies = {
   /**
    * @returns null where no kind is served
    * @throws ApiError `BadRequest` for invalid names
@@ -24,11 +24,11 @@ type NoRouteParts = {
  * @source RFC 9110 sections 10.2.1, 15.5.6
  */
 export class NoRoute {
-  readonly #parts: NoRouteParts
+  readonly #dependencies: NoRouteDependencies
   readonly #routes = new Map<string, Set<string>>()
 
-  constructor(parts: NoRouteParts) {
-    this.#parts = parts
+  constructor(dependencies: NoRouteDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** Records a route; routes for every method are skipped. */
@@ -51,10 +51,10 @@ export class NoRoute {
     const { path } = info
     // Authorized as what it resembles, but no served path begins like this.
     if (path.startsWith('//')) return null
-    if (info.action.kind === 'resource') return this.#parts.resourceMethods(info)
+    if (info.action.kind === 'resource') return this.#dependencies.resourceMethods(info)
     if (/^\/apis?(?:\/|$)/.test(path)) {
       const document = path.replace(/\/$/, '')
-      return !document.endsWith('/') && this.#parts.isDiscovery(document) ? ['GET', 'HEAD'] : null
+      return !document.endsWith('/') && this.#dependencies.isDiscovery(document) ? ['GET', 'HEAD'] : null
     }
     for (const [url, methods] of this.#routes) if (isAt(url, path)) return [...methods]
     return null

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../api/errors/api-error.ts'
 import { badRequest, serviceUnavailable, timeout } from '../../api/errors/standard-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
-import { MembersFailure } from '../../membership/members.ts'
+import { MembersError } from '../../membership/members.ts'
 import type { Members } from '../../membership/members.ts'
 import { ConsensusError } from '../../../raft/index.ts'
 import { callOf } from '../calls/fastify-types.ts'
@@ -61,7 +61,7 @@ function noNames(): ApiError {
 }
 
 function translated(error: unknown): unknown {
-  if (error instanceof MembersFailure) {
+  if (error instanceof MembersError) {
     if (error.code === 'silent') return serviceUnavailable(error.message, { retryAfterSeconds: 1 })
     return badRequest(error.message, { cause: error })
   }

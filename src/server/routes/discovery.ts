@@ -10,13 +10,13 @@ import type { App } from '../calls/fastify-types.ts'
 import { sendDocument } from '../responses/static-document.ts'
 import { sendDiscoveryDocument } from './discovery-document.ts'
 
-type DiscoveryParts = {
+type DiscoveryDependencies = {
   readonly discovery: Discovery
   readonly catalogSync: Registry['catalogSync']
 }
 
 /** Serves the groups, versions and resources: `/api`, `/apis` and below. */
-export function discoveryRoutes(app: App, { discovery, catalogSync }: DiscoveryParts): void {
+export function discoveryRoutes(app: App, { discovery, catalogSync }: DiscoveryDependencies): void {
   for (const url of ['/api', '/api/', '/api/:version', '/api/:version/', '/apis', '/apis/']) serve(app, url)
   for (const url of ['/apis/:group', '/apis/:group/', '/apis/:group/:version', '/apis/:group/:version/']) {
     serve(app, url)

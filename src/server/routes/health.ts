@@ -9,8 +9,11 @@ import type { ServerLog } from '../calls/server-log.ts'
  * Serves `/healthz`, `/livez`, `/readyz`, and one path per check.
  * @source spec 4.5; apiserver `pkg/server/healthz`
  */
-export function healthRoutes(app: App, parts: { readonly health: Health; readonly log: ServerLog }): void {
-  const { health } = parts
+export function healthRoutes(
+  app: App,
+  dependencies: { readonly health: Health; readonly log: ServerLog },
+): void {
+  const { health } = dependencies
   const sets = [
     ['healthz', health.readyz],
     ['livez', health.livez],
@@ -18,7 +21,7 @@ export function healthRoutes(app: App, parts: { readonly health: Health; readonl
   ] as const
   for (const [name, checks] of sets) {
     const set = { name, checks, told: '' }
-    const all = (request: Request, reply: Reply): void => answerAll(set, request, reply, parts.log)
+    const all = (request: Request, reply: Reply): void => answerAll(set, request, reply, dependencies.log)
     for (const url of [`/${name}`, `/${name}/`]) app.route({ method: ['GET', 'HEAD'], url, handler: all })
     app.route({
       method: ['GET', 'HEAD'],

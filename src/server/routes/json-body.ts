@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/errors/standard-errors.ts'
 import { isJsonObject } from '../../api/json.ts'
 import type { JsonObject } from '../../api/json.ts'
-import { ConfigFailure } from '../../config/errors.ts'
+import { ConfigError } from '../../config/errors.ts'
 import type { Request } from '../calls/fastify-types.ts'
 
 /**
@@ -32,7 +32,7 @@ export function field<T>(name: string, value: unknown, parse: (text: string) => 
   try {
     return parse(value)
   } catch (cause) {
-    if (cause instanceof ConfigFailure) throw badRequest(`${name} ${cause.message}`, { cause })
+    if (cause instanceof ConfigError) throw badRequest(`${name} ${cause.message}`, { cause })
     throw cause
   }
 }

@@ -2,20 +2,20 @@ import { ConsensusError, MembershipError } from '../../../raft/index.ts'
 import type { ChangeRefusal } from '../../../raft/index.ts'
 import { ApiError } from '../../api/errors/api-error.ts'
 import type { ApiErrorReason } from '../../api/errors/api-error.ts'
-import { IssueFailure } from '../../membership/join-service.ts'
-import type { IssueFailureCode } from '../../membership/join-service.ts'
-import { JoinFailure } from '../../membership/join-rules.ts'
-import type { JoinFailureCode } from '../../membership/join-rules.ts'
-import { MembersFailure } from '../../membership/members.ts'
-import type { MembersFailureCode } from '../../membership/members.ts'
+import { IssueError } from '../../membership/join-service.ts'
+import type { IssueErrorCode } from '../../membership/join-service.ts'
+import { JoinError } from '../../membership/join-rules.ts'
+import type { JoinErrorCode } from '../../membership/join-rules.ts'
+import { MembersError } from '../../membership/members.ts'
+import type { MembersErrorCode } from '../../membership/members.ts'
 import { apiErrorOf } from '../../registry/shared/store-error-mapping.ts'
 
 /** Converts a failed membership change to an API error; returns any other error unchanged. */
 export function membershipError(cause: unknown): unknown {
   if (cause instanceof MembershipError) return said(changeReasons[cause.code], cause)
-  if (cause instanceof JoinFailure) return said(joinReasons[cause.code], cause)
-  if (cause instanceof IssueFailure) return said(issueReasons[cause.code], cause)
-  if (cause instanceof MembersFailure) {
+  if (cause instanceof JoinError) return said(joinReasons[cause.code], cause)
+  if (cause instanceof IssueError) return said(issueReasons[cause.code], cause)
+  if (cause instanceof MembersError) {
     return said(memberReasons[cause.code], cause)
   }
   if (cause instanceof ConsensusError) {
@@ -25,7 +25,7 @@ export function membershipError(cause: unknown): unknown {
   return apiErrorOf(cause)
 }
 
-const memberReasons: Readonly<Record<MembersFailureCode, ApiErrorReason>> = {
+const memberReasons: Readonly<Record<MembersErrorCode, ApiErrorReason>> = {
   'unknown-member': 'NotFound',
   'no-candidate': 'BadRequest',
   silent: 'BadRequest',
@@ -49,7 +49,7 @@ const changeReasons: Readonly<Record<ChangeRefusal, ApiErrorReason>> = {
   impossible: 'Invalid',
 }
 
-const joinReasons: Readonly<Record<JoinFailureCode, ApiErrorReason>> = {
+const joinReasons: Readonly<Record<JoinErrorCode, ApiErrorReason>> = {
   'unknown-token': 'Unauthorized',
   used: 'Forbidden',
   expired: 'Forbidden',
@@ -64,7 +64,7 @@ const joinReasons: Readonly<Record<JoinFailureCode, ApiErrorReason>> = {
   'not-founded': 'ServiceUnavailable',
 }
 
-const issueReasons: Readonly<Record<IssueFailureCode, ApiErrorReason>> = {
+const issueReasons: Readonly<Record<IssueErrorCode, ApiErrorReason>> = {
   taken: 'AlreadyExists',
   unknown: 'NotFound',
   unready: 'Conflict',

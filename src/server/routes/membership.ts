@@ -16,7 +16,7 @@ import type { StateDecision, StateRepair } from '../../membership/state-repair.t
 import { joinRequestOf } from '../../membership/join-request.ts'
 import type { JoinAnswer } from '../../membership/join-request.ts'
 import { checkMemberName, memberAddress } from '../../config/address.ts'
-import { ConfigFailure } from '../../config/errors.ts'
+import { ConfigError } from '../../config/errors.ts'
 import { callOf } from '../calls/fastify-types.ts'
 import type { App, Request } from '../calls/fastify-types.ts'
 import { field, jsonBody } from './json-body.ts'
@@ -24,7 +24,7 @@ import { jsonBytes, sendJson } from '../responses/json-reply.ts'
 import { membershipError } from './membership-errors.ts'
 import type { ServerLog } from '../calls/server-log.ts'
 
-export type MembershipParts = {
+export type MembershipDependencies = {
   readonly members: Members
   readonly joinService: Pick<JoinService, 'issue' | 'join'>
   readonly memberAdmin: Pick<MemberAdmin, 'change'>
@@ -37,8 +37,8 @@ export type MembershipParts = {
  * cluster administrators, unless an operator grants it to others; joining is for holders of a
  * token.
  */
-export function membershipRoutes(app: App, parts: MembershipParts): void {
-  const { joinService, memberAdmin, stateRepair, members, log } = parts
+export function membershipRoutes(app: App, dependencies: MembershipDependencies): void {
+  const { joinService, memberAdmin, stateRepair, members, log } = dependencies
   app.route({
     method: 'POST',
     url: '/cluster/v1/join-tokens',
@@ -153,13 +153,13 @@ function optionalAddress(name: string, body: JsonObject): string | null {
 
 function roleOf(text: string): 'voter' | 'learner' {
   if (text === 'voter' || text === 'learner') return text
-  throw new ConfigFailure('must be voter or learner')
+  throw new ConfigError('must be voter or learner')
 }
 
 function idOf(text: string): NodeId {
   const value = Number(text)
   if (/^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(value)) return nodeId(value)
-  throw new ConfigFailure('must be an id from /cluster/v1/status')
+  throw new ConfigError('must be an id from /cluster/v1/status')
 }
 
 /** No token was made: `joined` instead. */

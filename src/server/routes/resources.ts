@@ -40,12 +40,12 @@ import type { ErrorParts } from '../responses/error-reply.ts'
  * Serves all paths of spec 4.1 with one dispatcher: the target is parsed already, only the kind is
  * looked up.
  */
-export function resourceRoutes(app: App, parts: DispatchParts): void {
-  const handler = dispatcher(parts)
+export function resourceRoutes(app: App, dependencies: DispatchDependencies): void {
+  const handler = dispatcher(dependencies)
   for (const url of ['/api/*', '/apis/*']) app.route({ method: EVERY_METHOD, url, handler })
 }
 
-type DispatchParts = ErrorParts & {
+type DispatchDependencies = ErrorParts & {
   readonly registry: Registry
   readonly served: Catalog
   readonly compressor: Compressor
@@ -54,8 +54,8 @@ type DispatchParts = ErrorParts & {
   readonly upgradeOf: (raw: RawRequest) => WebSocketUpgrade | null
 }
 
-function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => Promise<void> {
-  const { registry, served, heavy } = parts
+function dispatcher(dependencies: DispatchDependencies): (request: Request, reply: Reply) => Promise<void> {
+  const { registry, served, heavy } = dependencies
   /**
    * Looks up again after this member applied everything acknowledged before. CRDs cannot add kinds
    * to the core group.
@@ -86,20 +86,20 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
       reply.hijack()
       return
     }
-    if (action.kind === 'path') throw parts.noRoute.refusal(call.info)
+    if (action.kind === 'path') throw dependencies.noRoute.refusal(call.info)
     if (shape === 'odd') throw pathNotFound()
     const known = served.find(action.group, action.version, action.resource)
     const definition = known !== null && hasPath(known, call.info) ? known : await late(call, action)
     if (definition === null) throw pathNotFound()
     const target = targetOf(definition, action, named)
     const { verb } = action
-    if (!isOneOf(verbsAt(definition, target), verb)) throw parts.noRoute.refusal(call.info)
+    if (!isOneOf(verbsAt(definition, target), verb)) throw dependencies.noRoute.refusal(call.info)
     const words = deprecationWords(definition)
     if (words !== null) call.warn(words)
     call.deprecated = definition.deprecated ?? null
     const wanted = representationWanted(request.raw.headers.accept, verb, definition, query)
     // Only a watch can use a WebSocket; for other verbs the offer is ignored.
-    const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, parts) : null
+    const webSocket = verb === 'watch' ? webSocketOf(call, request, reply, dependencies) : null
     const verbRequest: VerbRequest = {
       definition,
       context: call,
@@ -118,8 +118,13 @@ function dispatcher(parts: DispatchParts): (request: Request, reply: Reply) => P
     )
     if (answer.kind === 'watch' && webSocket !== null) {
       reply.hijack()
-      answerWebSocket(paced(answer.stream, wanted, call, parts), call, { ...webSocket, ...wanted }, parts)
-    } else send(answer, wanted, call, { request, reply, parts })
+      answerWebSocket(
+        paced(answer.stream, wanted, call, dependencies),
+        call,
+        { ...webSocket, ...wanted },
+        dependencies,
+      )
+    } else send(answer, wanted, call, { request, reply, dependencies })
   }
 }
 
@@ -148,7 +153,7 @@ function webSocketOf(
   call: Call,
   request: Request,
   reply: Reply,
-  { upgradeOf }: DispatchParts,
+  { upgradeOf }: DispatchDependencies,
 ): Agreed | null {
   const upgrade = upgradeOf(call.raw)
   if (call.webSocket === null || upgrade === null) return null
@@ -275,13 +280,13 @@ function mediaTypeOf(header: string | undefined): string {
   return (semicolon === -1 ? header : header.slice(0, semicolon)).trim().toLowerCase()
 }
 
-type Asked = { readonly request: Request; readonly reply: Reply; readonly parts: DispatchParts }
+type Asked = { readonly request: Request; readonly reply: Reply; readonly dependencies: DispatchDependencies }
 
 function send(
   answer: VerbResponse,
   wanted: WantedObjects,
   call: Call,
-  { request, reply, parts }: Asked,
+  { request, reply, dependencies: parts }: Asked,
 ): void {
   const { compressor } = parts
   const { contentType, representation } = wanted
@@ -316,7 +321,7 @@ function paced(
   stream: WatchStream,
   { representation: { as, encoding } }: WantedObjects,
   call: Call,
-  { heavy }: DispatchParts,
+  { heavy }: DispatchDependencies,
 ): WatchStream {
   const isHeavy = encoding === 'yaml' || as === 'table'
   return isHeavy ? heavy.watch(call.user.name, stream, () => call.nowMs() + limits.requestMsMax) : stream

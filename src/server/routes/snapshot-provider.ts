@@ -3,7 +3,7 @@ import type { Consensus, LogIndex, SnapshotSource } from '../../../raft/index.ts
 import { DatabaseError, StoreError } from '../../store/store-errors.ts'
 import type { StoreMachine } from '../../store/store-machine.ts'
 
-export type MemberSnapshotsParts = {
+export type MemberSnapshotsDependencies = {
   readonly clusterName: string
   readonly machine: Pick<StoreMachine, 'appliedDisk' | 'flushed' | 'produceSnapshot'>
   readonly barrier: (deadlineMs: number) => Promise<void>
@@ -20,14 +20,14 @@ const retryMs = 20
  * first.
  */
 export class MemberSnapshots implements SnapshotProvider {
-  readonly #parts: MemberSnapshotsParts
+  readonly #dependencies: MemberSnapshotsDependencies
 
-  constructor(parts: MemberSnapshotsParts) {
-    this.#parts = parts
+  constructor(dependencies: MemberSnapshotsDependencies) {
+    this.#dependencies = dependencies
   }
 
   async open(deadlineMs: number): Promise<SnapshotStream> {
-    const { barrier, consensus, machine, clusterName } = this.#parts
+    const { barrier, consensus, machine, clusterName } = this.#dependencies
     await barrier(deadlineMs)
     await this.#onDisk(consensus.status.appliedMemory, deadlineMs)
     try {
@@ -39,7 +39,7 @@ export class MemberSnapshots implements SnapshotProvider {
   }
 
   async #onDisk(index: LogIndex, deadlineMs: number): Promise<void> {
-    const { machine, clock } = this.#parts
+    const { machine, clock } = this.#dependencies
     for (;;) {
       await machine.flushed()
       if (machine.appliedDisk.index >= index) return

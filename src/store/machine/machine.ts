@@ -138,8 +138,8 @@ export class Machine {
     const outcome = known ?? (proposal.isVoid ? null : this.#perform(command))
     if (known === null && outcome !== null) sessions.settle(session, sequence, outcome)
     if (session !== ownSession) return
-    const fate = outcome === null ? ({ kind: 'void' } as const) : ({ kind: 'applied', outcome } as const)
-    settled.push({ sequence, index, fate })
+    const result = outcome === null ? ({ kind: 'void' } as const) : ({ kind: 'applied', outcome } as const)
+    settled.push({ sequence, index, result })
   }
 
   #perform(command: Command | null): Outcome {

@@ -117,8 +117,8 @@ class Trio {
 }
 
 async function propose(member: Member, text: string): Promise<void> {
-  const fate = await member.node.propose(new TextEncoder().encode(text), clock.monotonicMs() + 20_000)
-  assert.equal(fate.kind, 'applied')
+  const result = await member.node.propose(new TextEncoder().encode(text), clock.monotonicMs() + 20_000)
+  assert.equal(result.kind, 'applied')
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {

@@ -17,8 +17,8 @@ void test('a member with a damaged log fetches the missing entries and takes par
   await fleet.found(1, 2, 3)
   const leader = await fleet.leader()
   const propose = async (line: string): Promise<void> => {
-    const fate = await leader.node.propose(new TextEncoder().encode(line.padEnd(700, '.')), soon(10_000))
-    assert.equal(fate.kind, 'applied')
+    const result = await leader.node.propose(new TextEncoder().encode(line.padEnd(700, '.')), soon(10_000))
+    assert.equal(result.kind, 'applied')
   }
   for (let at = 0; at < 40; at++) await propose(`line ${at}`)
   const victim = [...fleet.members.values()].find((member) => member !== leader) ?? assert.fail('a follower')

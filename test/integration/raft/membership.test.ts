@@ -44,8 +44,8 @@ class Writers {
         continue
       }
       const line = `${writer}.${at}`
-      const fate = await member.node.propose(new TextEncoder().encode(line), soon(5_000))
-      if (fate.kind !== 'applied') continue
+      const result = await member.node.propose(new TextEncoder().encode(line), soon(5_000))
+      if (result.kind !== 'applied') continue
       const now = clock.monotonicMs()
       this.longestGapMs = Math.max(this.longestGapMs, now - this.#lastMs)
       this.#lastMs = now

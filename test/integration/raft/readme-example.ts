@@ -9,7 +9,7 @@ class Lines implements raft.StateMachine<number> {
   appliedDisk = raft.noSnapshot
   readonly room = 1
   readonly wanted = null
-  readonly isSetAside = false
+  readonly isQuarantined = false
   readonly #outcomes = new Map<string, number>()
 
   /** Applies committed entries in order. A repeated proposal returns the outcome of the first. */
@@ -27,8 +27,8 @@ class Lines implements raft.StateMachine<number> {
       if (envelope.session !== session) continue
       const outcome = this.#outcomes.get(id)
       const done = { sequence: envelope.sequence, index: entry.index }
-      if (outcome === undefined) settled.push({ ...done, fate: { kind: 'void' } })
-      else settled.push({ ...done, fate: { kind: 'applied', outcome } })
+      if (outcome === undefined) settled.push({ ...done, result: { kind: 'void' } })
+      else settled.push({ ...done, result: { kind: 'applied', outcome } })
     }
     return settled
   }
@@ -87,8 +87,8 @@ export async function example(): Promise<readonly string[]> {
   const deadlineMs = clock.monotonicMs() + 60_000
 
   // Any member accepts proposals: a follower forwards them to the leader.
-  const fate = await first.node.propose(new TextEncoder().encode('hello'), deadlineMs)
-  if (fate.kind !== 'applied') throw new Error(`not applied: ${fate.kind}`)
+  const result = await first.node.propose(new TextEncoder().encode('hello'), deadlineMs)
+  if (result.kind !== 'applied') throw new Error(`not applied: ${result.kind}`)
 
   // A linearizable read on another member: its memory now has everything that was acknowledged.
   await second.node.barrier(deadlineMs)

@@ -40,9 +40,9 @@ function soon(ms: number): number {
 }
 
 async function propose(part: Part, text: string): Promise<number> {
-  const fate = await part.node.propose(new TextEncoder().encode(text), soon(30_000))
-  assert.equal(fate.kind, 'applied')
-  return fate.kind === 'applied' ? fate.outcome : 0
+  const result = await part.node.propose(new TextEncoder().encode(text), soon(30_000))
+  assert.equal(result.kind, 'applied')
+  return result.kind === 'applied' ? result.outcome : 0
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {

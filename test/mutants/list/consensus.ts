@@ -389,7 +389,7 @@ export const consensusMutants: readonly Mutant[] = [
   {
     id: 'removal-below-live-quorum',
     file: 'raft/core/member-change.ts',
-    edits: [{ find: '(id) => inTouch.has(id))) return plan', replace: '() => true)) return plan' }],
+    edits: [{ find: '(id) => responding.has(id))) return plan', replace: '() => true)) return plan' }],
     breaks: 'a removal is made that leaves voters without a live majority',
     standsFor: 'Raft thesis §4.4: the wrong member is removed',
     invariant: 'L2',

@@ -166,7 +166,7 @@ export const nodeMutants: readonly Mutant[] = [
     killedBy: tests('unit/raft/driver/leadership-transfer-policy'),
   },
   {
-    id: 'fate-known-too-early',
+    id: 'result-known-too-early',
     file: 'raft/node/proposals.ts',
     edits: [{ find: '.filter((made) => made >= term)', replace: '.filter((made) => made > term)' }],
     breaks: 'a try of the present term is taken for one that can have no effect any more',

@@ -32,7 +32,7 @@ export const readMutants: readonly Mutant[] = [
   {
     id: 'refused-on-stale-memory',
     file: 'src/registry/writing/retry-on-conflict.ts',
-    edits: [{ find: 'await fromStore(parts.store.barrier(request.context.deadlineMs))', replace: '' }],
+    edits: [{ find: 'await fromStore(dependencies.store.barrier(request.context.deadlineMs))', replace: '' }],
     breaks: '404, 409 and the like are answered from memory that may be behind',
     standsFor: 'decision 15',
     invariant: 'I16',

@@ -155,8 +155,8 @@ export const storeMutants: readonly Mutant[] = [
     file: 'src/store/staging.ts',
     edits: [
       {
-        find: 'needs.wanted ?? logIndex(needs.appliedMemory + 1)',
-        replace: 'logIndex(needs.wanted === null ? needs.appliedMemory + 1 : 1)',
+        find: 'options.wanted ?? logIndex(options.appliedMemory + 1)',
+        replace: 'logIndex(options.wanted === null ? options.appliedMemory + 1 : 1)',
       },
     ],
     breaks: 'a quarantined member takes a state older than what its clients saw',

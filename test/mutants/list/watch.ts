@@ -60,7 +60,7 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         find: 'framing.bookmark(cursor.revision, null)',
-        replace: 'framing.bookmark(this.#parts.store.view().revision, null)',
+        replace: 'framing.bookmark(this.#options.store.view().revision, null)',
       },
     ],
     breaks: 'a bookmark names a revision whose events were not sent yet',

@@ -24,7 +24,7 @@ export class ListMachine implements StateMachine<number> {
   quarantined: string | null = null
   wanted: LogIndex | null = null
 
-  get isSetAside(): boolean {
+  get isQuarantined(): boolean {
     return this.room === 0
   }
 
@@ -64,7 +64,7 @@ export class ListMachine implements StateMachine<number> {
       settled.push({
         sequence: envelope.sequence,
         index: entry.index,
-        fate: outcome === undefined ? { kind: 'void' } : { kind: 'applied', outcome },
+        result: outcome === undefined ? { kind: 'void' } : { kind: 'applied', outcome },
       })
     }
     return settled

@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { DirectoryFailure, makeDirectories, makeDirectoriesSync } from '../../../base/make-directories.ts'
+import { DirectoryError, makeDirectories, makeDirectoriesSync } from '../../../base/make-directories.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-directories-'))
 after(() => rmSync(home, { recursive: true, force: true }))
@@ -55,7 +55,7 @@ for (const [way, make] of ways) {
     for (const [path, code, culprit] of refused) {
       const named = join(home, culprit)
       await assert.rejects(make(join(home, path)), (cause) => {
-        assert.ok(cause instanceof DirectoryFailure)
+        assert.ok(cause instanceof DirectoryError)
         assert.equal(cause.message, `${code}: directory ${named} cannot be made`)
         assert.deepEqual([cause.code, cause.path], [code, named])
         return true

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compare } from '../../../bench/tool/compare.ts'
-import { BenchFailure } from '../../../bench/tool/errors.ts'
+import { BenchError } from '../../../bench/tool/errors.ts'
 import { labelOf } from '../../../bench/tool/load.ts'
 import type { Sample } from '../../../bench/tool/measures.ts'
 import { spreadOf, spreadText } from '../../../bench/tool/measures.ts'
@@ -126,7 +126,7 @@ void test('results are parsed again, and a file without results is refused by na
   for (const [text, why] of wrong) {
     assert.throws(
       () => parseResults(text, 'a.json'),
-      (cause) => cause instanceof BenchFailure && cause.code === 'results' && why.test(cause.message),
+      (cause) => cause instanceof BenchError && cause.code === 'results' && why.test(cause.message),
       text,
     )
   }

@@ -30,7 +30,7 @@ import { encodeProtobuf } from '../../../src/api/codec/protobuf-envelope.ts'
 import { decodeProtobuf } from '../../../src/api/codec/protobuf.ts'
 import { equalJson } from '../../../src/api/json.ts'
 import { conform } from '../../../src/api/schema/conform.ts'
-import { decodeReport, encodeReport, ReportFailure } from '../../../src/state-agreement/member-report.ts'
+import { decodeReport, encodeReport, ReportError } from '../../../src/state-agreement/member-report.ts'
 import { MalformedCommandError, decodeCommand, encodeCommand } from '../../../src/store/command-codec.ts'
 import { FrameParser, encodeFrame } from '../../../src/store/disk/snapshot-frames.ts'
 import { decodeStoredHead, encodeStoredHead } from '../../../src/store/disk/stored-head.ts'
@@ -246,7 +246,7 @@ const targets: readonly Target[] = [
         samples: [{ index: logIndex(5), featureLevel: 1, digest: '00'.repeat(16) }],
       }),
     decode: (bytes) => void decodeReport(bytes),
-    isRefusal: (cause) => cause instanceof ReportFailure,
+    isRefusal: (cause) => cause instanceof ReportError,
   },
   ...messageSubjects(readMessageTable(), 'orch.io').map(({ name, schema }) => ({
     name: `protobuf of ${name}`,

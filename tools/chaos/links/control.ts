@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import { relative } from 'node:path'
 import type { Clock } from '../../../base/clock.ts'
-import { ChaosFailure } from '../errors.ts'
+import { ChaosError } from '../errors.ts'
 import { chaosLimits } from '../limits.ts'
 import { parseRules } from './rules.ts'
 import type { LinkRule } from './rules.ts'
@@ -31,7 +31,7 @@ export class ControlServer {
     this.#server = createServer((socket) => this.#accept(socket))
   }
 
-  /** @throws ChaosFailure `links`, or the error of the system */
+  /** @throws ChaosError `links`, or the error of the system */
   static async open(path: string, onRules: (rules: readonly LinkRule[]) => void): Promise<ControlServer> {
     const control = new ControlServer(path, onRules)
     // Removes the socket of a killed process; the caller has made sure that none is running.
@@ -84,21 +84,21 @@ export class ControlClient {
     eachLine(socket, (line) => this.#answer?.(line))
   }
 
-  /** @throws ChaosFailure `links` when the proxies are not running, or another run is connected */
+  /** @throws ChaosError `links` when the proxies are not running, or another run is connected */
   static async open(path: string, clock: Clock): Promise<ControlClient> {
     const socket = connect(shortest(path))
     try {
       await once(socket, 'connect')
     } catch (cause) {
       const remedy = 'orchctl cluster up starts them'
-      throw new ChaosFailure('links', `the proxies between peers do not run: ${remedy}`, { cause })
+      throw new ChaosError('links', `the proxies between peers do not run: ${remedy}`, { cause })
     }
     const client = new ControlClient(socket, clock)
     await client.set([])
     return client
   }
 
-  /** Replaces all rules. One call at a time. @throws ChaosFailure `links` */
+  /** Replaces all rules. One call at a time. @throws ChaosError `links` */
   async set(rules: readonly LinkRule[]): Promise<void> {
     const answered = new Promise<string>((resolve) => {
       const timer = this.#clock.after(chaosLimits.controlMsMax, () => resolve('no answer in time'))
@@ -111,7 +111,7 @@ export class ControlClient {
     else this.#socket.write(`${JSON.stringify(rules)}\n`)
     const line = await answered
     this.#answer = null
-    if (line !== 'ok') throw new ChaosFailure('links', `the proxies between peers: ${line}`)
+    if (line !== 'ok') throw new ChaosError('links', `the proxies between peers: ${line}`)
   }
 
   close(): void {
@@ -138,12 +138,12 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Returns the shortest form of the path. @throws ChaosFailure `links` when it is too long */
+/** Returns the shortest form of the path. @throws ChaosError `links` when it is too long */
 function shortest(path: string): string {
   const near = relative(process.cwd(), path)
   const short = near.length < path.length ? near : path
   if (Buffer.byteLength(short) < pathBytesMax) return short
-  throw new ChaosFailure(
+  throw new ChaosError(
     'links',
     `${path} is too long for a socket: put the cluster in a directory nearer to the root`,
   )

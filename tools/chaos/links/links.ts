@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../../base/clock.ts'
 import type { Random } from '../../../base/random.ts'
 import { SeededRandom } from '../../../base/random.ts'
-import { ChaosFailure } from '../errors.ts'
+import { ChaosError } from '../errors.ts'
 import { chaosLimits } from '../limits.ts'
 import { callerOf } from './caller.ts'
 import { ControlServer } from './control.ts'
@@ -21,7 +21,7 @@ const retryMs = 20
  * Runs the proxies of a cluster, one per member. The directory contains `links.json`, a list of
  * members and ports, and `NAME/pid` for each member.
  *
- * @throws ChaosFailure `links` when the file is malformed; the error of the system when a port is
+ * @throws ChaosError `links` when the file is malformed; the error of the system when a port is
  * in use
  */
 export async function serveLinks(
@@ -65,14 +65,14 @@ function readMembers(path: string): readonly ProxiedMember[] {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new ChaosFailure('links', `cannot read ${path}: make the cluster by orchctl cluster up --chaos`, {
+    throw new ChaosError('links', `cannot read ${path}: make the cluster by orchctl cluster up --chaos`, {
       cause,
     })
   }
   const members = Array.isArray(value) ? (value as readonly unknown[]).map(memberOf) : []
   const good = members.filter((proxied) => proxied !== null)
   if (good.length > 0 && good.length === members.length) return good
-  throw new ChaosFailure('links', `${path} is not a list of {name, dialed, listens}`)
+  throw new ChaosError('links', `${path} is not a list of {name, dialed, listens}`)
 }
 
 function memberOf(value: unknown): ProxiedMember | null {

@@ -26,10 +26,10 @@ import { logIndex, nodeId } from '../../../../raft/core/types.ts'
 import type { Configuration, MemberInfo, NodeId } from '../../../../raft/core/types.ts'
 import { cluster, people, person } from '../../../scenario/people.ts'
 
-function contextWith(inTouch: readonly number[], caughtUp: readonly number[] = []): ChangeContext {
+function contextWith(responding: readonly number[], caughtUp: readonly number[] = []): ChangeContext {
   const ids = (numbers: readonly number[]): Set<NodeId> => new Set(numbers.map(nodeId))
   return {
-    ...{ pending: false, settled: true, inTouch: ids(inTouch), caughtUp: ids(caughtUp) },
+    ...{ pending: false, settled: true, responding: ids(responding), caughtUp: ids(caughtUp) },
     configurationIndex: logIndex(10),
   }
 }
@@ -258,7 +258,8 @@ void test('a randomly planned change is a valid configuration, contains the requ
       checkConfiguration(last)
       assert.deepEqual(last, target)
       const voters = now.voters
-      if (String(voters) !== String(last.voters)) assert.ok(isQuorum(last, (id) => knowledge.inTouch.has(id)))
+      if (String(voters) !== String(last.voters))
+        assert.ok(isQuorum(last, (id) => knowledge.responding.has(id)))
       assert.equal(planChange(last, change, knowledge).kind, 'done', JSON.stringify(change))
       now = last
     }

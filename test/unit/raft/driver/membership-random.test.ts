@@ -142,7 +142,7 @@ class RandomMembers {
   #propose({ node }: Process): void {
     const line = `line ${this.#lines++}`
     node.propose(new TextEncoder().encode(line), this.#clock.monotonicMs() + 2_000).then(
-      (fate) => fate.kind === 'applied' && this.#acknowledged.push(line),
+      (result) => result.kind === 'applied' && this.#acknowledged.push(line),
       (cause: unknown) => this.#fail(cause),
     )
   }

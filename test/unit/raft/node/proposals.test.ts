@@ -36,20 +36,20 @@ function bench(limits: { countMax?: number; bytesMax?: number; entryBytesMax?: n
     propose: (text, timeoutMs = 1000) =>
       proposals.propose(new TextEncoder().encode(text), clock.monotonicMs() + timeoutMs),
     applied: (sequence, outcome) =>
-      proposals.settle([{ sequence, index: logIndex(9), fate: { kind: 'applied', outcome } }]),
+      proposals.settle([{ sequence, index: logIndex(9), result: { kind: 'applied', outcome } }]),
   }
 }
 
 void test('a proposal waits for a leader, is sent with its term, and settled when applied', async () => {
   const { proposals, sent, propose, applied } = bench()
-  const fate = propose('a')
+  const result = propose('a')
   assert.equal(sent.length, 0)
   proposals.leaderIs(term(3))
   assert.equal(sent.length, 1)
   assert.equal(sent[0]?.expectedTerm, 3)
   assert.equal(sent[0]?.session, 7)
   applied(1, 'done')
-  assert.deepEqual(await fate, { kind: 'applied', index: 9, outcome: 'done' })
+  assert.deepEqual(await result, { kind: 'applied', index: 9, outcome: 'done' })
   assert.equal(proposals.count, 0)
   assert.equal(proposals.bytes, 0)
 })
@@ -88,11 +88,11 @@ void test('a try of an earlier term is repeated once a later term was applied', 
 void test('a try of the applied term may still take effect', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(2))
-  const fate = propose('a', 50)
+  const result = propose('a', 50)
   proposals.termApplied(term(2))
   assert.equal(sent.length, 1, 'it is pending')
   await clock.advance(60)
-  assert.deepEqual(await fate, { kind: 'unknown' })
+  assert.deepEqual(await result, { kind: 'unknown' })
 })
 
 void test('a dropped try is repeated, at once under another leader, otherwise a little later', async () => {
@@ -139,25 +139,25 @@ void test('at its deadline a proposal is unknown, unless all its tries certainly
 
 void test('a process that was stalled past a deadline does not send the expired proposal', async () => {
   const { clock, proposals, sent, propose } = bench()
-  const fate = propose('a', 500)
+  const result = propose('a', 500)
   const sleptUntil = clock.monotonicMs() + 600
   clock.monotonicMs = () => sleptUntil
   proposals.leaderIs(term(4))
   proposals.termApplied(term(4))
   assert.equal(sent.length, 0)
   await clock.advance(20)
-  assert.deepEqual(await fate, { kind: 'not-applied', reason: 'no-leader' })
+  assert.deepEqual(await result, { kind: 'not-applied', reason: 'no-leader' })
 })
 
 void test('of two copies in progress, the refusal of one proves nothing about the other', async () => {
   const { proposals, sent, propose, clock } = bench()
   proposals.leaderIs(term(1))
-  const fate = propose('a', 150)
+  const result = propose('a', 150)
   await clock.advance(130)
   assert.equal(sent.length, 2)
   proposals.dropped(term(1), [1], 'not-leader')
   await clock.advance(100)
-  assert.deepEqual(await fate, { kind: 'unknown' })
+  assert.deepEqual(await result, { kind: 'unknown' })
 })
 
 void test('after a snapshot skipped entries, no try is reported as without effect', async () => {
@@ -201,9 +201,9 @@ void test('stop settles all proposals: unsent ones as not applied, the others as
 void test('a command that the leader cannot decode is not retried', async () => {
   const { proposals, sent, propose } = bench()
   proposals.leaderIs(term(1))
-  const fate = propose('a')
+  const result = propose('a')
   proposals.dropped(term(1), [1], 'unreadable')
-  assert.deepEqual(await fate, { kind: 'not-applied', reason: 'unreadable' })
+  assert.deepEqual(await result, { kind: 'not-applied', reason: 'unreadable' })
   proposals.leaderIs(term(2))
   assert.equal(sent.length, 1)
 })
@@ -211,9 +211,9 @@ void test('a command that the leader cannot decode is not retried', async () => 
 void test('a command that one leader cannot decode may still have been committed by another', async () => {
   const { clock, proposals, propose } = bench()
   proposals.leaderIs(term(1))
-  const fate = propose('a', 50)
+  const result = propose('a', 50)
   proposals.leaderIs(null)
   proposals.dropped(term(2), [1], 'unreadable')
   await clock.advance(100)
-  assert.deepEqual(await fate, { kind: 'unknown' })
+  assert.deepEqual(await result, { kind: 'unknown' })
 })

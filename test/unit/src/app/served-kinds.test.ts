@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StartFailure } from '../../../../src/config/start-failure.ts'
+import { StartError } from '../../../../src/config/start-error.ts'
 import { servedKinds } from '../../../../src/app/served-kinds.ts'
 import { runtimeConfigFlag } from '../../../../src/config/runtime-config.ts'
 import type { ResourceDefinition } from '../../../../src/registry/kinds/definition.ts'
@@ -62,7 +62,7 @@ void test('an unknown name in a switch is rejected with the nearest known one', 
   ] as const) {
     assert.throws(
       () => served(said),
-      (cause) => cause instanceof StartFailure && cause.code === 'usage' && expected.test(cause.message),
+      (cause) => cause instanceof StartError && cause.code === 'usage' && expected.test(cause.message),
     )
   }
 })

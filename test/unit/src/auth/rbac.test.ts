@@ -11,7 +11,7 @@ import { anonymous } from '../../../../src/auth/anonymous.ts'
 import { authorizerFor, firstOpinion } from '../../../../src/auth/authorize.ts'
 import { bootstrapPolicy } from '../../../../src/auth/bootstrap-policy.ts'
 import type { Decision } from '../../../../src/auth/decision.ts'
-import { AuthFailure } from '../../../../src/auth/errors.ts'
+import { AuthError } from '../../../../src/auth/errors.ts'
 import { rbac } from '../../../../src/auth/rbac.ts'
 import { refusalText } from '../../../../src/api/errors/refusal-text.ts'
 import { ruleAllows, subjectIs } from '../../../../src/auth/rules.ts'
@@ -173,7 +173,7 @@ void test('spec 5.7: of several modes the first with an opinion decides, and non
     kind: 'no-opinion',
     reason: 'why not\nwhy not',
   })
-  assert.throws(() => authorizerFor(['Magic'], rules), AuthFailure)
+  assert.throws(() => authorizerFor(['Magic'], rules), AuthError)
 })
 
 void test('a rejection names the user, the action and the resource', () => {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Credentials, Recognition } from '../../../../src/auth/credentials.ts'
 import { parseCsv } from '../../../../src/auth/csv.ts'
-import { AuthFailure } from '../../../../src/auth/errors.ts'
+import { AuthError } from '../../../../src/auth/errors.ts'
 import { tokenFile } from '../../../../src/auth/token-file.ts'
 
 function bearing(authorization: string | undefined): Credentials {
@@ -77,7 +77,7 @@ void test('a mistake names its line and shows nothing of it', () => {
     assert.throws(
       () => tokenFile(text, '/etc/tokens.csv'),
       (error) => {
-        assert.ok(error instanceof AuthFailure)
+        assert.ok(error instanceof AuthError)
         assert.equal(error.code, 'token-file-malformed')
         assert.ok(error.message.startsWith(`/etc/tokens.csv, line ${line}: `), error.message)
         assert.match(error.message, what)

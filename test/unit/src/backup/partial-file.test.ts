@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { BackupFailure } from '../../../../src/backup/errors.ts'
+import { BackupError } from '../../../../src/backup/errors.ts'
 import { PartialFile } from '../../../../src/backup/partial-file.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-partial-'))
@@ -33,7 +33,7 @@ void test('a file is there once all of it is, its owner’s alone, and nothing b
   assert.equal(readFileSync(path, 'utf8'), 'all of it')
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(partial.bytes, 9)
-  assert.throws(opened, { name: 'BackupFailure', message: /b\.snap is there already: give another name/ })
+  assert.throws(opened, { name: 'BackupError', message: /b\.snap is there already: give another name/ })
 })
 
 void test('a missing directory is named in the error', () => {
@@ -61,7 +61,7 @@ void test('of two that save to one file one publishes its own, whole, and the ot
     wins.commit()
     assert.throws(
       () => loses.commit(),
-      (cause) => cause instanceof BackupFailure && /b\.snap was created concurrently/.test(cause.message),
+      (cause) => cause instanceof BackupError && /b\.snap was created concurrently/.test(cause.message),
     )
     loses.discard()
     wins.discard()

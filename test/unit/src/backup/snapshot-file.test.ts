@@ -9,7 +9,7 @@ import { after, test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { ChunkSeal } from '../../../../src/backup/chunk-seal.ts'
 import type { Secret } from '../../../../src/backup/chunk-seal.ts'
-import { BackupFailure } from '../../../../src/backup/errors.ts'
+import { BackupError } from '../../../../src/backup/errors.ts'
 import { SnapshotFile } from '../../../../src/backup/snapshot-file.ts'
 import { decodeHeader } from '../../../../src/backup/snapshot-format.ts'
 import { SnapshotWriter } from '../../../../src/backup/snapshot-writer.ts'
@@ -30,11 +30,11 @@ function verified(file: Buffer, secret: Secret | null): ReturnType<typeof verify
   return verifySnapshot(new SnapshotFile(bytesOf(file), 'b.snap'), { name: 'b.snap', secret })
 }
 
-function refusal(file: Buffer, secret: Secret | null): BackupFailure {
+function refusal(file: Buffer, secret: Secret | null): BackupError {
   try {
     verified(file, secret)
   } catch (cause) {
-    if (cause instanceof BackupFailure) return cause
+    if (cause instanceof BackupError) return cause
     throw cause
   }
   return assert.fail('the file was believed')
@@ -133,7 +133,7 @@ void test('chunks left out, moved, repeated or taken from another file are found
           assert.ok(piece.length > 0)
         return 'whole'
       } catch (cause) {
-        return cause instanceof BackupFailure ? cause.code : String(cause)
+        return cause instanceof BackupError ? cause.code : String(cause)
       }
     }
     assert.equal(codeOf([head, ...chunks]), 'whole')
@@ -238,14 +238,14 @@ void test('a stream that is not whole makes no file', () => {
   const all = Buffer.concat(small.chunks)
   for (let length = 0; length < all.length; length += 7) {
     assert.throws(() => fileOf([all.subarray(0, length)], null), {
-      name: 'BackupFailure',
+      name: 'BackupError',
       code: 'incomplete',
     })
   }
   for (let at = 0; at < all.length; at++) {
     const altered = Buffer.from(all)
     altered.writeUInt8(altered.readUInt8(at) ^ 0x10, at)
-    assert.throws(() => fileOf([altered], null), BackupFailure, `byte ${at}`)
+    assert.throws(() => fileOf([altered], null), BackupError, `byte ${at}`)
   }
   const survey = new SnapshotVerifier('the stream')
   assert.throws(() => survey.finish(), { code: 'incomplete' })

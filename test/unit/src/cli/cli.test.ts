@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { cli } from '../../../../src/cli/cli.ts'
-import { CliFailure } from '../../../../src/cli/errors.ts'
+import { CliError } from '../../../../src/cli/errors.ts'
 import { prepareCluster } from '../../../../src/cli/local-cluster.ts'
 import { readEndpoints } from '../../../../src/cli/member-client.ts'
 import { parsePkiMembers } from '../../../../src/cli/pki-init.ts'
@@ -179,7 +179,7 @@ void test('members of pki init: hosts, ports and IPv6, each checked', () => {
   for (const text of ['', 'n1', 'n1=', '=h', 'n1=a b', 'n1=h:0', 'n1=h:70000', 'n1=a,n1=b', 'n1=a++b']) {
     assert.throws(
       () => parsePkiMembers(text),
-      (cause) => cause instanceof CliFailure && cause.code === 'usage',
+      (cause) => cause instanceof CliError && cause.code === 'usage',
       text,
     )
   }
@@ -220,7 +220,7 @@ void test('a second preparation keeps edited files, and refuses to be another cl
     prepareCluster(terminal(), { ...options, directory })
     assert.equal(readFileSync(member.configPath, 'utf8'), edited)
     const refused = (words: RegExp) => (cause: unknown) =>
-      cause instanceof CliFailure && cause.code === 'failed' && words.test(cause.message)
+      cause instanceof CliError && cause.code === 'failed' && words.test(cause.message)
     const other = { ...options, directory }
     assert.throws(() => prepareCluster(terminal(), { ...other, nodes: 1 }), refused(/a cluster of 3, not 1/))
     assert.throws(

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
-import { CliFailure } from '../../../../src/cli/errors.ts'
+import { CliError } from '../../../../src/cli/errors.ts'
 import { verifyEndpoints } from '../../../../src/cli/verify-endpoints.ts'
 import type { EndpointFlags } from '../../../../src/cli/verify-endpoints.ts'
 
@@ -87,7 +87,7 @@ void test('unusable endpoints fail with a one-line error', () => {
     const refused = (flags: Omit<EndpointFlags, 'kubeconfig'>, words: RegExp): void => {
       assert.throws(
         () => verifyEndpoints({ kubeconfig, ...flags }),
-        (cause) => cause instanceof CliFailure && words.test(cause.message) && !cause.message.includes('\n'),
+        (cause) => cause instanceof CliError && words.test(cause.message) && !cause.message.includes('\n'),
       )
     }
     refused({ context: ['cloud'] }, /authenticates by exec: give --endpoint and --token instead$/)

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Config } from '../../../../src/config/config.ts'
-import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { ConfigError } from '../../../../src/config/errors.ts'
 import { durationMs, durationText, sizeBytes, sizeText } from '../../../../src/config/flag.ts'
 import { helpText } from '../../../../src/config/help.ts'
 import { flagNames, loadConfig } from '../../../../src/config/load.ts'
@@ -27,7 +27,7 @@ function refusal(args: readonly string[], files: Readonly<Record<string, string>
   try {
     load(args, files)
   } catch (cause) {
-    if (cause instanceof ConfigFailure) return cause.message
+    if (cause instanceof ConfigError) return cause.message
     throw cause
   }
   return assert.fail('it was accepted')

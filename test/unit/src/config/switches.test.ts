@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Config } from '../../../../src/config/config.ts'
-import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { ConfigError } from '../../../../src/config/errors.ts'
 import { helpText } from '../../../../src/config/help.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 
@@ -20,7 +20,7 @@ function refusal(arg: string): string {
   try {
     load(arg)
   } catch (cause) {
-    if (!(cause instanceof ConfigFailure)) throw cause
+    if (!(cause instanceof ConfigError)) throw cause
     assert.doesNotMatch(cause.message, /\n/)
     return cause.message
   }

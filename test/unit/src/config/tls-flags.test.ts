@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createSecureContext, getCiphers } from 'node:tls'
 import { test } from 'node:test'
-import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { ConfigError } from '../../../../src/config/errors.ts'
 import { helpText } from '../../../../src/config/help.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { tlsVersions } from '../../../../src/config/tls-flags.ts'
@@ -25,7 +25,7 @@ void test('the oldest version is named as Go names it', () => {
   ] as const) {
     assert.throws(
       () => load(`--tls-min-version=${said}`),
-      (cause) => cause instanceof ConfigFailure && says.test(cause.message),
+      (cause) => cause instanceof ConfigError && says.test(cause.message),
     )
   }
 })
@@ -60,7 +60,7 @@ void test('an unknown or unsafe cipher suite is an error that lists the accepted
   ] as const) {
     assert.throws(
       () => load(`--tls-cipher-suites=${name}`),
-      (cause) => cause instanceof ConfigFailure && says.test(cause.message),
+      (cause) => cause instanceof ConfigError && says.test(cause.message),
       name,
     )
   }

@@ -5,14 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigFailure } from '../../../../src/config/errors.ts'
+import { ConfigError } from '../../../../src/config/errors.ts'
 import { flagNames, loadConfig } from '../../../../src/config/load.ts'
 
 function refusal(args: readonly string[]): string {
   try {
     loadConfig({ args, readFile: () => '' })
   } catch (cause) {
-    assert.ok(cause instanceof ConfigFailure)
+    assert.ok(cause instanceof ConfigError)
     assert.doesNotMatch(cause.message, /\n/)
     return cause.message
   }

@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { StartFailure } from '../../../../src/config/start-failure.ts'
+import { StartError } from '../../../../src/config/start-error.ts'
 import { fingerprintOf, foundingOf } from '../../../../src/data-dir/founding.ts'
 
 const member = (at: number): { name: string; peerAddress: string; clientAddress: string } => ({
@@ -63,7 +63,7 @@ void test('until the log begins the flag counts, from then on what it was', (t) 
     const flipped = Buffer.from(text)
     flipped[at] = (flipped[at] ?? 0) ^ 1
     writeFileSync(path, flipped)
-    assert.throws(() => foundingOf(directory, log, three, teller), StartFailure)
+    assert.throws(() => foundingOf(directory, log, three, teller), StartError)
     writeFileSync(path, text.subarray(0, at))
     assert.throws(() => foundingOf(directory, log, three, teller), /founding is damaged: remove it/)
   }

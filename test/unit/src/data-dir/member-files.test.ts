@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { Failure } from '../../../../base/failure.ts'
+import { CodedError } from '../../../../base/coded-error.ts'
 import { logIndex, nodeId } from '../../../../raft/index.ts'
 import { FileClusterRecord } from '../../../../src/data-dir/cluster-record-file.ts'
 import { claimDirectory, joinedIdentity, writeIdentity } from '../../../../src/data-dir/member-identity.ts'
@@ -80,7 +80,7 @@ function refuses(read: () => unknown, path: string, what: string): boolean {
     read()
     return false
   } catch (cause) {
-    assert.ok(cause instanceof Failure, `${what}: ${String(cause)}`)
+    assert.ok(cause instanceof CodedError, `${what}: ${String(cause)}`)
     assert.doesNotMatch(cause.message, /\n/)
     assert.ok(cause.message.includes(path), `${what}: ${cause.message}`)
     return true

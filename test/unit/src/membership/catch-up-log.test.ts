@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { emptyConfiguration, initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { MemberInfo } from '../../../../raft/index.ts'
 import { logCatchUp } from '../../../../src/membership/catch-up-log.ts'
-import type { CatchUpLogParts } from '../../../../src/membership/catch-up-log.ts'
+import type { CatchUpLogDependencies } from '../../../../src/membership/catch-up-log.ts'
 import { FakeConsensus, memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
@@ -30,7 +30,7 @@ for (const [wantedRole, last] of [
       await clock.advance(3000)
     }
     const joined = { members: [], configurationIndex: logIndex(1) }
-    logCatchUp({ consensus, clock, log, reports, joined, name: 'n1' } as unknown as CatchUpLogParts)
+    logCatchUp({ consensus, clock, log, reports, joined, name: 'n1' } as unknown as CatchUpLogDependencies)
     await step(0, null)
     others = 50
     await step(20, me)
@@ -70,7 +70,7 @@ void test('a member without responses logs its peers and the remedy every half m
     log: {
       info: () => undefined,
       warn: (fields: object, words: string) => void warnings.push([fields, words]),
-    } as unknown as CatchUpLogParts['log'],
+    } as unknown as CatchUpLogDependencies['log'],
   })
   await clock.advance(29_000)
   assert.equal(warnings.length, 0)

@@ -10,8 +10,8 @@ import type { JoinRecord } from '../../../../src/membership/join-record.ts'
 import { recordFields, recordOf } from '../../../../src/membership/join-record.ts'
 import type { JoinRequest } from '../../../../src/membership/join-request.ts'
 import { joinRequestOf } from '../../../../src/membership/join-request.ts'
-import { JoinFailure, judgeJoin, seatProblem } from '../../../../src/membership/join-rules.ts'
-import type { JoinFailureCode, JoinKnowledge } from '../../../../src/membership/join-rules.ts'
+import { JoinError, judgeJoin, seatProblem } from '../../../../src/membership/join-rules.ts'
+import type { JoinErrorCode, JoinKnowledge } from '../../../../src/membership/join-rules.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 import { cluster, prints, request, seat, someId } from '../../../support/join-service-kit.ts'
 
@@ -33,7 +33,7 @@ void test('a first try has no id yet, and each later one of the same process has
 const replacing = { ...record, seat: { ...seat, replaces: { name: 'n9', id: nodeId(99) } } }
 const refusals: readonly {
   readonly what: string
-  readonly code: JoinFailureCode
+  readonly code: JoinErrorCode
   readonly says: RegExp
   readonly record?: JoinRecord
   readonly request?: Partial<JoinRequest>
@@ -100,7 +100,7 @@ for (const { what, code, says, ...wrong } of refusals) {
     assert.throws(
       () => judgeJoin(wrong.record ?? record, { ...request, ...wrong.request }, wrong.known ?? known),
       (cause: unknown) => {
-        assert.ok(cause instanceof JoinFailure)
+        assert.ok(cause instanceof JoinError)
         assert.equal(cause.code, code)
         assert.match(cause.message, says)
         assert.doesNotMatch(cause.message, /\n/)

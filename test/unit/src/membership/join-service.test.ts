@@ -8,9 +8,9 @@ import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { ConsensusError } from '../../../../raft/index.ts'
 import type { MemberChange } from '../../../../raft/index.ts'
-import { IssueFailure, JoinService } from '../../../../src/membership/join-service.ts'
-import type { JoinServiceParts } from '../../../../src/membership/join-service.ts'
-import { JoinFailure } from '../../../../src/membership/join-rules.ts'
+import { IssueError, JoinService } from '../../../../src/membership/join-service.ts'
+import type { JoinServiceDependencies } from '../../../../src/membership/join-service.ts'
+import { JoinError } from '../../../../src/membership/join-rules.ts'
 import { parseJoinToken } from '../../../../src/membership/join-token.ts'
 import { limits } from '../../../../src/config/limits.ts'
 import {
@@ -26,7 +26,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts'
 
 const forEver = Number.MAX_SAFE_INTEGER
 
-function serviceOf(change: Partial<JoinServiceParts> = {}) {
+function serviceOf(change: Partial<JoinServiceDependencies> = {}) {
   const [clock, records, members] = [
     new ManualClock(),
     new MemoryJoinRecords(),
@@ -53,7 +53,7 @@ function serviceOf(change: Partial<JoinServiceParts> = {}) {
 }
 
 const failsWith = (code: string) => (cause: unknown) =>
-  (cause instanceof JoinFailure || cause instanceof IssueFailure) && cause.code === code
+  (cause instanceof JoinError || cause instanceof IssueError) && cause.code === code
 
 void test('a process with a token becomes a learner that will vote, as the token specifies', async () => {
   const { service, members, issue } = serviceOf()
@@ -311,7 +311,7 @@ for (const [what, change, says] of [
   void test(`no token: ${what}`, async () => {
     const { service } = serviceOf(change)
     await assert.rejects(service.issue(seat, forEver), (cause: unknown) => {
-      assert.ok(cause instanceof IssueFailure && cause.code === 'unready')
+      assert.ok(cause instanceof IssueError && cause.code === 'unready')
       assert.match(cause.message, says)
       return true
     })

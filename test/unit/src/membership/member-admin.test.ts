@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { ConsensusError, initialConfiguration, logIndex, nodeId } from '../../../../raft/index.ts'
 import type { Configuration, MemberChange, MemberInfo } from '../../../../raft/index.ts'
 import { MemberAdmin } from '../../../../src/membership/member-admin.ts'
-import { MembersFailure } from '../../../../src/membership/members.ts'
+import { MembersError } from '../../../../src/membership/members.ts'
 import { memberInfo } from '../../../../fixtures/fake-consensus.ts'
 
 const founders = [memberInfo(1, 'n1'), memberInfo(2, 'n2'), memberInfo(3, 'n3')]
@@ -54,7 +54,7 @@ void test('a change with an id does not apply to a new member with the same name
   const [name, id] = ['n4', nodeId(4)]
   assert.equal(await desk.change({ kind: 'remove', name, id }, 1000), false)
   const another = (cause: unknown): boolean =>
-    cause instanceof MembersFailure && /n4 is another member now, 5 and not 4/.test(cause.message)
+    cause instanceof MembersError && /n4 is another member now, 5 and not 4/.test(cause.message)
   await assert.rejects(desk.change({ kind: 'set-role', name, id, role: 'learner' }, 1000), another)
   assert.deepEqual(changes, [])
   assert.equal(await desk.change({ kind: 'remove', name, id: nodeId(5) }, 1000), true)
@@ -65,7 +65,7 @@ void test('an unknown name is rejected by every member', async () => {
   const { desk, changes } = lagging([...founders, memberInfo(4, 'n4')], founders)
   assert.equal(await desk.change({ kind: 'remove', name: 'n4', id: null }, 1000), false)
   const unknown = (cause: unknown): boolean =>
-    cause instanceof MembersFailure && cause.message === 'there is no member n4: there are n1, n2, n3'
+    cause instanceof MembersError && cause.message === 'there is no member n4: there are n1, n2, n3'
   await assert.rejects(desk.change({ kind: 'set-role', name: 'n4', id: null, role: 'voter' }, 1000), unknown)
   assert.deepEqual(changes, [])
 })

@@ -139,8 +139,8 @@ void test('the leader itself leads, is in touch and has no lag', () => {
 })
 
 void test('the lag of a silent member grows by hundreds, so that writing it does not change it for ever', () => {
-  const shown = (before: number, lag: number | null, inTouch: boolean): number =>
-    lagToShow(before, { lag, inTouch })
+  const shown = (before: number, lag: number | null, isResponding: boolean): number =>
+    lagToShow(before, { lag, isResponding })
   assert.deepEqual(
     [shown(0, 0, false), shown(0, 1, false), shown(1, 2, false), shown(1, 200, false), shown(1, 201, false)],
     [0, 1, 1, 1, 201],

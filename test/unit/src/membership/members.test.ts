@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logIndex, nodeId } from '../../../../raft/index.ts'
-import { Members, MembersFailure } from '../../../../src/membership/members.ts'
+import { Members, MembersError } from '../../../../src/membership/members.ts'
 import { FakeConsensus } from '../../../../fixtures/fake-consensus.ts'
 import { systemClock } from '../../../../fixtures/system.ts'
 
@@ -39,7 +39,7 @@ async function heir(heard: readonly [boolean, boolean], to: string | null): Prom
 }
 
 function refuses(words: RegExp): (cause: unknown) => boolean {
-  return (cause) => cause instanceof MembersFailure && cause.code === 'silent' && words.test(cause.message)
+  return (cause) => cause instanceof MembersError && cause.code === 'silent' && words.test(cause.message)
 }
 
 void test('of the members in touch the one with the longest log leads next', async () => {

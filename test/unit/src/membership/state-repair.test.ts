@@ -105,7 +105,7 @@ void test('an impossible repair is rejected with the remedy, and changes nothing
   const bench = new RepairBench()
   bench.state.suspect('undecided', 'test')
   const refused = async (words: RegExp, from: string | null = null, part: Partial<StateDecision> = {}) => {
-    const decided = assert.rejects(bench.decide(from, part), { name: 'MembersFailure', message: words })
+    const decided = assert.rejects(bench.decide(from, part), { name: 'MembersError', message: words })
     await bench.clock.advance(4000)
     await decided
     assert.equal(bench.state.quarantine?.cause, 'disagreement')
@@ -132,5 +132,5 @@ void test('an operator trusts a suspect state, and not one that is not there', a
   assert.equal(await bench.trust(), true)
   assert.equal(bench.state.quarantine, null)
   bench.state.damage()
-  await assert.rejects(bench.trust(), { name: 'MembersFailure', code: 'no-state', message: /it fetches one/ })
+  await assert.rejects(bench.trust(), { name: 'MembersError', code: 'no-state', message: /it fetches one/ })
 })

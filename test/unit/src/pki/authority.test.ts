@@ -14,7 +14,7 @@ import { SeededRandom } from '../../../../base/random.ts'
 import { createAuthority, issueCertificate, loadAuthority } from '../../../../src/pki/authority.ts'
 import type { Authority } from '../../../../src/pki/authority.ts'
 import { readCertificate } from '../../../../src/pki/certificate.ts'
-import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { PkiError } from '../../../../src/pki/errors.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
 import type { KeyPair } from '../../../../src/pki/keys.ts'
 
@@ -117,7 +117,7 @@ void test('a certificate never outlives its issuer, and is refused when the issu
   assert.equal(readCertificate(late).notAfterMs, end)
   assert.throws(
     () => issueCertificate(issuer, { ...request, notBeforeMs: end, notAfterMs: end + 1e9 }, random),
-    (cause) => cause instanceof PkiFailure && cause.code === 'refused',
+    (cause) => cause instanceof PkiError && cause.code === 'refused',
   )
 })
 
@@ -125,7 +125,7 @@ void test('an authority is loaded only with its own key, and only from a certifi
   const keys = generateKeyPair()
   const issuer = authority(keys)
   assert.equal(loadAuthority(issuer.certificatePem, keys).certificate.subject.commonName, 'test authority')
-  const mismatched = (cause: unknown): boolean => cause instanceof PkiFailure && cause.code === 'mismatched'
+  const mismatched = (cause: unknown): boolean => cause instanceof PkiError && cause.code === 'mismatched'
   assert.throws(() => loadAuthority(issuer.certificatePem, generateKeyPair()), mismatched)
   assert.throws(() => loadAuthority(leaf(issuer, keys), keys), mismatched)
 })
@@ -141,7 +141,7 @@ void test('bytes that are no certificate are refused as malformed, whatever they
     try {
       readCertificate(text)
     } catch (cause) {
-      assert.ok(cause instanceof PkiFailure, `seed 7, round ${round}: ${String(cause)}`)
+      assert.ok(cause instanceof PkiError, `seed 7, round ${round}: ${String(cause)}`)
       assert.equal(cause.code, 'malformed')
     }
   }

@@ -8,7 +8,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
 import { readCertificateRequest } from '../../../../src/pki/certificate-request.ts'
-import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { PkiError } from '../../../../src/pki/errors.ts'
 import { generateKeyPair } from '../../../../src/pki/keys.ts'
 import { pemBlocks, toPem } from '../../../../src/pki/pem.ts'
 import { certificateRequest } from '../../../support/fixtures/certificate-request.ts'
@@ -17,7 +17,7 @@ function wrong(pem: string): string {
   try {
     readCertificateRequest(pem)
   } catch (cause) {
-    if (cause instanceof PkiFailure) return `${cause.code}: ${cause.message}`
+    if (cause instanceof PkiError) return `${cause.code}: ${cause.message}`
     throw cause
   }
   return ''
@@ -110,5 +110,5 @@ void test('a text of several blocks is taken apart, with what stands around them
   )
   const [headed] = pemBlocks('-----BEGIN A-----\nProc-Type: 4\n\nAQ==\n-----END A-----\n')
   assert.deepEqual([headed?.hasHeaders, [...(headed?.der ?? [])]], [true, [1]])
-  assert.throws(() => pemBlocks('-----BEGIN A-----\n!\n-----END A-----\n'), PkiFailure)
+  assert.throws(() => pemBlocks('-----BEGIN A-----\n!\n-----END A-----\n'), PkiError)
 })

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readClientConfig } from '../../../../src/pki/client-config.ts'
-import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { PkiError } from '../../../../src/pki/errors.ts'
 import { TestAuthority } from '../../../../fixtures/server-fixture.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'orch-client-config-'))
@@ -95,7 +95,7 @@ void test('what cannot be is refused with its place', () => {
   for (const [parts, words] of table) {
     assert.throws(
       () => readClientConfig(file(parts)),
-      (cause) => cause instanceof PkiFailure && words.test(cause.message) && !cause.message.includes('\n'),
+      (cause) => cause instanceof PkiError && words.test(cause.message) && !cause.message.includes('\n'),
     )
   }
   writeFileSync(join(home, 'bad'), '[')

@@ -13,7 +13,7 @@ import { SeededRandom } from '../../../../base/random.ts'
 import { readCertificate } from '../../../../src/pki/certificate.ts'
 import { clusterPkiPaths, ensureClusterPki } from '../../../../src/pki/cluster-pki.ts'
 import type { ClusterPkiReport, PkiMember } from '../../../../src/pki/cluster-pki.ts'
-import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { PkiError } from '../../../../src/pki/errors.ts'
 
 const nowMs = Date.UTC(2030, 0, 1)
 
@@ -46,7 +46,7 @@ function withPki(
 const failure =
   (code: string, words: RegExp) =>
   (cause: unknown): boolean =>
-    cause instanceof PkiFailure && cause.code === code && words.test(cause.message)
+    cause instanceof PkiError && cause.code === code && words.test(cause.message)
 
 void test('keys are readable by their owner alone, and so is the kubeconfig that embeds one', () => {
   withPki((run, directory, kubeconfig) => {

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { derNull } from '../../../../src/pki/der.ts'
-import { PkiFailure } from '../../../../src/pki/errors.ts'
+import { PkiError } from '../../../../src/pki/errors.ts'
 import { readTrustBundle } from '../../../../src/pki/trust-bundle.ts'
 import { verifyChain } from '../../../../src/pki/verify-chain.ts'
 import type { ChainVerdict } from '../../../../src/pki/verify-chain.ts'
@@ -264,7 +264,7 @@ void test('a bundle with a certificate that cannot be read is no bundle', () => 
   ] as const) {
     assert.throws(
       () => readTrustBundle(text),
-      (cause) => cause instanceof PkiFailure && says.test(cause.message),
+      (cause) => cause instanceof PkiError && says.test(cause.message),
     )
   }
 })

@@ -118,18 +118,18 @@ export class Fixture {
   readonly warnings: string[] = []
   readonly #close: () => Promise<void>
 
-  constructor(parts: {
+  constructor(dependencies: {
     readonly names: Names
     readonly clock: ManualClock
     readonly memory: MemoryStore
     readonly options: FixtureOptions
   }) {
-    const { names, memory, options } = parts
+    const { names, memory, clock, options } = dependencies
     const { store, consensus, machine, close } = memory
     this.consensus = consensus
     this.memory = memory
     this.names = names
-    this.clock = parts.clock
+    this.clock = clock
     this.store = options.wrap?.(store) ?? store
     this.catalog = new Catalog([...definitionsFor(names), ...(options.extra ?? [])])
     const lifecycle = namespaceLifecycle({ names })

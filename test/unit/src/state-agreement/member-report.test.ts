@@ -10,7 +10,7 @@ import { SeededRandom } from '../../../../base/random.ts'
 import { logIndex, nodeId, reportBytesMax } from '../../../../raft/index.ts'
 import type { NodeId, PeerReport } from '../../../../raft/index.ts'
 import {
-  ReportFailure,
+  ReportError,
   decodeReport,
   encodeReport,
   reportSamplesMax,
@@ -71,7 +71,7 @@ void test('damaged reports fail in one way only', () => {
     try {
       decodeReport(cut)
     } catch (cause) {
-      assert.ok(cause instanceof ReportFailure, `seed ${seed}: ${String(cause)}`)
+      assert.ok(cause instanceof ReportError, `seed ${seed}: ${String(cause)}`)
     }
   }
 })

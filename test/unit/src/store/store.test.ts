@@ -53,7 +53,7 @@ async function answering(): Promise<{ store: Store; consensus: Answering; close:
   }
 }
 
-const fates: readonly (readonly [ProposalResult<Outcome>, code: string, applied: string])[] = [
+const results: readonly (readonly [ProposalResult<Outcome>, code: string, applied: string])[] = [
   [{ kind: 'not-applied', reason: 'no-leader' }, 'timed-out', 'no'],
   [{ kind: 'not-applied', reason: 'overloaded' }, 'overloaded', 'no'],
   [{ kind: 'not-applied', reason: 'stopped' }, 'stopped', 'no'],
@@ -61,10 +61,10 @@ const fates: readonly (readonly [ProposalResult<Outcome>, code: string, applied:
   [{ kind: 'unknown' }, 'timed-out', 'unknown'],
 ]
 
-for (const [fate, code, applied] of fates) {
-  void test(`a write of fate ${JSON.stringify(fate)} fails as ${code}, applied: ${applied}`, async () => {
+for (const [result, code, applied] of results) {
+  void test(`a write with the result ${JSON.stringify(result)} fails as ${code}, applied: ${applied}`, async () => {
     const { store, consensus, close } = await answering()
-    consensus.answer = fate
+    consensus.answer = result
     await assert.rejects(store.write(command, 0), (cause) => {
       assert.ok(cause instanceof StoreError)
       assert.deepEqual([cause.code, cause.applied], [code, applied])

@@ -72,10 +72,10 @@ void test('a command that a suspect state applied has no outcome for its propose
   const consensus = new LocalConsensus({ machine, clock })
   const propose = consensus.propose.bind(consensus)
   consensus.propose = async (payload: Uint8Array) => {
-    const fate = await propose(payload)
-    assert.equal(fate.kind, 'applied')
+    const result = await propose(payload)
+    assert.equal(result.kind, 'applied')
     machine.suspect('undecided', 'n2 differs')
-    return fate
+    return result
   }
   const store = new Store({ consensus, machine, clock, limits: tinyLimits })
   const written = store.write({ kind: 'write', operations: [] }, 1000)

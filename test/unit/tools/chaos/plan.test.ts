@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ChaosFailure } from '../../../../tools/chaos/errors.ts'
+import { ChaosError } from '../../../../tools/chaos/errors.ts'
 import { describeFault, faultKinds, parseKinds } from '../../../../tools/chaos/fault.ts'
 import type { Fault } from '../../../../tools/chaos/fault.ts'
 import { planChaos } from '../../../../tools/chaos/plan.ts'
@@ -61,7 +61,7 @@ void test('unknown kinds of faults and impossible plans are refused with the rea
   assert.deepEqual(parseKinds('pause, kill,kill'), ['kill', 'pause'])
   assert.throws(() => parseKinds('kill,flood'), /there is no fault "flood": there are kill, pause, /)
   const options = { seed: 1, durationMs: 60_000, members: names(1), kinds: ['cut'] as const }
-  assert.throws(() => planChaos(options), ChaosFailure)
+  assert.throws(() => planChaos(options), ChaosError)
   assert.throws(() => planChaos({ ...options, kinds: ['kill'], durationMs: 1000 }), /no fault fits into 1 s/)
   for (let seed = 0; seed < 500; seed++) {
     // The minimum in the error for the longest kind, and the minimum in --help.

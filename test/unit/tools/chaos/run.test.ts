@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ChaosFailure } from '../../../../tools/chaos/errors.ts'
+import { ChaosError } from '../../../../tools/chaos/errors.ts'
 import { faultKinds } from '../../../../tools/chaos/fault.ts'
 import type { Fault } from '../../../../tools/chaos/fault.ts'
 import type { LinkRule } from '../../../../tools/chaos/links/rules.ts'
@@ -78,7 +78,7 @@ class Recorded implements ChaosTarget {
     this.paused.delete(member)
   }
   setLinks(rules: readonly LinkRule[]): Promise<void> {
-    if (this.linksFail) return Promise.reject(new ChaosFailure('links', 'the proxies ended'))
+    if (this.linksFail) return Promise.reject(new ChaosError('links', 'the proxies ended'))
     this.rules = rules
     return Promise.resolve()
   }

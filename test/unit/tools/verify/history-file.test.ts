@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SeededRandom } from '../../../../base/random.ts'
-import { VerifyFailure } from '../../../../tools/verify/errors.ts'
+import { VerifyError } from '../../../../tools/verify/errors.ts'
 import { checkFaults, readFaults } from '../../../../tools/verify/faults.ts'
 import { HistoryBuilder } from '../../../../tools/verify/history-builder.ts'
 import { HistoryFile, readHistory } from '../../../../tools/verify/history-file.ts'
@@ -91,7 +91,7 @@ void test('a truncated last line is skipped, other damage is reported with its l
       try {
         await readHistory(path)
       } catch (cause) {
-        assert.ok(cause instanceof VerifyFailure)
+        assert.ok(cause instanceof VerifyError)
         return cause.message
       }
       return 'read'
@@ -147,12 +147,12 @@ void test('a file that is not a recording is refused in one line with its name a
   })
 })
 
-async function refusal(reading: Promise<unknown>): Promise<VerifyFailure> {
+async function refusal(reading: Promise<unknown>): Promise<VerifyError> {
   const cause = await reading.then(
     () => assert.fail('it was read'),
     (failure: unknown) => failure,
   )
-  assert.ok(cause instanceof VerifyFailure)
+  assert.ok(cause instanceof VerifyError)
   return cause
 }
 
@@ -164,13 +164,13 @@ void test('a history over the size limit is refused', () => {
   const add = (): void => {
     for (let at = 0; at <= verifyLimits.recordsMax; at++) builder.add({ line: 'call', ...call })
   }
-  assert.throws(add, (cause) => cause instanceof VerifyFailure && cause.code === 'too-long')
+  assert.throws(add, (cause) => cause instanceof VerifyError && cause.code === 'too-long')
 })
 
 void test('a failed write is reported in one line', async () => {
   const file = new HistoryFile('/nonexistent/history')
   file.write({ line: 'end', lastRevision: null, endedMs: 0 })
-  await assert.rejects(file.close(), /^VerifyFailure: cannot write \/nonexistent\/history/)
+  await assert.rejects(file.close(), /^VerifyError: cannot write \/nonexistent\/history/)
 })
 
 void test('fault times are ms since the start of the recording or since 1970', async () => {
@@ -185,7 +185,7 @@ void test('fault times are ms since the start of the recording or since 1970', a
       { atMs: 5000, endMs: 6000, kind: 'kill', target: 'n1' },
     ])
     writeFileSync(path, '{"atMs":40,"kind":"pause","target":"n2"}\nnonsense\n')
-    assert.throws(() => readFaults(path, startedMs), /^VerifyFailure: line 2 of .* is not/)
+    assert.throws(() => readFaults(path, startedMs), /^VerifyError: line 2 of .* is not/)
   })
 })
 
@@ -204,11 +204,11 @@ void test('a partly written file of faults is accepted, an unreadable path is re
     ] as const) {
       assert.throws(
         () => checkFaults(place),
-        (cause) => cause instanceof VerifyFailure && words.test(cause.message),
+        (cause) => cause instanceof VerifyError && words.test(cause.message),
         place,
       )
     }
     writeFileSync(path, 'nonsense\n')
-    assert.throws(() => checkFaults(path), /^VerifyFailure: line 1 of .* is not/)
+    assert.throws(() => checkFaults(path), /^VerifyError: line 1 of .* is not/)
   })
 })

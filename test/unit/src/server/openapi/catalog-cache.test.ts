@@ -6,12 +6,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deferred } from '../../../../../base/deferred.ts'
-import { Derived } from '../../../../../src/server/openapi/derived.ts'
+import { CatalogCache } from '../../../../../src/server/openapi/catalog-cache.ts'
 
 function bench() {
   const of = { version: 0 }
   const makes: { readonly version: number; readonly done: Deferred<void> }[] = []
-  const derived = new Derived(
+  const derived = new CatalogCache(
     () => of.version,
     async () => {
       const make = { version: of.version, done: new Deferred<void>() }

@@ -76,7 +76,7 @@ for (let seed = 1; seed <= 5; seed++) {
     let alarms = 0
     for (const entry of log.entries) {
       const settled = newer.apply([entry], ownSession)
-      for (const { fate } of settled) if (fate.kind === 'applied') outcomes.add(fate.outcome.kind)
+      for (const { result } of settled) if (result.kind === 'applied') outcomes.add(result.outcome.kind)
       if (newer.state.storageAlarm) alarms++
       if (entry.index < raisedAt) {
         older.apply([entry], ownSession)
@@ -140,9 +140,9 @@ for (const poison of [Uint8Array.of(0xff), Uint8Array.of(), Uint8Array.of(0x92, 
   void test(`from level 3 on a committed command that cannot be decoded has no effect on any member: ${bytes}`, () => {
     const log = poisonedLog(3, poison)
     const one = new Machine(emptyState())
-    const fates = one.apply(log.entries, ownSession)
-    const ofPoison = fates.find(({ sequence }) => sequence === 1000)
-    assert.deepEqual(ofPoison?.fate, { kind: 'applied', outcome: { kind: 'nothing' } })
+    const results = one.apply(log.entries, ownSession)
+    const ofPoison = results.find(({ sequence }) => sequence === 1000)
+    assert.deepEqual(ofPoison?.result, { kind: 'applied', outcome: { kind: 'nothing' } })
     const other = new Machine(emptyState())
     for (const entry of log.entries) other.apply([entry], ownSession + 5)
     assert.equal(digest(other), digest(one))
