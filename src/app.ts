@@ -100,7 +100,7 @@ async function build(site: MemberContext, directory: string, seams: AppSeams): P
   const { bootstrap, watch } = startUpkeep(site, { store, machine, consensus, keys })
   replica.judgedBy(watch.guard)
   closing.add(logLeaderChanges({ consensus, clock, log }))
-  const access = accessOf(site.config, names)
+  const access = accessOf({ config: site.config, names, store, clock, closing })
   const watches = new WatchMetrics({ clock, store })
   const { served, registry, controllers } = startRegistry(site, {
     store,
@@ -186,7 +186,7 @@ function startRegistry(
     fieldValidation: isOn.ServerSideFieldValidation,
   }
   const reviewers = reviewersFor(access, names)
-  const admission = admissionOf(names, reviewers)
+  const admission = admissionOf(names, { reviewers, rules: access.rules })
   const applied = (): LogIndex => machine.appliedMemory
   const prefix = definitionsPrefix(names)
   const definitions = new Informer({ store, clock, prefix, parse: knownDefinition })

@@ -2,22 +2,30 @@ import type { Clock } from '../../base/clock.ts'
 import { certificatePermissions } from '../admission/certificate-permissions.ts'
 import { admissionChain } from '../admission/chain.ts'
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts'
+import { roleEscalation } from '../admission/role-escalation.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { Authenticator } from '../auth/authenticate.ts'
-import { authorizerFor } from '../auth/authorize.ts'
+import { authorizerFor, firstOpinion } from '../auth/authorize.ts'
 import { bootstrapPolicy } from '../auth/bootstrap-policy.ts'
 import { clientCertificates } from '../auth/client-certificate.ts'
 import type { AuthenticationMethod } from '../auth/credentials.ts'
 import type { Authorizer } from '../auth/decision.ts'
 import { AuthError } from '../auth/errors.ts'
+import { grantCheck } from '../auth/grants.ts'
+import { alwaysAllowedPaths } from '../auth/privileged.ts'
 import { reviewersOf } from '../auth/reviewers.ts'
+import { anyOf } from '../auth/rules.ts'
+import type { RuleSource } from '../auth/rules.ts'
 import { staticRules } from '../auth/static-rules.ts'
+import { followStoredRules } from '../auth/follow-stored-rules.ts'
 import type { TrustStore } from '../auth/trust-store.ts'
 import { tokenFile } from '../auth/token-file.ts'
 import type { Config } from '../config/config.ts'
 import { readTextFile } from '../pki/files.ts'
 import type { Admission } from '../registry/calls/admission.ts'
 import type { AccessReviewer } from '../registry/kinds/access-reviewer.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { ShutdownStack } from './shutdown-stack.ts'
 import { StartError } from '../config/start-error.ts'
 
 /** Authentication and authorization of this server, as its flags configure them. */
@@ -25,14 +33,31 @@ export type Access = {
   /** Methods that check bearer tokens, in order. */
   readonly tokens: readonly AuthenticationMethod[]
   readonly authorizer: Authorizer
+  /** The rules of roles and bindings, whatever modes are configured. */
+  readonly rules: RuleSource
+}
+
+export type AccessDependencies = {
+  readonly config: Config
+  readonly names: Names
+  readonly store: ObjectStore
+  readonly clock: Clock
+  readonly closing: ShutdownStack
 }
 
 /** @throws StartError `usage` when the token file cannot be read */
-export function accessOf(config: Config, names: Names): Access {
+export function accessOf({ config, names, store, clock, closing }: AccessDependencies): Access {
   const path = config['token-auth-file']
+  const stored = followStoredRules({ names, store, clock })
+  closing.add(() => stored.close())
+  const rules = anyOf([staticRules(bootstrapPolicy(names)), stored.rules])
   return {
     tokens: path === '' ? [] : [tokensOf(path)],
-    authorizer: authorizerFor(config['authorization-mode'], staticRules(bootstrapPolicy(names))),
+    authorizer: firstOpinion([
+      alwaysAllowedPaths(config['authorization-always-allow-paths']),
+      authorizerFor(config['authorization-mode'], rules),
+    ]),
+    rules,
   }
 }
 
@@ -88,9 +113,17 @@ export function reviewersFor(access: Access, names: Names): AccessReviewer {
   return reviewersOf({ ...access, audiences })
 }
 
-/** @param reviewers unset: nothing needs a permission beyond the one for its path */
-export function admissionOf(names: Names, reviewers?: AccessReviewer): Admission {
+/** @param access unset: nothing needs a permission beyond the one for its path */
+export function admissionOf(
+  names: Names,
+  access?: { readonly reviewers: AccessReviewer; readonly rules: RuleSource },
+): Admission {
   const lifecycle = namespaceLifecycle({ names })
-  if (reviewers === undefined) return admissionChain([lifecycle])
-  return admissionChain([lifecycle, certificatePermissions({ names, reviewers })])
+  if (access === undefined) return admissionChain([lifecycle])
+  const { reviewers, rules } = access
+  return admissionChain([
+    lifecycle,
+    certificatePermissions({ names, reviewers }),
+    roleEscalation({ names, reviewers, grants: grantCheck(rules) }),
+  ])
 }

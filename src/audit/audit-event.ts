@@ -15,6 +15,8 @@ export type AuditEvent = {
   readonly action: Action
   /** null: not authenticated. */
   readonly user: UserInfo | null
+  /** The user that it acts as; null: itself. */
+  readonly impersonatedUser: UserInfo | null
   readonly sourceIps: readonly string[]
   readonly userAgent: string
   /** The name of the object in the body, where the path does not contain it. */
@@ -80,6 +82,7 @@ function textOf(event: AuditEvent, names: AuditNames): string {
     requestURI: event.requestUri,
     verb: action.verb,
     user: user === null ? {} : userOf(user),
+    ...(event.impersonatedUser === null ? {} : { impersonatedUser: userOf(event.impersonatedUser) }),
     ...(sourceIps.length === 0 ? {} : { sourceIPs: sourceIps }),
     ...(userAgent === '' ? {} : { userAgent }),
     ...(action.kind === 'path' ? {} : { objectRef: objectRefOf(action, event.named) }),

@@ -4,6 +4,7 @@ import { alwaysAllow, alwaysDeny } from './always.ts'
 import { noOpinion } from './decision.ts'
 import type { Authorizer, Decision, RuleList } from './decision.ts'
 import { AuthError } from './errors.ts'
+import { privilegedGroup } from './privileged.ts'
 import { rbac } from './rbac.ts'
 import type { RuleSource } from './rules.ts'
 
@@ -31,12 +32,14 @@ export function rulesOfMode(mode: Authorizer, user: UserInfo, namespace: string)
 
 export const AUTHORIZATION_MODES = ['RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
 /**
- * Returns the authorizer of `--authorization-mode`.
+ * Returns the authorizer of `--authorization-mode`. The privileged group precedes all modes that
+ * decide by a policy.
  *
  * @throws AuthError `unknown-authorization-mode`
  */
 export function authorizerFor(modes: readonly string[], rules: RuleSource): Authorizer {
-  return firstOpinion(modes.map((mode) => authorizerOf(mode, rules)))
+  const policies = modes.map((mode) => authorizerOf(mode, rules))
+  return firstOpinion(modes.includes('RBAC') ? [privilegedGroup, ...policies] : policies)
 }
 
 function authorizerOf(mode: string, rules: RuleSource): Authorizer {

@@ -1,18 +1,13 @@
 import type { UserInfo } from '../api/metadata/object.ts'
 import type { Action, PathAction, ResourceAction } from '../api/action.ts'
+import type { PolicyRule } from '../registry/kinds/policy-rules.ts'
 
-/**
- * One permission of a role. All lists must match; an empty list matches nothing, except for names.
- */
-export type PolicyRule = {
-  readonly verbs: readonly string[]
-  readonly apiGroups?: readonly string[]
-  /** `pods`, `pods/log`, `*` for all with subresources, or an asterisk, a slash, a subresource. */
-  readonly resources?: readonly string[]
-  /** Empty: any. Otherwise requests without a name do not match. */
-  readonly resourceNames?: readonly string[]
-  /** Paths that are not resources; a final `*` matches any rest. */
-  readonly nonResourceURLs?: readonly string[]
+export type { PolicyRule } from '../registry/kinds/policy-rules.ts'
+
+/** A permission of a user. */
+export type GrantedRule = PolicyRule & {
+  /** Why the user has it, for the audit log; unset: not recorded. */
+  readonly grantedBy?: string
 }
 
 export type Subject =
@@ -25,9 +20,20 @@ export interface RuleSource {
   /** Changes whenever a result may differ from before. */
   readonly version: number
   /** Returns the rules that cluster-wide bindings give this user. */
-  clusterRules(user: UserInfo): readonly PolicyRule[]
+  clusterRules(user: UserInfo): readonly GrantedRule[]
   /** Returns the rules that bindings of one namespace add. */
-  namespaceRules(user: UserInfo, namespace: string): readonly PolicyRule[]
+  namespaceRules(user: UserInfo, namespace: string): readonly GrantedRule[]
+}
+
+/** Joins sources: a user has the rules of all. */
+export function anyOf(sources: readonly RuleSource[]): RuleSource {
+  return {
+    get version() {
+      return sources.reduce((sum, { version }) => sum + version, 0)
+    },
+    clusterRules: (user) => sources.flatMap((source) => source.clusterRules(user)),
+    namespaceRules: (user, namespace) => sources.flatMap((source) => source.namespaceRules(user, namespace)),
+  }
 }
 
 /**
@@ -40,14 +46,24 @@ export function ruleAllows(rule: PolicyRule, action: Action): boolean {
 }
 
 export function subjectIs(subject: Subject, user: UserInfo): boolean {
+  return subjectNamesOf(user).includes(subjectName(subject))
+}
+
+/** Returns one text per subject; a service account is the user that its tokens authenticate. */
+export function subjectName(subject: Subject): string {
   switch (subject.kind) {
     case 'User':
-      return user.name === subject.name
+      return `user ${subject.name}`
     case 'Group':
-      return user.groups.includes(subject.name)
+      return `group ${subject.name}`
     case 'ServiceAccount':
-      return user.name === `system:serviceaccount:${subject.namespace}:${subject.name}`
+      return `user system:serviceaccount:${subject.namespace}:${subject.name}`
   }
+}
+
+/** Returns the names of all subjects that a user is. */
+export function subjectNamesOf(user: UserInfo): readonly string[] {
+  return [`user ${user.name}`, ...user.groups.map((group) => `group ${group}`)]
 }
 
 function coversResource(rule: PolicyRule, action: ResourceAction): boolean {

@@ -25,3 +25,17 @@ export function authenticatedUser(of: {
     extra: Object.freeze({ ...of.extra }),
   })
 }
+
+const ACCOUNT_PREFIX = 'system:serviceaccount:'
+
+/** Returns the service account that a user name belongs to, or null. */
+export function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | null {
+  if (!user.startsWith(ACCOUNT_PREFIX)) return null
+  const [namespace = '', name = '', rest] = user.slice(ACCOUNT_PREFIX.length).split(':')
+  return namespace === '' || name === '' || rest !== undefined ? null : { namespace, name }
+}
+
+/** Returns the groups of the service accounts of a namespace. */
+export function serviceAccountGroups(namespace: string): readonly string[] {
+  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
+}

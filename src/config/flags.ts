@@ -118,6 +118,11 @@ export const flags = {
     true,
     'Treat requests without credentials as user system:anonymous instead of refusing them. Off with AlwaysAllow.',
   ),
+  'authorization-always-allow-paths': list(
+    ['/healthz', '/livez', '/readyz'],
+    'PATH,…',
+    'Paths that every caller may read, whatever the authorizers decide; a final * matches any rest.',
+  ),
   'authorization-mode': list(['RBAC'], 'MODE,…', 'Authorizers, in order: RBAC, AlwaysAllow, AlwaysDeny.'),
 
   'audit-policy-file': file('Audit policy: an object of kind Policy of the group audit, YAML or JSON.'),

@@ -176,6 +176,12 @@ export const limits = Object.freeze({
   auditCloseMsMax: 5000,
   /** Certificates in the chain of a client, including its own. More: further ones are ignored. */
   clientCertificatesMax: 16,
+  /** Names in the impersonation headers of a request. More: 400. */
+  impersonatedNamesMax: 256,
+  /** Namespaces of which the rules of one user are cached. More: the cache begins again. */
+  namespacesPerUserMax: 256,
+  /** Steps of comparing the rules of a role with those of its author. More: 403. */
+  ruleComparisonStepsMax: 1_000_000,
 })
 
 assert(limits.requestBytesMax < limits.entryBytesMax, 'a full request fits one entry')

@@ -2,7 +2,7 @@ import { checkPathSegment } from '../api/metadata/name-rules.ts'
 import type { Names } from '../api/metadata/names.ts'
 import { listOf, struct } from '../api/schema/build.ts'
 import type { ResourceDefinition } from '../registry/kinds/definition.ts'
-import { checkRules, policyRuleSchema, roleGroup, rolesNotEnforced } from './rbac/policy-rule.ts'
+import { checkRules, policyRuleSchema, roleGroup } from './rbac/policy-rule.ts'
 
 /** Permissions within one namespace; a binding grants them. @source spec 5.7 */
 export function roleDefinition(names: Names): ResourceDefinition {
@@ -22,7 +22,6 @@ export function roleDefinition(names: Names): ResourceDefinition {
     putCreates: true,
     hooks: {
       validate: (object, found) => checkRules(object, true, found),
-      warnings: () => [rolesNotEnforced],
     },
     subresources: [],
   } satisfies ResourceDefinition)

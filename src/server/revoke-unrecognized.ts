@@ -22,7 +22,7 @@ function revokeIfUnrecognized(call: Call, authenticator: Authenticator): void {
   // A caller not authenticated yet is checked by the new authorities.
   if (call.closed || !call.authenticated) return
   const judge = (user: Authenticated): void => {
-    if (user?.name !== call.user.name) call.revoke()
+    if (user?.name !== call.caller.name) call.revoke()
   }
   const found = authenticator.authenticate(call)
   // A caller that cannot be checked now can reconnect.

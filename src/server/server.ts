@@ -14,6 +14,7 @@ import type { ServerDependencies } from './parts.ts'
 import { auditCalls, auditKnownCallers } from './plugins/audit.ts'
 import { authentication } from './plugins/authentication.ts'
 import { authorization } from './plugins/authorization.ts'
+import { impersonation } from './plugins/impersonation.ts'
 import { bodies } from './plugins/bodies.ts'
 import { crossSiteWrites } from './plugins/cross-site.ts'
 import { deadline } from './plugins/deadline.ts'
@@ -81,6 +82,7 @@ export async function createServer(dependencies: ServerDependencies): Promise<Ap
   if (trail !== null) auditCalls(app, { trail, clock, names: dependencies.names })
   authentication(app, dependencies.authenticator)
   if (trail !== null) auditKnownCallers(app)
+  impersonation(app, dependencies.authorizer, dependencies.names)
   crossSiteWrites(app)
   authorization(app, dependencies.authorizer)
   bodies(app, limits.requestBytesMax)

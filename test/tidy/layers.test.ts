@@ -54,7 +54,7 @@ const maySee: Readonly<Record<string, readonly string[]>> = {
   'src/registry': ['base', 'src/api', 'src/store'],
   'src/resources': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki'],
   'src/pki': ['base', 'src/config'],
-  'src/auth': ['base', 'src/api', 'src/registry', 'src/pki', 'src/config'],
+  'src/auth': ['base', 'src/api', 'src/store', 'src/registry', 'src/pki', 'src/config'],
   'src/admission': ['base', 'src/api', 'src/store', 'src/registry'],
   'src/controllers': ['base', 'raft/index', 'src/api', 'src/store', 'src/registry', 'src/resources'],
   // The files of a data directory, shared by the server and by `orchctl snapshot restore` and

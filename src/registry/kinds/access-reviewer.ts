@@ -1,5 +1,6 @@
 import type { Action } from '../../api/action.ts'
 import type { UserInfo } from '../../api/metadata/object.ts'
+import type { PolicyRule } from './policy-rules.ts'
 
 export type AccessDecision = {
   readonly allowed: boolean
@@ -38,4 +39,15 @@ export interface AccessReviewer {
   rulesOf(user: UserInfo, namespace: string): UserRules
   /** @param audiences accepted audiences of the token; empty: that of this server */
   authenticate(token: string, audiences: readonly string[]): TokenReviewResult | Promise<TokenReviewResult>
+}
+
+/** Prevents that users grant permissions that they do not have. Implemented by `src/auth`. */
+export interface GrantCheck {
+  /**
+   * Returns why a user may not grant rules.
+   *
+   * @param namespace where they are to apply; empty: in the whole cluster
+   * @returns null: the user has them
+   */
+  lacking(user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | null
 }

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../api/json.ts'
 import type { Names } from '../../api/metadata/names.ts'
 import { struct, texts } from '../../api/schema/build.ts'
 import type { AnyObject } from '../../registry/kinds/definition.ts'
-import { notEnforcedYet } from '../common/not-enforced.ts'
 
 /** Parts shared by both kinds of roles. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
@@ -19,12 +18,6 @@ export const policyRuleSchema = struct(
     resourceNames: texts(4, 'Names of objects; empty means all objects.'),
     nonResourceURLs: texts(5, 'URL paths outside of the resources; a trailing * matches any suffix.'),
   },
-)
-
-/** The warning for roles and bindings. */
-export const rolesNotEnforced = notEnforcedYet(
-  '',
-  'authorization goes by the roles that the server has built in',
 )
 
 /** The API group of roles and bindings. */

@@ -7,7 +7,7 @@ import type { Names } from '../../api/metadata/names.ts'
 import { listOf, part, struct, text } from '../../api/schema/build.ts'
 import { ageColumn, nameColumn } from '../../registry/kinds/columns.ts'
 import type { AnyObject, Column, ResourceDefinition } from '../../registry/kinds/definition.ts'
-import { roleGroup, rolesNotEnforced } from './policy-rule.ts'
+import { roleGroup } from './policy-rule.ts'
 
 /** Parts shared by both kinds of bindings. @source spec 5.7; upstream `pkg/apis/rbac/validation` */
 
@@ -65,7 +65,6 @@ export function bindingBasics(names: Names, of: BoundRoles) {
       fillDefaults: (object) => withGroups(object, names),
       validate: (object, found) => checkBinding(object, names, of, found),
       validateUpdate: checkSameRole,
-      warnings: () => [rolesNotEnforced],
     },
     subresources: [],
   } satisfies Partial<ResourceDefinition>

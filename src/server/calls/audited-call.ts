@@ -31,7 +31,9 @@ export type AuditableCall = {
   readonly id: string
   readonly info: RequestInfo
   readonly authenticated: boolean
-  readonly user: UserInfo
+  readonly caller: UserInfo
+  /** null: the caller acts as itself. */
+  readonly impersonated: UserInfo | null
   readonly userAgent: string
   readonly deprecated: Deprecation | null
   readonly raw: RawRequest
@@ -170,7 +172,7 @@ export class AuditedCall {
 
   #decide(): Recorded | null {
     const { info, authenticated } = this.#call
-    const decision = this.#dependencies.trail.decide(authenticated ? this.#call.user : null, info.action)
+    const decision = this.#dependencies.trail.decide(authenticated ? this.#call.caller : null, info.action)
     this.#isDecided = true
     const { level } = decision
     this.#decision = level === 'None' ? null : { ...decision, level }
@@ -199,7 +201,8 @@ export class AuditedCall {
       stage,
       requestUri: call.raw.url ?? '/',
       action: call.info.action,
-      user: call.authenticated ? call.user : null,
+      user: call.authenticated ? call.caller : null,
+      impersonatedUser: call.impersonated,
       sourceIps: this.#sourceIps,
       userAgent: cutUserAgent(call.userAgent),
       named: this.#named,

@@ -52,7 +52,8 @@ export class Call implements RequestContext, Credentials {
   /** The audit data of the call; null: not audited. */
   audit: AuditedCall | null = null
   #revoked = false
-  #user: UserInfo | null = null
+  #caller: UserInfo | null = null
+  #impersonated: UserInfo | null = null
   readonly #clock: Clock
   #closed = false
   #isWorking = false
@@ -163,18 +164,34 @@ export class Call implements RequestContext, Credentials {
     return this.#blockedSinceMs === null ? 0 : this.#clock.monotonicMs() - this.#blockedSinceMs
   }
 
+  /** The authenticated caller. */
+  get caller(): UserInfo {
+    return present(this.#caller, 'the caller was authenticated')
+  }
+
+  /** The user that the call is made for: the caller, or the one that it impersonates. */
   get user(): UserInfo {
-    return present(this.#user, 'the caller was authenticated')
+    return this.#impersonated ?? this.caller
+  }
+
+  /** null: the caller acts as itself. */
+  get impersonated(): UserInfo | null {
+    return this.#impersonated
+  }
+
+  /** Called when the caller may act as another user. */
+  impersonate(user: UserInfo): void {
+    this.#impersonated = user
   }
 
   /** Whether the caller is authenticated. */
   get authenticated(): boolean {
-    return this.#user !== null
+    return this.#caller !== null
   }
 
-  set user(user: UserInfo) {
-    assert(this.#user === null, 'a call has one user')
-    this.#user = user
+  set caller(user: UserInfo) {
+    assert(this.#caller === null, 'a call has one caller')
+    this.#caller = user
   }
 
   get userAgent(): string {

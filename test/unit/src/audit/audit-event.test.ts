@@ -28,6 +28,7 @@ const event: AuditEvent = {
   },
   user: { name: 'alice', uid: 'u1', groups: ['dev'], extra: { scopes: ['a'] } },
   sourceIps: ['10.0.0.1'],
+  impersonatedUser: null,
   userAgent: 'test/1',
   named: { ...namedByNobody, name: 'made' },
   responseStatus: { metadata: {}, code: 201 },

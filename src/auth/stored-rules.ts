@@ -1,0 +1,119 @@
+import type { UserInfo } from '../api/metadata/object.ts'
+import type { InformerChange } from '../registry/informer.ts'
+import { subjectNamesOf } from './rules.ts'
+import type { GrantedRule, RuleSource } from './rules.ts'
+import type { StoredBinding, StoredRole } from './stored-policy.ts'
+
+/** The part of an informer that the rules follow. */
+type Followed<T> = { subscribe(listener: (change: InformerChange<T>) => void): () => void }
+
+export type StoredRulesDependencies = {
+  readonly roles: Followed<StoredRole>
+  readonly clusterRoles: Followed<StoredRole>
+  readonly roleBindings: Followed<StoredBinding>
+  readonly clusterRoleBindings: Followed<StoredBinding>
+}
+
+/**
+ * The rules of stored roles and bindings, as far as this member has applied them. Bindings are
+ * indexed by namespace and subject, so a lookup costs as much as the user has bindings there,
+ * however many others there are. As bounded as the stored objects.
+ */
+export class StoredRules implements RuleSource {
+  #version = 0
+  readonly #roles = new Map<string, StoredRole>()
+  /** By namespace, empty for the whole cluster, then by subject. */
+  readonly #bindings = new Map<string, Map<string, Set<StoredBinding>>>()
+  /** The rules of a binding, computed from those of a role. */
+  readonly #granted = new WeakMap<StoredBinding, { readonly of: StoredRole; readonly rules: Rules }>()
+
+  constructor(dependencies: StoredRulesDependencies) {
+    const { roles, clusterRoles, roleBindings, clusterRoleBindings } = dependencies
+    for (const source of [roles, clusterRoles]) source.subscribe((change) => this.#takeRole(change))
+    for (const source of [roleBindings, clusterRoleBindings]) {
+      source.subscribe((change) => this.#takeBinding(change))
+    }
+  }
+
+  get version(): number {
+    return this.#version
+  }
+
+  clusterRules(user: UserInfo): Rules {
+    return this.#rulesIn('', user)
+  }
+
+  namespaceRules(user: UserInfo, namespace: string): Rules {
+    return namespace === '' ? [] : this.#rulesIn(namespace, user)
+  }
+
+  #rulesIn(namespace: string, user: UserInfo): Rules {
+    const bySubject = this.#bindings.get(namespace)
+    if (bySubject === undefined) return []
+    const bindings = new Set<StoredBinding>()
+    for (const subject of subjectNamesOf(user)) {
+      for (const binding of bySubject.get(subject) ?? []) bindings.add(binding)
+    }
+    return [...bindings].flatMap((binding) => this.#rulesOf(binding))
+  }
+
+  #rulesOf(binding: StoredBinding): Rules {
+    const { kind, name } = binding.role
+    const role = this.#roles.get(roleKey(kind === 'Role' ? binding.namespace : '', name))
+    if (role === undefined) return []
+    const known = this.#granted.get(binding)
+    if (known?.of === role) return known.rules
+    const grantedBy = `RBAC: allowed by ${textOf(binding)}`
+    const rules = role.rules.map((rule) => ({ ...rule, grantedBy }))
+    this.#granted.set(binding, { of: role, rules })
+    return rules
+  }
+
+  #takeRole(change: InformerChange<StoredRole>): void {
+    this.#version++
+    const { namespace, name } = change.kind === 'set' ? change.value : change.previous
+    if (change.kind === 'set') this.#roles.set(roleKey(namespace, name), change.value)
+    else this.#roles.delete(roleKey(namespace, name))
+  }
+
+  #takeBinding(change: InformerChange<StoredBinding>): void {
+    this.#version++
+    if (change.previous !== null) this.#remove(change.previous)
+    if (change.kind === 'set') this.#add(change.value)
+  }
+
+  #add(binding: StoredBinding): void {
+    const bySubject = this.#bindings.get(binding.namespace) ?? new Map<string, Set<StoredBinding>>()
+    this.#bindings.set(binding.namespace, bySubject)
+    for (const subject of binding.subjects) {
+      const bindings = bySubject.get(subject)
+      if (bindings === undefined) bySubject.set(subject, new Set([binding]))
+      else bindings.add(binding)
+    }
+  }
+
+  #remove(binding: StoredBinding): void {
+    const bySubject = this.#bindings.get(binding.namespace)
+    if (bySubject === undefined) return
+    for (const subject of binding.subjects) {
+      const bindings = bySubject.get(subject)
+      bindings?.delete(binding)
+      if (bindings?.size === 0) bySubject.delete(subject)
+    }
+    if (bySubject.size === 0) this.#bindings.delete(binding.namespace)
+  }
+}
+
+type Rules = readonly GrantedRule[]
+
+/** @param namespace empty for a ClusterRole */
+function roleKey(namespace: string, name: string): string {
+  return `${namespace}/${name}`
+}
+
+/** @source apiserver plugin `auth/authorizer/rbac`: the reason in its audit annotation */
+function textOf({ namespace, name, role }: StoredBinding): string {
+  const kind = namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding'
+  const spelled = namespace === '' ? name : `${name}/${namespace}`
+  return `${kind} ${JSON.stringify(spelled)} of ${role.kind} ${JSON.stringify(role.name)}`
+}
