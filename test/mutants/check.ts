@@ -16,7 +16,9 @@ export type Verdict =
   /** No result: the program did not load, or did not end. */
   | { readonly kind: 'void'; readonly why: string; readonly timedOut?: true }
 
-/** Wall clock for one check. Not a bound on speed: something that hangs is void, not found. */
+/**
+ * Time limit of one check on the wall clock. It does not limit speed: a check that hangs is void.
+ */
 const patienceMs = 240_000
 
 export type CheckOptions = {
@@ -84,8 +86,8 @@ let started = 0
 function run(copy: Copy, args: readonly string[], options: CheckOptions): Promise<Ended> {
   const mark = markOf(started++)
   const env: NodeJS.ProcessEnv = { ...process.env, ...options.env, [markVariable]: mark }
-  // Else it would report to the test that started us, or write down what a mutant does as what is
-  // right.
+  // Otherwise the process would report to the test runner of this process, or record the behavior
+  // of a mutant as expected.
   delete env['NODE_TEST_CONTEXT']
   delete env['UPDATE']
   return new Promise((resolve, reject) => {
@@ -113,7 +115,7 @@ function run(copy: Copy, args: readonly string[], options: CheckOptions): Promis
   })
 }
 
-/** Only the end is of interest. */
+/** Returns the end of a long output. */
 function kept(text: string): string {
   return text.length <= outputMax ? text : text.slice(-outputMax)
 }

@@ -1,12 +1,12 @@
 import ts from 'typescript'
 import type { Edit, Mutant } from './mutant.ts'
 
-/** A mutant that cannot be made: the program changed and the list did not. */
+/** A mutant that does not apply, because the program changed and the list did not. */
 export class StaleMutant extends Error {
   override readonly name = 'StaleMutant'
 }
 
-/** @throws StaleMutant unless each text to be replaced stands in `source` exactly once */
+/** @throws StaleMutant unless each text to be replaced occurs exactly once in `source` */
 export function mutated(source: string, mutant: Mutant): string {
   return mutant.edits.reduce((text, edit) => replaceOnce(text, edit, mutant), source)
 }
@@ -19,13 +19,13 @@ function replaceOnce(source: string, { find, replace }: Edit, { id, file }: Muta
     )
   }
   if (find === replace) throw new StaleMutant(`mutant ${id}: it changes nothing`)
-  // As a function, so that a dollar sign in the replacement is only that.
+  // A function, so that a dollar sign in the replacement has no special meaning.
   return source.replace(find, () => replace)
 }
 
 /**
- * To what runs. Types are taken away and not looked at: a mutant may leave a name unused.
- * @throws StaleMutant when the text is no program
+ * Compiles a file without checking types, because a mutant may leave a name unused.
+ * @throws StaleMutant when the text has syntax errors
  */
 export function compiled(source: string, name: string): string {
   const { outputText, diagnostics = [] } = ts.transpileModule(source, {

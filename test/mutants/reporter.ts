@@ -1,6 +1,6 @@
 /*
  * A reporter for node:test: one line of JSON for every test that ended. Loaded by `check.ts` into
- * the process that runs a test file, where the errors still are what was thrown.
+ * the process that runs a test file, where the thrown errors are available as objects.
  */
 import type { TestEvent } from 'node:test/reporters'
 import { findingOf } from './evidence.ts'

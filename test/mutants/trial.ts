@@ -8,7 +8,10 @@ import { compiled, mutated } from './patch.ts'
 
 export type Tried = { readonly check: Check; readonly verdict: Verdict; readonly seconds: number }
 
-/** The program as it is, each file that a mutant changes being compiled the way mutants are. */
+/**
+ * Returns a copy of the unchanged program. The files that mutants change are compiled in the same
+ * way as mutants.
+ */
 export function unchanged(mutants: readonly Mutant[]): Copy {
   const copy = new Copy()
   for (const file of new Set(mutants.map((mutant) => mutant.file))) {
@@ -17,7 +20,7 @@ export function unchanged(mutants: readonly Mutant[]): Copy {
   return copy
 }
 
-/** @returns the checks that did not pass: they prove nothing about a mutant */
+/** @returns the checks that did not pass: their verdict on a mutant proves nothing */
 export async function baseline(copy: Copy, checks: readonly Check[]): Promise<Tried[]> {
   const tried: Tried[] = []
   // Reports go to one file of the copy, so one at a time.
@@ -26,8 +29,8 @@ export async function baseline(copy: Copy, checks: readonly Check[]): Promise<Tr
 }
 
 /**
- * Whether the seed that noticed a mutant is well without it; else it proves nothing about the
- * mutant.
+ * Checks that the seed that failed with a mutant passes without it; otherwise it proves nothing
+ * about the mutant.
  */
 export async function confirmed(tried: Tried, copy: Copy): Promise<Tried> {
   const { verdict } = tried
@@ -56,10 +59,10 @@ export function distinct(checks: readonly Check[]): readonly Check[] {
   return [...new Map(checks.map((check) => [nameOf(check), check])).values()]
 }
 
-/** Two at most: checks have processes of their own, and other suites want a core too. */
+/** At most two: each check starts processes, and other suites need a core too. */
 export const lanes = Math.min(2, availableParallelism())
 
-/** In order of `items`, whichever ends first. */
+/** Runs `act` for several items at a time. @returns the results in the order of `items` */
 export async function inLanes<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array<R>(items.length)
   let next = 0

@@ -3,7 +3,7 @@ import ts from 'typescript'
 /**
  * Returns whether no change inside the node can matter to a test: log lines, metrics, the texts of
  * errors, assertions of the program itself, and numbers of limits and durations, whose exact values
- * nothing depends on.
+ * do not matter.
  */
 export function isWithoutEffect(node: ts.Node): boolean {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return true
@@ -14,7 +14,7 @@ export function isWithoutEffect(node: ts.Node): boolean {
   return false
 }
 
-/** Log lines, metrics, and assertions of the program. */
+/** Returns whether the call logs, updates a metric, or is an assertion of the program. */
 function reports({ expression }: ts.CallExpression): boolean {
   const called = expression.getText()
   return logCall.test(called) || metricCall.test(called) || called === 'assert'
@@ -34,7 +34,7 @@ function isInErrorOrLog(node: ts.Node): boolean {
   return false
 }
 
-/** A literal value with the name of a limit or a duration. */
+/** Returns whether the node is a literal value with the name of a limit or a duration. */
 function isTuning(node: ts.VariableDeclaration | ts.PropertyAssignment): boolean {
   return tuningName.test(node.name.getText()) && isConstant(node.initializer)
 }

@@ -3,8 +3,8 @@ import ts from 'typescript'
 import { root, sourceOf } from '../copy.ts'
 
 /**
- * Checks the types of one changed file among all others. The compiler keeps what it knows of the
- * others between two calls, so that a check takes about a second.
+ * Checks the types of one changed file. The compiler caches the types of all other files between
+ * calls, so that a check takes about a second.
  */
 export class TypeChecker {
   readonly #service: ts.LanguageService
@@ -20,7 +20,7 @@ export class TypeChecker {
     const options: ts.CompilerOptions = {
       ...parsed.options,
       noEmit: true,
-      // A dropped call may leave a name unused: a matter of style.
+      // A dropped call may leave a name unused, which is no type error.
       noUnusedLocals: false,
       noUnusedParameters: false,
     }
@@ -43,7 +43,7 @@ export class TypeChecker {
     this.#service = ts.createLanguageService(host)
   }
 
-  /** Returns whether the file has no errors with `text` in place of what it holds. */
+  /** Returns whether the file has no errors with `text` as its content. */
   accepts(file: string, text: string): boolean {
     const path = join(root, file)
     this.#changed.set(path, { version: ++this.#version, text })
