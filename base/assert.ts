@@ -4,7 +4,7 @@ export class BrokenInvariant extends Error {
 }
 
 /**
- * Crash unless `condition` holds. Stays on in production. One claim per assert, stated positively.
+ * Throws unless `condition` holds. Stays on in production. One claim per assert, stated positively.
  */
 export function assert(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new BrokenInvariant(claim)
@@ -15,7 +15,7 @@ export function assertNever(value: never): never {
   throw new BrokenInvariant(`unhandled case ${JSON.stringify(value)}`)
 }
 
-/** The value, which the caller knows to be there. */
+/** Returns the value, which must be present. */
 export function present<T>(value: T | null | undefined, claim: string): T {
   if (value === null || value === undefined) throw new BrokenInvariant(claim)
   return value

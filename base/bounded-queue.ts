@@ -1,7 +1,8 @@
 import { assert } from './assert.ts'
 
 /**
- * First in, first out, with a capacity; full is an answer, not an accident. A ring, allocated once.
+ * A FIFO queue with a capacity, in a ring buffer that is allocated once. A full queue accepts no
+ * items.
  */
 export class BoundedQueue<T> {
   readonly #ring: (T | undefined)[]
@@ -34,7 +35,7 @@ export class BoundedQueue<T> {
     return true
   }
 
-  /** The oldest item, taken out; undefined when empty. */
+  /** Removes and returns the oldest item; undefined when empty. */
   poll(): T | undefined {
     if (this.#size === 0) return undefined
     const item = this.#ring[this.#head]

@@ -4,8 +4,8 @@ export interface Timer {
 }
 
 /**
- * Time, as everything outside `src/host` may see it. The real one lives in `src/host`, the
- * simulator's runs on a seed.
+ * Time and timers. Only `src/host` implements them with the time of the system; those of the
+ * simulator run on virtual time.
  */
 export interface Clock {
   /**
@@ -19,7 +19,10 @@ export interface Clock {
   wallMs(): number
   /** Calls `action` once, `delayMs` (>= 0) from now, never before the caller returned. */
   after(delayMs: number, action: () => void): Timer
-  /** Calls `action` every `periodMs` (> 0) until cancelled. A late call is not made up for. */
+  /**
+   * Calls `action` every `periodMs` (> 0) until cancelled. When a call is late, the missed periods
+   * are skipped.
+   */
   every(periodMs: number, action: () => void): Timer
   /** Calls `action` soon, after the events that already wait: the end of this turn. */
   soon(action: () => void): void

@@ -1,7 +1,7 @@
 /**
- * An expected error: it has a code, and a cause where there is one. Errors of all layers extend it.
- * An error crosses one layer at a time and is translated there. Defects of the program are
- * `BrokenInvariant`s instead.
+ * An expected error: it has a code, and a cause if another error caused it. The errors of all
+ * layers extend it; each layer converts the errors of the layer below into its own. Defects of the
+ * program are `BrokenInvariant`s instead.
  */
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code

@@ -79,7 +79,7 @@ function mustBeDirectory(path: string, found: { isDirectory(): boolean }): true 
 }
 
 /**
- * Below a file nothing is there either; a look further up finds and names that file.
+ * A path below a file does not exist either; the check of its parents finds and names that file.
  *
  * @returns false
  */

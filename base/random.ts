@@ -1,8 +1,10 @@
 import { assert } from './assert.ts'
 
-/** Entropy, as everything outside `src/host` may see it. */
+/**
+ * A source of random numbers. Only `src/host` implements it with the random numbers of the system.
+ */
 export interface Random {
-  /** Whole number from 0 to `bound - 1`, evenly. @param bound 1 to 2^32 */
+  /** Returns an integer from 0 to `bound - 1`, uniformly distributed. @param bound 1 to 2^32 */
   below(bound: number): number
   /** Returns `length` unpredictable bytes; the seeded generator derives them from its seed. */
   bytes(length: number): Uint8Array
@@ -36,7 +38,7 @@ export class SeededRandom implements Random {
     this.#d = mix()
   }
 
-  /** The next 32 bits. */
+  /** Returns the next 32 bits. */
   next(): number {
     const x = Math.imul(this.#b, 5)
     const result = Math.imul((x << 7) | (x >>> 25), 9) >>> 0
@@ -65,17 +67,19 @@ export class SeededRandom implements Random {
     return bytes
   }
 
-  /** True once in `1 / probability` calls. @param probability 0 to 1 */
+  /** Returns true with this probability. @param probability 0 to 1 */
   chance(probability: number): boolean {
     return this.next() < probability * 2 ** 32
   }
 
-  /** One of `choices`, evenly. @param choices not empty */
+  /** Returns one of `choices`, uniformly distributed. @param choices not empty */
   pick<T>(choices: readonly T[]): T {
     return choices[this.below(choices.length)] as T
   }
 
-  /** Another generator whose stream does not overlap this one in practice: one per subsystem. */
+  /**
+   * Returns another generator whose stream does not overlap this one in practice, for a subsystem.
+   */
   fork(): SeededRandom {
     return new SeededRandom(this.next())
   }

@@ -78,7 +78,7 @@ export type RecoveredLog = {
    * where nothing is durable.
    */
   readonly logId: string
-  /** Zero state for a new log. */
+  /** The zero value for a new log. */
   readonly hardState: HardState
   /** Entries up to here are only in the state machine; `noSnapshot` for a new log. */
   readonly base: SnapshotMeta
@@ -260,7 +260,7 @@ export type MembershipAnswer =
   | { readonly kind: 'done'; readonly index: LogIndex; readonly configuration: Configuration }
   /** @param message one line with the remedy, at most `refusalBytesMax` of UTF-8 */
   | { readonly kind: 'refused'; readonly reason: ChangeRefusal; readonly message: string }
-  /** Not known here: retry. */
+  /** The outcome is not known here: retry. */
   | { readonly kind: 'later' }
 
 /** Limit of the message of a refusal, in bytes. */
@@ -326,7 +326,8 @@ export type PeerIdentity = {
 }
 
 /**
- * - `lost-log`: the peer is recorded with another log, which it lost, and its vote with it
+ * - `lost-log`: this member has recorded another log ID for the peer, so the peer lost that log and
+ *   its votes
  * - `other-cluster`: it belongs to another cluster
  */
 export type PeerVerdict = 'ok' | 'lost-log' | 'other-cluster'

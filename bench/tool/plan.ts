@@ -159,7 +159,10 @@ function staleness(selection: Selection, possible: Possible): readonly Load[] {
   return modes.map((mode) => ({ kind: 'staleness', mode, place, clients: stalenessClients }))
 }
 
-/** Estimates the time besides the loads in ms: connections, objects, restarts of members. */
+/**
+ * Estimates the duration of the plan in ms, including connecting, creating objects and restarting
+ * members.
+ */
 export function guessMs(
   plan: readonly Load[],
   options: { readonly secondsEach: number; readonly rounds: number },

@@ -31,7 +31,10 @@ export type Host = {
 const nothingSelected =
   'nothing that is selected can be measured: watch, staleness and failover are of HTTP/1.1 only'
 
-/** Warm-up calls, so that compiled code is measured, not the first seconds of a process. */
+/**
+ * Loads with at most this many clients are warmed up, so that compiled code is measured instead of
+ * the first seconds of a process.
+ */
 const warmClientsMax = 64
 
 /**

@@ -32,10 +32,11 @@ import type { State } from './state.ts'
  *   monotonic time, which continues while its process is stalled. A clock that stops while the
  *   machine is suspended breaks this: do not use leases on such machines.
  * - Votes granted before the responses: a voter in a later term does not respond to this leader,
- *   and a voter that voted in a later term is in it.
+ *   and a voter that granted a vote in a later term is in that term.
  * - A configuration change: the quorum is that of the configuration in force, both halves of a
- *   joint one. A new voter is committed by the old and the new quorum, whose responses came after
- *   the start of the lease, so they withhold their votes longer.
+ *   joint one. The entry that adds a voter is committed by quorums of the old and of the new
+ *   configuration. Their responses to it came after the start of the lease, so these voters
+ *   withhold their votes beyond its end.
  *
  * The caller checks the clock and the lease again once the value is read: the process may have
  * stalled.
@@ -50,7 +51,7 @@ export function isBoundByLease({ lease, config }: State): boolean {
 }
 
 /**
- * Returns whether an earlier process of this member may have promised not to campaign yet. An only
+ * Returns whether an earlier process of this member may have promised not to campaign yet. A single
  * voter has made no promise to others.
  */
 export function isBoundByFormerProcess(state: State): boolean {

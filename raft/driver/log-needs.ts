@@ -34,9 +34,10 @@ export type SentState = {
 }
 
 /**
- * Returns where the followers in contact continue. Sending and installing a snapshot takes time. If
- * the log grew beyond its retention during that time and were compacted as soon as the snapshot
- * arrived, the follower would need the next snapshot at once, and so on while writes continue.
+ * Returns the entries that the followers in contact still need. Sending and installing a snapshot
+ * takes time. If the log grew beyond its retention during that time and were compacted as soon as
+ * the snapshot arrived, the follower would need the next snapshot at once, and so on while writes
+ * continue.
  *
  * @param sentTo the last snapshot that a follower received; null: none
  */

@@ -48,7 +48,10 @@ export class ThreadEnd {
   }
 }
 
-/** Called by the thread. @param disconnect after it no peer input is read */
+/**
+ * Stops accepting input when the owner requests it. Called by the thread. @param disconnect after
+ * it returns, no input of peers is read
+ */
 export function stopWhenAsked(stopFlag: SharedArrayBuffer, disconnect: () => void): void {
   assert(parentPort !== null, 'only a worker thread can be stopped')
   parentPort.once('message', () => {

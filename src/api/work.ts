@@ -23,7 +23,9 @@ export class Work {
   }
 }
 
-/** Ends a check from any depth; its caller adds `finding` to the others. */
+/**
+ * Ends a check from any depth; the caller of the check reports `finding` with the other findings.
+ */
 export class TooMuchWork extends Error {
   readonly finding: Finding
 

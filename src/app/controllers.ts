@@ -126,7 +126,7 @@ export class Controllers {
 
 /**
  * Runs a controller while this member leads.
- * @returns stops it
+ * @returns a function that stops it
  */
 function working(consensus: Consensus<Outcome>, controller: Controller): () => void {
   const work = { start: () => controller.start(), stop: () => controller.stop() }

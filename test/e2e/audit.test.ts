@@ -39,7 +39,10 @@ async function start(
   return { cluster, member: cluster.members[0] ?? assert.fail('one member') }
 }
 
-/** The first event that is as wanted, once it is there. The last line may be on its way yet. */
+/**
+ * Waits for an event that matches, and returns the first one. The last line of the file may be
+ * incomplete.
+ */
 async function found(path: string, wanted: (event: LoggedEvent) => boolean): Promise<LoggedEvent> {
   const event = (): LoggedEvent | undefined => {
     const text = readFileSync(path, 'utf8')

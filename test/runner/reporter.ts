@@ -1,6 +1,7 @@
 /*
  * A reporter for node:test: one line of JSON for every test that begins or ends. Loaded by
- * `run-file.ts` into the process that runs a test file, where the errors still are what was thrown.
+ * `run-file.ts` into the process that runs a test file, where the thrown errors are available as
+ * objects.
  */
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'

@@ -19,7 +19,7 @@ export type MemberOptions = {
   readonly allCrashPoints: CrashPoints
   readonly met: (fault: MetFault) => void
   readonly crashedAt: (step: CrashStep, side: Side) => void
-  /** Returns whether some member applied a command differently from the log. */
+  /** Returns whether some member applied a command with a result that differs from the others'. */
   readonly someDiverged: () => boolean
   /** Returns whether `peer` sends impossible messages, or lost its log and came back. */
   readonly mayBeByzantine: (peer: number) => boolean

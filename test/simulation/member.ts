@@ -46,14 +46,14 @@ export class Member {
   readonly #checks: MemberChecks
   #diskFaults: { readonly operation: DiskOperation; readonly code: DiskFaultCode }[] = []
   #lost: string | null = null
-  /** The number of its processes that reported the removal. */
+  /** Number of processes of this member that reported the removal. */
   #removalNotices = 0
   /** The process that is stopping. */
   #stopping: ProcessInstance | null = null
-  /** Its threads are not delayed any more. */
+  /** Its threads are no longer delayed. */
   #calm = false
   instance: ProcessInstance | null = null
-  /** Another process uses its address. */
+  /** Whether another process uses its address. */
   addressTaken = false
 
   constructor(options: MemberOptions) {
@@ -74,7 +74,7 @@ export class Member {
     return this.instance !== null
   }
 
-  /** Why it can never take part again; null: it can. */
+  /** The reason why the member can never take part again; null: it can. */
   get lost(): string | null {
     return this.#lost
   }
@@ -84,12 +84,12 @@ export class Member {
     return !permanentImpairments.some((impairment) => this.#impairments.has(impairment))
   }
 
-  /** Its data directory was lost. */
+  /** Whether its data directory was lost. */
   get isWiped(): boolean {
     return this.#impairments.has('wiped')
   }
 
-  /** It knows that it was removed from the cluster. */
+  /** Whether the member knows that it was removed from the cluster. */
   get knowsRemoval(): boolean {
     return this.#removalNotices > 0
   }
@@ -165,7 +165,7 @@ export class Member {
       crashed: () => this.crash('power'),
       state: this.#state,
       looks: (machine) => this.#checks.onState(machine),
-      // A leader that still counts on the lost log is a contradiction, and is detected as one.
+      // A leader that still counts on the lost log makes an assertion fail here, which is expected.
       threw: (cause) => {
         if (!this.#impairments.has('wiped')) return false
         this.#failed(cause)
@@ -195,7 +195,8 @@ export class Member {
   }
 
   /**
-   * The process crashes when it gets there; the operation is then done, done in part, or not begun.
+   * Sets a crash point. The process crashes when it reaches it, with the operation done, done in
+   * part, or not begun.
    */
   crashAt(allCrashPoints: CrashPoint): void {
     this.#crashPoints.arm(allCrashPoints)
@@ -233,7 +234,7 @@ export class Member {
     })
   }
 
-  /** Pauses the process, or one of its threads, until then. */
+  /** Pauses the process, or one of its threads, until `untilMs`. */
   pause(thread: Thread, untilMs: number): void {
     for (const owner of this.instance?.owners ?? []) {
       if (thread !== 'all' && !owner.name.endsWith(thread)) continue
@@ -241,7 +242,7 @@ export class Member {
     }
   }
 
-  /** Fails until `healDisks`, in any process. */
+  /** Makes the operation fail until `healDisks`, also after a restart. */
   failDisk(operation: 'write' | 'sync' | 'read', code: DiskFaultCode): void {
     this.#diskFaults.push({ operation, code })
     if (this.running) this.#disk.fail(operation, code)
@@ -302,19 +303,19 @@ export class Member {
     this.#state.corrupt(how)
   }
 
-  /** It does not serve its state, because others have another one. */
+  /** Whether the member does not serve its state because other members have another one. */
   get isSuspect(): boolean {
     return this.instance?.machine?.quarantine?.cause === 'disagreement'
   }
 
-  /** Its state is right, served or not, and about to stay so. */
+  /** Whether its state is correct, served or not, and no pending fault will change that. */
   get isRight(): boolean {
     const machine = this.instance?.machine ?? null
     const hasState = machine !== null && (machine.quarantine === null || this.isSuspect)
     return hasState && !this.#state.isSpoiled && !this.isWiped && !this.knowsRemoval
   }
 
-  /** Repairs the member as an operator does with knowledge that the state of `from` is right. */
+  /** Repairs the member like an operator with the knowledge that the state of `from` is correct. */
   repair(from: Member): void {
     const { world } = this.#options
     this.#checks.expectRepair()
@@ -324,7 +325,7 @@ export class Member {
     })
   }
 
-  /** Replaces all its data by that of an earlier founding under the same names, which got far. */
+  /** Replaces all its data by that of an earlier cluster with the same names and a long log. */
   replaceWithEarlierCluster(members: readonly MemberInfo[]): void {
     writeEarlierCluster(members, this.#disk, {
       ...{ clusterRecord: this.#clusterRecord, peerBook: this.#peerBook },
@@ -364,7 +365,7 @@ export class Member {
     return true
   }
 
-  /** It drains and ends, with its own exit code. */
+  /** Stops the process of a removed member. */
   #removed(cause: string): void {
     const { world, met } = this.#options
     this.#removalNotices++

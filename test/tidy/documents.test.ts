@@ -1,7 +1,6 @@
 /*
- * Goal: every answer in the documents can be found: links lead somewhere, the table of contents is
- * complete, lines fit a terminal.
- * Method: reads all Markdown files of the repository.
+ * Goal: links in the documents are valid, the tables of contents are complete, and lines fit a
+ * terminal. Method: reads all Markdown files of the repository.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'

@@ -29,7 +29,10 @@ export function rulesOf({ spec, targets }: ActiveFault, members: readonly string
   }
 }
 
-/** Injects the fault, except for links, rolling restarts and new members, which the runner does. */
+/**
+ * Injects the fault, except for link faults, rolling restarts and added members, which the runner
+ * handles.
+ */
 export async function apply({ spec, targets, forMs }: ActiveFault, target: ChaosTarget): Promise<void> {
   for (const member of targets) {
     switch (spec.kind) {

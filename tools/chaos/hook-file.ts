@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
  */
 export const hookFile = 'chaos.json'
 
-/** Faults of the hook, each with an end in case the writer is killed. */
+/** Faults of the hook, each with an end time in case the process that injects them is killed. */
 export type HookFaults = {
   /** Additional duration of each sync of the log. */
   readonly disk: { readonly delayMs: number; readonly untilMs: number } | null

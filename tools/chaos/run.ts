@@ -35,7 +35,7 @@ export type RunOptions = {
 const pollMs = 50
 const exitGraceMs = 1000
 
-/** After these, a member is started again. */
+/** Faults after which the member is started again. */
 const terminating: ReadonlySet<FaultKind> = new Set([
   'kill',
   'stop',

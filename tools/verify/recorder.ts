@@ -59,7 +59,7 @@ export class Recorder {
     return Math.round((this.#clock.monotonicMs() - this.#startMs) * 1000) / 1000
   }
 
-  /** Waits while the file writer is behind. @throws VerifyError `history` */
+  /** Waits while too much is queued for the file. @throws VerifyError `history` */
   room(): Promise<void> {
     return this.#file.room()
   }

@@ -5,7 +5,7 @@ import { textMember } from '../../api/json.ts'
 import { parseQuantity } from '../../api/schema/quantity.ts'
 
 /**
- * Rules for amounts.
+ * Checks that an amount is greater than zero.
  *
  * @param amount a valid quantity; '' if absent, which is rejected elsewhere
  */

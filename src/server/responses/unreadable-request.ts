@@ -15,9 +15,9 @@ export type Exchange = { readonly request: IncomingMessage; readonly reply: Serv
 
 /**
  * Answers HTTP/1.1 bytes that the parser rejected, for which there is neither a request nor a
- * reply; the connection ends with the answer. A broken connection gets none.
+ * reply, and closes the connection. A broken connection gets no answer.
  *
- * @param last null: none was read yet
+ * @param last null: no request was read yet
  */
 export function answerUnreadable(error: ParserError, socket: Duplex, last: Exchange | null): void {
   // The parser reports every later byte, too.
@@ -35,7 +35,7 @@ export function answerUnreadable(error: ParserError, socket: Duplex, last: Excha
     // response.
     socket.end(() => socket.destroy())
   } else {
-    // The error is in its body.
+    // The error is in the body of the current request.
     sendError(last.reply, null, last.request.method, refusal, { connection: 'close' })
     readPast(socket)
   }
@@ -43,10 +43,10 @@ export function answerUnreadable(error: ParserError, socket: Duplex, last: Excha
 
 /**
  * Answers a client that sends plain HTTP to the TLS port. OpenSSL recognizes the first bytes (of
- * GET, HEAD, POST and PUT) when it fails on them, so that other connections pay nothing for it.
+ * GET, HEAD, POST and PUT) when it fails on them, so this costs other connections nothing.
  *
  * @param socket below TLS; closed by the caller of the handler
- * @source `net/http`, which upstream is built on, in the same words
+ * @source the text of `net/http`, which upstream's server uses
  */
 export function answerWithoutTls(error: ParserError, socket: Socket): void {
   if (error.code !== 'ERR_SSL_HTTP_REQUEST' || !socket.writable) return

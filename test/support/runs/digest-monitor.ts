@@ -4,13 +4,10 @@ import { NoReply } from '../drivers/api-client.ts'
 import type { MemberProcess } from '../drivers/process-cluster.ts'
 import { until } from '../tools/until.ts'
 
-/** The timeout of one request, in ms: a stalled member is asked again. */
+/** The timeout of one request, in ms: after it, the request is repeated. */
 const askMs = 5000
 
-/**
- * Asks all members for their digest all the time, and holds those of equal indexes against each
- * other.
- */
+/** Requests the digests of all members continuously, and compares those of equal indexes. */
 export class DigestWatch {
   readonly #members: readonly MemberProcess[]
   readonly #seen = new Map<number, { readonly digest: string; readonly who: string }>()
@@ -24,7 +21,7 @@ export class DigestWatch {
     this.#done = this.#run()
   }
 
-  /** How often two members were seen at one index. */
+  /** Number of comparisons of two members at one index. */
   get compared(): number {
     return this.#compared
   }
@@ -34,7 +31,7 @@ export class DigestWatch {
     return this.#members.map(({ name }) => this.#levels.get(name) ?? 0)
   }
 
-  /** Waits until every running member stands at the same index, with the same digest. */
+  /** Waits until all running members have the same index and the same digest. */
   async agreed(): Promise<void> {
     let states: readonly (string | null)[] = []
     await until(

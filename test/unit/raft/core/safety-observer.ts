@@ -10,8 +10,8 @@ import type { Member } from '../../../scenario/member.ts'
 type Committed = { readonly entry: Entry; readonly seenInTerm: Term }
 
 /**
- * Observes all members at once and knows what no single member can: the leader of each term, the
- * committed entries, and what was acknowledged before a read began. Raft paper figure 3.
+ * Observes all members and records facts that no single member has: the leader of each term, the
+ * committed entries, and what was acknowledged before each read. Raft paper figure 3.
  */
 export class SafetyObserver {
   readonly #members: ReadonlyMap<NodeId, Member>
@@ -147,7 +147,7 @@ export class SafetyObserver {
 
   #checkElection({ id: leader, raft }: Member): void {
     const { term, configuration } = raft.status()
-    // A member in a later term has no record of its earlier votes.
+    // A member in a later term no longer has its earlier votes.
     const votedFor = (id: NodeId): boolean => {
       const hardState = this.#members.get(id)?.disk.hardState
       if (hardState === undefined || hardState.term < term) return false
@@ -159,7 +159,7 @@ export class SafetyObserver {
   #noteCommit(member: Member, commit: LogIndex): void {
     const { memory } = member
     const { role, term, configuration } = member.raft.status()
-    // Raft paper §5.4.2. What was committed before its term was known to it as a follower.
+    // Raft paper §5.4.2. It knew of the commits of earlier terms as a follower.
     assert(role !== 'leader' || termAt(memory, commit) === term, 'a leader commits by an entry of its term')
     for (let at = memory.base.index + 1; at <= commit; at++) {
       const index = at as LogIndex
